@@ -31,6 +31,7 @@ SUITES = (
     "sgd",
     "adam",
     "imperative",
+    "modules",
     "scipy",
     "sparse",
     "adbench",

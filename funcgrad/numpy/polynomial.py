@@ -1,7 +1,7 @@
 """Fits and roots of ``numpy.polynomial``, with derivatives. NumPy computes them by LAPACK, which has none.
 
-All other functions of ``numpy.polynomial`` take traced values. The classes are NumPy's except for ``fit`` and
-``roots``.
+All other functions of ``numpy.polynomial`` take traced values. The classes are NumPy's except for ``fit``, ``roots``
+and, under ``jit``, arithmetic: there it is not known whether the last coefficient is zero, so that it stays.
 
 Example:
     >>> import numpy as np
@@ -31,6 +31,7 @@ from funcgrad.numpy._base.concrete import known_value
 from funcgrad.numpy._base.object_arrays import elements
 from funcgrad.numpy._base.plain import beside_numpys
 from funcgrad.numpy._choose.at import at
+from funcgrad.numpy._contract.coefficients import keeps_unknown
 from funcgrad.numpy._contract.polynomials import without_zeros
 from funcgrad.numpy._math.elementwise import absolute, sqrt
 from funcgrad.numpy._reduce.reductions import as_array, sum_
@@ -145,6 +146,14 @@ def _functions(numpys: ModuleType, prefix: str) -> tuple[Function, Function]:
     return beside_numpys(numpys_fit)(fit), beside_numpys(numpys_roots)(roots)
 
 
+# The arithmetic in which NumPy drops zeros at the end.
+_ARITHMETIC = ("_add", "_sub", "_mul", "_div", "_pow")
+
+
+def _is_number(x: Any) -> bool:
+    return isinstance(x, Tracer) and not x.shape
+
+
 def _kind(name: str, fit: Function, roots: Function) -> Any:
     """Return NumPy's class with our functions."""
     parent = getattr(np.polynomial, name)
@@ -152,10 +161,13 @@ def _kind(name: str, fit: Function, roots: Function) -> Any:
         name,
         (parent,),
         {
-            "__doc__": f"``numpy.polynomial.{name}``, of which ``fit`` and ``roots`` carry derivatives.",
+            "__doc__": f"``numpy.polynomial.{name}``, of which ``fit`` and ``roots`` carry derivatives. "
+            "Under ``jit`` coefficients that may be zero stay at the end of sums and products.",
             "__module__": __name__,
             "_fit": staticmethod(fit),
             "_roots": staticmethod(roots),
+            "__truediv__": lambda self, other: self // other if _is_number(other) else parent.__truediv__(self, other),
+            **{name: staticmethod(keeps_unknown(getattr(parent, name))) for name in _ARITHMETIC},
         },
     )
 

@@ -86,16 +86,19 @@ def _always(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.ones(x.shape, bool)
 
 
-_COMPLEX = (
-    "arccos arccosh arcsin arcsinh arctan arctanh cos cosh divide exp exp2 float_power log log10 log1p log2 power "
-    "reciprocal sin sinh sqrt tan tanh true_divide"
-)
+def _not_finite(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    return ~np.isfinite(x)
+
+
+_COMPLEX = "cos cosh divide exp exp2 float_power power reciprocal sin sinh tan tanh true_divide"
+_WITH_CUTS = "arccos arccosh arcsin arcsinh arctan arctanh sqrt"
 # Where XLA does not follow NumPy: in which dtypes, which functions, for which operands, and why.
 EXCEPTIONS: list[tuple[str, str, Callable[[np.ndarray, np.ndarray], np.ndarray], str]] = [
     ("efd", "maximum minimum fmax fmin nextafter", _zeros, "which of two zeros it is depends on NumPy's loop too"),
     ("?bBhHiIqQ", "reciprocal", _zero, "C leaves open which integer an infinity becomes"),
     ("?bBe", "spacing", _always, "NumPy's in half precision has another sign, and other steps at powers of two"),
     ("FD", _COMPLEX, _not_plain, "XLA's functions follow other rules at zeros, infinities and NaN"),
+    ("FD", _WITH_CUTS, _not_finite, "XLA's functions follow other rules at infinities and NaN"),
 ]
 
 

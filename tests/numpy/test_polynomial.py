@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import funcgrad as fg
+import funcgrad.numpy as fnp
 from funcgrad.errors import ConcretizationTypeError, UnsupportedFunctionError
 from funcgrad.numpy import polynomial
 
@@ -162,3 +163,30 @@ def test_bad_fits() -> None:
         fg.jit(polynomial.polyroots)(x)
     with pytest.warns(np.exceptions.RankWarning):
         fg.jvp(lambda y: polynomial.polyfit(0 * x, y, 2), (x,), (x,))
+
+
+SERIES: dict[str, Callable[[Any, Any], Any]] = {
+    "sum": lambda kind, c: kind(c) + kind([1.0, 2.0, 0.0, 1.0]),
+    "product": lambda kind, c: kind(c) * kind([1.0, 2.0]) - 3.0,
+    "product by a number": lambda kind, c: c[0] * kind([1.0, 2.0, 3.0, 4.0]),
+    "quotient": lambda kind, c: kind(c) // kind([1.0, 2.0]) + kind([1.0, 2.0, 3.0, 4.0]) % kind(c),
+    "power": lambda kind, c: (kind(c) ** 2).deriv(),
+    "composition": lambda kind, c: kind(c)(kind([1.0, 2.0])) / c[0],
+}
+
+
+@pytest.mark.parametrize("name", SERIES)
+@pytest.mark.parametrize("family", ["Polynomial", "Chebyshev", "Laguerre"])
+def test_arithmetic_of_series_compiles(family: str, name: str) -> None:
+    f, c = SERIES[name], np.array([1.0, 2.0, 3.0])
+    ours, numpys = getattr(polynomial, family), getattr(np.polynomial, family)
+    coefficients = lambda c: f(ours, c).coef
+    np.testing.assert_allclose(fg.jit(coefficients, engine="numpy")(c), f(numpys, c).coef, rtol=1e-13)
+    loss = lambda c: np.sum(fnp.sin(coefficients(c)))
+    np.testing.assert_allclose(fg.jit(fg.grad(loss), engine="numpy")(c), fg.grad(loss)(c), rtol=1e-11)
+
+
+def test_a_zero_at_the_end_stays_where_it_is_not_known() -> None:
+    f = lambda c: (polynomial.Polynomial(c) * polynomial.Polynomial([1.0, 2.0])).coef
+    np.testing.assert_array_equal(f(np.array([1.0, 0.0])), [1.0, 2.0])
+    np.testing.assert_array_equal(fg.jit(f, engine="numpy")(np.array([1.0, 0.0])), [1.0, 2.0, 0.0])

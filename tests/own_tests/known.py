@@ -135,6 +135,12 @@ KNOWN = (
         call="rcond=-1",
     ),
     Known(
+        "numpy.linalg.det numpy.linalg.slogdet scipy.linalg.det",
+        "LAPACK takes some matrices with NaN for singular ones, and the determinant for 0; ours is NaN.",
+        kinds="value",
+        text="^nan|^np.float64.nan",
+    ),
+    Known(
         "numpy.polydiv",
         "Under jit leading zeros stay.",
         kinds="shape",

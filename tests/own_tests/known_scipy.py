@@ -187,7 +187,7 @@ KNOWN_OF_SCIPY = (
     ),
     Known(
         "scipy.special.polygamma",
-        "The order is one number: it decides which function it is.",
+        "Orders are whole numbers from 0 on.",
         kinds="crash",
         text="needed an integer",
     ),

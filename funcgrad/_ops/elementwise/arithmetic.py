@@ -14,6 +14,7 @@ from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.derivative import CONSTANT
 from funcgrad._core.trace.jet import Coefficients, Series, quotient, square
 from funcgrad._ops.elementwise.cast import cast, conj_p, real_dtype, real_p
+from funcgrad._ops.elementwise.cuts import logarithm, odd_imaginary
 from funcgrad._ops.elementwise.families import Elementwise, elementwise, predicate
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.layout.depends import product
@@ -230,8 +231,8 @@ pow_log_p = elementwise(
     maps=[_pow_log_base_map, lambda t, a, b, degree: t * pow_log_p(a, b, degree=degree + 1)],
     flops=20,
 )
-log_p = elementwise("log", "x", numpy=np.log, xla="log", maps=[lambda t, x: t / x], flops=10)
-sqrt_p = elementwise("sqrt", "x", numpy=np.sqrt, xla="sqrt", maps=[lambda t, y: t / (2 * y)])
+log_p = elementwise("log", "x", numpy=np.log, xla=logarithm("log"), maps=[lambda t, x: t / x], flops=10)
+sqrt_p = elementwise("sqrt", "x", numpy=np.sqrt, xla=odd_imaginary("sqrt"), maps=[lambda t, y: t / (2 * y)])
 
 
 def _sign_xla(lax: Any, x: Any) -> Any:

@@ -51,7 +51,8 @@ def _cast_transpose(y_bar: Any, x_aval: Aval) -> Any:
 def _cast_xla(lax: Any, x: Any, *, dtype: np.dtype) -> Any:
     if x.dtype.kind == "c" and dtype.kind not in "cb":
         x = lax.real(x)
-    return lax.convert_element_type(x, lax.canonical_dtype(dtype))
+    # XLA has the machine's byte order alone.
+    return lax.convert_element_type(x, lax.canonical_dtype(dtype.newbyteorder("=")))
 
 
 cast_p = Primitive(
@@ -175,6 +176,8 @@ conj_p = Primitive(
     cost=lambda y, x: y.size,
     forms=Forms(depends=same),
 )
+# The parts and the conjugate of a Python number are Python numbers.
+real_p.operator = imag_p.operator = conj_p.operator = True
 
 
 def _complex_numpy(a: Any, b: Any) -> Any:

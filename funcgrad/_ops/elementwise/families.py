@@ -71,6 +71,29 @@ def broadcast_aval(*avals: Aval, dtype: np.dtype | None = None, operator: bool =
     return Aval(shape, dtype, weak)
 
 
+def _aval_rule(dtype: Callable[..., np.dtype] | None, operator: bool) -> Callable[..., Aval]:
+    """Return the rule of shape and dtype. Operands that are alike have the type of the result, without a search."""
+
+    def aval(*avals: Aval, **params: Any) -> Aval:
+        del params
+        if dtype is not None:
+            return broadcast_aval(*avals, dtype=dtype(*avals), operator=operator)
+        first = avals[0]
+        if not first.weak and first.dtype.isnative:
+            if len(avals) == 1:
+                return first
+            if len(avals) == 2:
+                other = avals[1]
+                if other.dtype is first.dtype and not other.weak:
+                    if other.shape == first.shape or not other.shape:
+                        return first
+                    if not first.shape:
+                        return other
+        return broadcast_aval(*avals, operator=operator)
+
+    return aval
+
+
 def _batch_elementwise(
     primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict
 ) -> Any:
@@ -120,7 +143,7 @@ def elementwise(
         operands=names,
         numpy=numpy,
         xla=xla,
-        aval=lambda *avals, **_: broadcast_aval(*avals, dtype=dtype(*avals) if dtype else None, operator=operator),
+        aval=_aval_rule(dtype, operator),
         derivative=Elementwise(names, maps, jvps) if isinstance(maps, Sequence) else maps,
         batch=_batch_elementwise,
         cost=lambda y, *xs, **_: flops * y.size,

@@ -10,6 +10,7 @@ import numpy as np
 from funcgrad._core.aval import is_integer, is_integral
 from funcgrad._core.trace.derivative import CONSTANT, Undefined
 from funcgrad._ops.elementwise.arithmetic import sign_p
+from funcgrad._ops.elementwise.cuts import signbit_xla
 from funcgrad._ops.elementwise.families import elementwise
 
 _ROUND_TO_EVEN = 1  # jax.lax.RoundingMethod.TO_NEAREST_EVEN
@@ -129,14 +130,8 @@ fmod_p = elementwise(
 )
 
 
-def _bits(lax: Any, x: Any) -> Any:
-    """Return the bit pattern as a signed integer: negative if the sign bit is set."""
-    return lax.bitcast_convert_type(x, np.dtype(f"i{x.dtype.itemsize}"))
-
-
 def _signbit_xla(lax: Any, x: Any) -> Any:
-    bits = _bits(lax, x) if not is_integer(x.dtype) else x
-    return lax.lt(bits, lax.full_like(bits, 0))
+    return lax.lt(x, lax.full_like(x, 0)) if is_integer(x.dtype) else signbit_xla(lax, x)
 
 
 def _copysign_xla(lax: Any, a: Any, b: Any) -> Any:

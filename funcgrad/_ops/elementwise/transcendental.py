@@ -10,6 +10,7 @@ import numpy as np
 from funcgrad._core.forms import Forms
 from funcgrad._ops.elementwise.arithmetic import Square, abs_p, add_p, div_p, neg_p, squared
 from funcgrad._ops.elementwise.cast import cast
+from funcgrad._ops.elementwise.cuts import logarithm
 from funcgrad._ops.elementwise.families import elementwise
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.elementwise.trigonometric import cos_p, sin_p
@@ -29,15 +30,15 @@ def _expm1_xla(lax: Any, x: Any) -> Any:
 
 
 def _log_to_base(base: float) -> Any:
-    def logarithm(lax: Any, x: Any) -> Any:
-        y = lax.log(x)
+    def to_base(lax: Any, x: Any) -> Any:
+        y = logarithm("log")(lax, x)
         if x.dtype.kind != "c":
             return lax.div(y, lax.full_like(y, math.log(base)))
         # The complex quotient of an infinite number would be NaN.
         parts = lax.real(y), lax.imag(y)
         return lax.complex(*[lax.div(part, lax.full_like(part, math.log(base))) for part in parts])
 
-    return logarithm
+    return to_base
 
 
 exp_p = elementwise("exp", "x", numpy=np.exp, xla="exp", maps=[lambda t, y: t * y], flops=10)
@@ -56,7 +57,7 @@ def gauss(x: Any) -> Any:
 
 log2_p = elementwise("log2", "x", numpy=np.log2, xla=_log_to_base(2), maps=[lambda t, x: t / (x * _LN2)], flops=10)
 log10_p = elementwise("log10", "x", numpy=np.log10, xla=_log_to_base(10), maps=[lambda t, x: t / (x * _LN10)], flops=10)
-log1p_p = elementwise("log1p", "x", numpy=np.log1p, xla="log1p", maps=[lambda t, x: t / (x + 1)], flops=10)
+log1p_p = elementwise("log1p", "x", numpy=np.log1p, xla=logarithm("log1p"), maps=[lambda t, x: t / (x + 1)], flops=10)
 
 cbrt_p = elementwise("cbrt", "x", numpy=np.cbrt, xla="cbrt", maps=[lambda t, y: t * (squared(1 / y) / 3)], flops=10)
 square_p = elementwise("square", "x", numpy=np.square, xla="square", maps=Square(("x",), [lambda t, x: t * (2 * x)]))

@@ -8,6 +8,7 @@ import numpy as np
 
 from funcgrad._core.aval import Aval
 from funcgrad._ops.elementwise.arithmetic import sqrt_p, squared
+from funcgrad._ops.elementwise.cuts import odd_angle, odd_imaginary, odd_parts
 from funcgrad._ops.elementwise.families import elementwise
 
 sin_p = elementwise("sin", "x", numpy=np.sin, xla="sin", maps=[lambda t, x: t * cos_p(x)], flops=10)
@@ -31,9 +32,13 @@ def _arccos_map(t: Any, x: Any, x_aval: Aval) -> Any:
     return _arcsin_map(-t, x, x_aval)
 
 
-arcsin_p = elementwise("arcsin", "x", numpy=np.arcsin, xla="asin", maps=[_arcsin_map], flops=10)
-arccos_p = elementwise("arccos", "x", numpy=np.arccos, xla="acos", maps=[_arccos_map], flops=10)
-arctan_p = elementwise("arctan", "x", numpy=np.arctan, xla="atan", maps=[lambda t, x: t / (x * x + 1)], flops=10)
+arcsin_p = elementwise("arcsin", "x", numpy=np.arcsin, xla=odd_imaginary("asin"), maps=[_arcsin_map], flops=10)
+arccos_p = elementwise(
+    "arccos", "x", numpy=np.arccos, xla=odd_imaginary("acos", opposite=True), maps=[_arccos_map], flops=10
+)
+arctan_p = elementwise(
+    "arctan", "x", numpy=np.arctan, xla=odd_angle("atan", angle=0), maps=[lambda t, x: t / (x * x + 1)], flops=10
+)
 arctan2_p = elementwise(
     "arctan2",
     "a b",
@@ -47,7 +52,7 @@ sinh_p = elementwise("sinh", "x", numpy=np.sinh, xla="sinh", maps=[lambda t, x: 
 cosh_p = elementwise("cosh", "x", numpy=np.cosh, xla="cosh", maps=[lambda t, x: t * sinh_p(x)], flops=10)
 tanh_p = elementwise("tanh", "x", numpy=np.tanh, xla="tanh", maps=[lambda t, y: t * (1 - squared(y))], flops=10)
 arcsinh_p = elementwise(
-    "arcsinh", "x", numpy=np.arcsinh, xla="asinh", maps=[lambda t, x: t / sqrt_p(_plus_one(x * x))], flops=10
+    "arcsinh", "x", numpy=np.arcsinh, xla=odd_parts("asinh"), maps=[lambda t, x: t / sqrt_p(_plus_one(x * x))], flops=10
 )
 
 
@@ -58,7 +63,12 @@ def _arccosh_map(t: Any, x: Any, x_aval: Aval) -> Any:
     return t / sqrt_p((x - 1) * (x + 1))
 
 
-arccosh_p = elementwise("arccosh", "x", numpy=np.arccosh, xla="acosh", maps=[_arccosh_map], flops=10)
+arccosh_p = elementwise("arccosh", "x", numpy=np.arccosh, xla=odd_imaginary("acosh"), maps=[_arccosh_map], flops=10)
 arctanh_p = elementwise(
-    "arctanh", "x", numpy=np.arctanh, xla="atanh", maps=[lambda t, x: t / ((1 - x) * (1 + x))], flops=10
+    "arctanh",
+    "x",
+    numpy=np.arctanh,
+    xla=odd_angle("atanh", angle=1),
+    maps=[lambda t, x: t / ((1 - x) * (1 + x))],
+    flops=10,
 )

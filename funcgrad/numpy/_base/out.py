@@ -22,12 +22,16 @@ from funcgrad.numpy._base.convert import as_value, dtype_of
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def takes_out(function: F) -> F:
+def takes_out(function: F, broadcasts: bool = False) -> F:
     """Give a function the argument ``out``: the result is computed without it, and then written into the array.
 
     The function declares ``out`` in its signature, so that NumPy's calls fit, but always gets the default. ``out`` is
     an array, ``...`` for a result that is never a plain number, or a tuple of one of these, as in a ufunc's protocol. A
     call with it returns the array itself.
+
+    Args:
+        function: the function.
+        broadcasts: whether the result may be repeated to the shape of ``out``, as NumPy does for quantiles.
 
     Raises:
         TracerAssignmentError: ``out`` is a plain array, which cannot take a traced value.
@@ -44,12 +48,17 @@ def takes_out(function: F) -> F:
         out = args[position] if len(args) > position else kwargs.get("out")
         if out is None:
             return function(*args, **kwargs)
-        return _into(function, call.__name__.rstrip("_"), args, kwargs)
+        return _into(function, call.__name__.rstrip("_"), broadcasts, args, kwargs)
 
     return call  # pyright: ignore[reportReturnType]  (wraps keeps the signature)
 
 
-def _into(function: Callable[..., Any], name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+takes_broadcast_out = functools.partial(takes_out, broadcasts=True)
+
+
+def _into(
+    function: Callable[..., Any], name: str, broadcasts: bool, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     """Call a function without ``out``, and write the result into that array."""
     bound = inspect.signature(function).bind(*args, **kwargs)
     out = bound.arguments.pop("out")
@@ -66,7 +75,10 @@ def _into(function: Callable[..., Any], name: str, args: tuple[Any, ...], kwargs
     y = function(*bound.args, **bound.kwargs)
     if array is Ellipsis:
         return no_number(y)
-    return y if array is None else _written(array, y, name, kwargs.get("casting", "same_kind"))
+    casting = kwargs.get("casting", "same_kind")
+    if array is None:
+        return y
+    return deliver(array, y, name, casting=casting) if broadcasts else _written(array, y, name, casting)
 
 
 def _computed_in(x: Any, out: Any) -> np.dtype | None:

@@ -11,6 +11,7 @@ import numpy as np
 from funcgrad._core.aval import aval_of, is_integer
 from funcgrad._core.bind import Tracer
 from funcgrad._core.trace.place import settled
+from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.index.gather import index
 from funcgrad._ops.index.plan import SLOT
 from funcgrad._ops.layout.copy import copy
@@ -139,6 +140,9 @@ def bounded(positions: Any, size: int, mode: str) -> Any:
     positions = as_value(positions)
     if 0 in aval_of(positions).shape:
         return np.zeros(0, np.intp)
+    if aval_of(positions).dtype.kind == "b":
+        # NumPy converts the bools to 0 and 1: they are no mask here.
+        positions = cast(strong(positions), np.dtype(np.intp))
     if not is_integer(aval_of(positions).dtype):
         raise TypeError(
             f"Cannot cast array data from {aval_of(positions).dtype!r} to dtype('int64') according to the rule 'safe'"

@@ -49,6 +49,9 @@ def take(
     if mode != "fill" and is_plain([a, indices]):
         return np.take(a, indices, axis, mode=mode)
     a, indices = as_value(a), as_value(indices)
+    if dtype_of(indices).kind == "b" and mode != "fill":
+        # NumPy converts the bools to 0 and 1: they are no mask here.
+        indices = cast(strong(indices), np.dtype(np.intp))
     if not is_integer(dtype_of(indices)):
         raise TypeError(f"numpy.take: the indices are of dtype {dtype_of(indices)}; needed integers.")
     if axis is None or not aval_of(a).shape:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy._core import umath
 
 from funcgrad._core.aval import aval_of, is_inexact, is_integer, result_dtype
 from funcgrad._core.bind import NO_PARAMS, Tracer, bind
@@ -151,6 +152,12 @@ def clip(
     return _bounded(logic.clip_p, a, low, high, **options)
 
 
+@implements(umath.clip)
+def _clip_of_plain(a: Any, low: Any, high: Any, /) -> Any:
+    """Return ``plain_array.clip(low, high)`` with a traced bound, for which NumPy calls its ufunc."""
+    return clip(a, low, high)
+
+
 def clamp(x: Any, low: Any, high: Any) -> Any:
     """Return PyTorch's ``clamp``: a value equal to a bound gets the whole derivative."""
     return _bounded(logic.clamp_p, x, _given(low), _given(high))
@@ -180,9 +187,10 @@ def clip_method(
     min: Any = None,  # noqa: A002  (NumPy's name)
     max: Any = None,  # noqa: A002  (NumPy's name)
     out: Any = None,
+    **options: Any,
 ) -> Any:
-    """``ndarray.clip``."""
-    return clip(self, min, max, out)
+    """``ndarray.clip``, with the options of NumPy's ufunc."""
+    return clip(self, min, max, out, **options)
 
 
 def _clipped_dtype(

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import type_text
+from funcgrad._core.numbers import is_weak
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.index import join as ops
 from funcgrad._ops.index.gather import index_p
 from funcgrad._ops.index.plan import FULL, Index
 from funcgrad._ops.layout.copy import copy
 from funcgrad.numpy._base.axes import normalize_axis
-from funcgrad.numpy._base.convert import dtype_of, promote
+from funcgrad.numpy._base.convert import as_value, dtype_of, promote, promote_weakly
 from funcgrad.numpy._base.dispatch import implements
 from funcgrad.numpy._base.out import takes_out
 from funcgrad.numpy._layout.shape import as_array, atleast_1d, atleast_2d, atleast_3d, broadcast_to, ravel, swapaxes
@@ -22,15 +23,37 @@ from funcgrad.numpy._layout.shape import as_array, atleast_1d, atleast_2d, atlea
 Sections = int | Sequence[int]
 
 
-def _common(arrays: Any, dtype: Any = None) -> list[Any]:
-    """Return the elements of a sequence (or the rows of an array) as arrays of one dtype."""
+def _common(arrays: Any, dtype: Any, casting: str) -> list[Any]:
+    """Return the elements of a sequence (or the rows of an array) as arrays of one dtype, in the machine's byte order.
+
+    Raises:
+        TypeError: `casting` forbids a conversion to this dtype.
+        ValueError: there is no array, or `casting` is no rule of NumPy's.
+    """
     values = [as_array(x) for x in arrays]
     if not values:
         raise ValueError("need at least one array to concatenate")
-    if dtype is not None:
-        return [cast(x, np.dtype(dtype)) for x in values]
     first = dtype_of(values[0])
-    return values if all(dtype_of(x) is first for x in values) else list(promote(*values))
+    if dtype is None and casting == "same_kind":
+        return values if all(dtype_of(x) is first for x in values) else list(promote(*values))
+    dtype = np.result_type(*map(dtype_of, values)) if dtype is None else np.dtype(dtype)
+    for source in map(dtype_of, values):
+        if not np.can_cast(source, dtype, casting):
+            raise TypeError(f"Cannot cast array data from {source!r} to {dtype!r} according to the rule {casting!r}")
+    return [cast(x, dtype.newbyteorder("=")) for x in values]
+
+
+def _in_order(y: Any, dtype: Any) -> Any:
+    """Return a joined array in the byte order of the requested dtype."""
+    return y if dtype is None else cast(y, np.dtype(dtype))
+
+
+def _flat(arrays: Any) -> list[Any]:
+    """Return arrays as vectors. A Python number among them has their dtype."""
+    values = [as_value(x) for x in arrays]
+    if any(getattr(x, "shape", ()) for x in values) and any(map(is_weak, values)):
+        values = list(promote_weakly(*values))
+    return [ravel(x) for x in values]
 
 
 @implements(np.concatenate)
@@ -39,10 +62,9 @@ def concatenate(
     arrays: Any, /, axis: int | None = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind"
 ) -> Any:
     """``numpy.concatenate``."""
-    del casting
-    values = _common(arrays, dtype)
     if axis is None:
-        values, axis = [ravel(x) for x in values], 0
+        arrays, axis = _flat(arrays), 0
+    values = _common(arrays, dtype, casting)
     shape = values[0].shape
     if not shape:
         raise ValueError("zero-dimensional arrays cannot be concatenated")
@@ -55,7 +77,7 @@ def concatenate(
                 f"concatenate: array 0 is {texts[0]} and array {i} is {texts[1]}; needed equal lengths along all axes "
                 f"but {axis}. Reshape them, or concatenate along another axis."
             )
-    return ops.concatenate(values, axis) if len(values) > 1 else copy(values[0])
+    return _in_order(ops.concatenate(values, axis) if len(values) > 1 else copy(values[0]), dtype)
 
 
 concat = concatenate
@@ -65,13 +87,12 @@ concat = concatenate
 @takes_out
 def stack(arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind") -> Any:
     """``numpy.stack``."""
-    del casting
-    values = _common(arrays, dtype)
+    values = _common(arrays, dtype, casting)
     shape = values[0].shape
     if any(x.shape != shape for x in values):
         raise ValueError("all input arrays must have the same shape")
     y = ops.stack(values, normalize_axis(axis, len(shape) + 1))
-    return y if len(values) > 1 else copy(y)
+    return _in_order(y if len(values) > 1 else copy(y), dtype)
 
 
 def _each(function: Callable[[Any], Any], arrays: Any) -> list[Any]:

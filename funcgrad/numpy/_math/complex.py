@@ -19,6 +19,7 @@ from funcgrad._ops.layout.fill import zeros_like
 from funcgrad.numpy._base.concrete import concrete_value
 from funcgrad.numpy._base.convert import as_value, dtype_of, operands_for, promote
 from funcgrad.numpy._base.dispatch import implements, in_numpys_mode
+from funcgrad.numpy._base.out import deliver
 from funcgrad.numpy._base.plain import beside_numpys
 from funcgrad.numpy._math.elementwise import named, of_numbers
 
@@ -31,9 +32,10 @@ def _conjugate(x: Any, /) -> Any:
 conjugate = named(of_numbers(_conjugate), np.conjugate)
 
 
-def conjugate_method(self: Tracer) -> Any:
-    """Return ``x.conj()``; a real array is returned itself."""
-    return _conjugate(self) if self.dtype.kind == "c" else self
+def conjugate_method(self: Tracer, out: Any = None) -> Any:
+    """Return ``x.conj()``; without ``out``, a real array is returned itself."""
+    y = _conjugate(self) if self.dtype.kind == "c" else self
+    return y if out is None else deliver(out, y, "conjugate", np.conjugate, (self,))
 
 
 conj = conjugate

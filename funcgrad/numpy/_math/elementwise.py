@@ -10,7 +10,7 @@ import numpy as np
 
 from funcgrad._core.aval import is_integer
 from funcgrad._core.bind import NO_PARAMS, Tracer, bind, is_engine_value
-from funcgrad._core.numbers import PYTHON_NUMBERS, refuse_exponent
+from funcgrad._core.numbers import PYTHON_NUMBERS, is_weak, refuse_exponent
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.place import is_number
 from funcgrad._engines import is_abstract
@@ -200,7 +200,9 @@ def sign(x: Any, /) -> Any:
 
 
 def _positive(x: Any, /) -> Any:
-    """Return the same numbers in a new array."""
+    """Return the same numbers in a new array. A Python number stays one."""
+    if isinstance(x, Tracer) and is_weak(x):
+        return x
     y = fresh(operands_for(np.positive, (x,))[0], x)
     # A ufunc makes a number of an array without axes.
     return index(y, ()) if isinstance(y, Tracer) and not y.shape and not is_number(y) else y

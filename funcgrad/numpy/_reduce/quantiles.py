@@ -28,7 +28,7 @@ from funcgrad.numpy._base.axes import Axis, given_axes, normalize_axes
 from funcgrad.numpy._base.concrete import known_value
 from funcgrad.numpy._base.convert import as_value, strong
 from funcgrad.numpy._base.dispatch import implements, in_numpys_mode
-from funcgrad.numpy._base.out import takes_out
+from funcgrad.numpy._base.out import takes_broadcast_out, takes_out
 from funcgrad.numpy._base.plain import beside_numpys
 from funcgrad.numpy._reduce.cumulative import flat
 from funcgrad.numpy._reduce.nan_reductions import nanmean
@@ -41,7 +41,10 @@ from funcgrad.numpy._reduce.statistics import inexact, mean
 def median(a: Any, axis: Axis = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
     """``numpy.median``."""
     del overwrite_input
-    x, shape = _sorted_last(inexact(a), axis, keepdims)
+    a = inexact(a)
+    if not math.prod(a.shape):
+        return mean(a, axis, keepdims=keepdims)
+    x, shape = _sorted_last(a, axis, keepdims)
     n, last = x.shape[-1], len(x.shape) - 1
     middle = mean(slice_axis(x, last, (n - 1) // 2, n // 2 + 1), last, keepdims=True)
     return _shaped(_nan_where_any(middle, x), shape)
@@ -60,7 +63,7 @@ def _moved_last(a: Any, axis: Axis, keepdims: bool) -> tuple[Any, tuple[int, ...
     order = (*(i for i in range(len(a.shape)) if i not in axes), *axes)
     size = math.prod([a.shape[i] for i in axes])
     if not size:
-        raise ValueError(
+        raise IndexError(
             f"a quantile of an array of shape {a.shape} over axes {axes}: it has no elements there. "
             "Leave out what is empty before."
         )
@@ -120,7 +123,7 @@ def _virtual_place(q: Any, n: Any, method: str) -> Any:
 
 @implements(np.quantile)
 @in_numpys_mode
-@takes_out
+@takes_broadcast_out
 def quantile(
     a: Any,
     q: Any,
@@ -270,7 +273,7 @@ def _weights_like(name: str, a: Any, weights: Any, axis: Axis) -> Any:
 
 @implements(np.percentile)
 @in_numpys_mode
-@takes_out
+@takes_broadcast_out
 def percentile(
     a: Any,
     q: Any,
@@ -327,7 +330,7 @@ def _element_of_rows(x: Any, place: Any, n: Any) -> Any:
 
 
 @beside_numpys(np.nanquantile)
-@takes_out
+@takes_broadcast_out
 def nanquantile(
     a: Any,
     q: Any,
@@ -359,7 +362,7 @@ def _nanquantile(a: Any, q: Any, whole: float, axis: Axis, *, method: str, weigh
 
 
 @beside_numpys(np.nanpercentile)
-@takes_out
+@takes_broadcast_out
 def nanpercentile(
     a: Any,
     q: Any,

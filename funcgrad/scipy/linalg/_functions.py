@@ -71,7 +71,7 @@ def expm_frechet(
     """
     del method, check_finite
     name = "scipy.linalg.expm_frechet"
-    a, e = promote(squares(name, A, "A"), squares(name, E, "E"))
+    a, e = fnp.broadcast_arrays(*promote(squares(name, A, "A"), squares(name, E, "E")))
     along = exponential.frechet(e, a)
     return (exponential.expm(a), along) if compute_expm else along
 

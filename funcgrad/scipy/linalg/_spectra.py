@@ -220,6 +220,11 @@ def eigh_tridiagonal(  # noqa: PLR0917  (SciPy's arguments)
     """
     del check_finite, tol, lapack_driver
     d, e = promote(array(d), array(e))
+    if d.dtype.kind == "c":
+        raise TypeError(
+            "scipy.linalg.eigh_tridiagonal: the diagonals are complex; Only real arrays currently supported. Use "
+            "eig_banded, which takes Hermitian matrices."
+        )
     return _banded("eigh_tridiagonal", embedded(d, 0) + embedded(e, -1), True, eigvals_only, (select, select_range))
 
 

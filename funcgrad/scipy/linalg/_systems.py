@@ -11,9 +11,9 @@ from funcgrad._core.words import told
 from funcgrad._ops.layout.broadcast import broadcast_to
 from funcgrad._ops.layout.shape import reshape
 from funcgrad._ops.linalg import factor
-from funcgrad._ops.linalg.matrices import identity_like, swapped
+from funcgrad._ops.linalg.matrices import identity_like, product, swapped
 from funcgrad._ops.linalg.triangular import triangular_solve
-from funcgrad.numpy.extend import squares, systems
+from funcgrad.numpy.extend import known_value, promote, squares, systems
 from funcgrad.scipy.linalg._arguments import array, mirrored, refuse
 from funcgrad.scipy.linalg._factors import cholesky
 
@@ -271,8 +271,8 @@ def lstsq(  # noqa: PLR0917  (SciPy's arguments)
     """Find the least squares solution of least norm; the derivative holds while the rank does not change.
 
     Args:
-        a: f[m, n].
-        b: f[m] or f[m, k].
+        a: f[..., m, n].
+        b: f[m] or f[..., m, k].
         cond: singular values up to this, relative to the greatest, count as zero.
         overwrite_a: ignored; no argument is overwritten.
         overwrite_b: ignored; no argument is overwritten.
@@ -293,9 +293,42 @@ def lstsq(  # noqa: PLR0917  (SciPy's arguments)
     Rule: Golub and Pereyra, "The differentiation of pseudo-inverses and nonlinear least squares problems", 1973.
     """
     del overwrite_a, overwrite_b, check_finite, lapack_driver
+    a, b = promote(array(a), array(b))
+    if len(a.shape) > 2 or len(b.shape) > 2:
+        return _lstsq_of_stacks(a, b, cond)
     x, left, rank, values = fnp.linalg.lstsq(a, b, -1 if cond is None else cond)
     left = left[0] if len(x.shape) == 1 and left.shape[0] else left
     return x, left, fnp.astype(rank, np.dtype(int)), values
+
+
+def _lstsq_of_stacks(a: Any, b: Any, cond: float | None) -> tuple[Any, Any, Any, Any]:
+    """Find the solutions for stacks of matrices. All need the same rank, which decides the shape of the residuals."""
+    vector = len(b.shape) == 1
+    b = b[:, None] if vector else b
+    if len(a.shape) < 2 or a.shape[-2] != b.shape[-2]:
+        raise ValueError(
+            f"scipy.linalg.lstsq: Shape mismatch: a and b should have the same number of rows ({a.shape[-2:-1]} != "
+            f"{b.shape[-2:-1]}). Give a vector without other axes, or a column b[..., None]."
+        )
+    batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    a, b = [broadcast_to(x, batch + x.shape[-2:]) for x in (a, b)]
+    cutoff = float(np.finfo(a.dtype).eps) if cond is None else float(cond)
+    x = product(fnp.linalg.pinv(a, cutoff), b)
+    rank = fnp.linalg.matrix_rank(a, rtol=cutoff)
+    full = rank == a.shape[-1]
+    known = known_value(full)
+    sums = fnp.sum(abs(b - product(a, x)) ** 2, axis=-2)
+    left = fnp.where(full[..., None], sums, np.nan)
+    if a.shape[-2] <= a.shape[-1] or (known is not None and known.size and not known.any()):
+        left = fnp.zeros((*batch, 0), left.dtype)
+    elif vector:
+        left = left[..., 0]
+    elif known is not None and not known.all():
+        raise ValueError(
+            "scipy.linalg.lstsq: some matrices of the stack have full rank and others have not, so that the sums of "
+            "residuals have several shapes; needed the same rank. Solve them separately."
+        )
+    return x[..., 0] if vector else x, left, rank, fnp.linalg.svdvals(a)
 
 
 def pinv(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
@@ -296,7 +297,7 @@ def decimate(x: Any, q: int, n: int | None = None, ftype: str = "iir", axis: int
         if zero_phase:
             return resample_poly(x, 1, q, axis, h)
         return _part(upfirdn(h, x, 1, q, axis), axis, 0, -(-x.shape[axis] // q))
-    sections = scipys("cheby1", 8 if n is None else n, 0.05, 0.8 / q, output="sos").astype(dtype)
+    sections = scipys("cheby1", 8 if n is None else operator.index(n), 0.05, 0.8 / q, output="sos").astype(dtype)
     y = sosfiltfilt(sections, x, axis) if zero_phase else sosfilt(sections, x, axis)
     return y[(slice(None),) * axis + (slice(None, None, q),)]
 

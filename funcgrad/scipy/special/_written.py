@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad import numpy as fnp
+from funcgrad._core.aval import aval_of
 from funcgrad._core.bind import NO_PARAMS, Tracer, bind
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.words import shown
@@ -15,8 +16,9 @@ from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.elementwise.special import gamma as gamma_
 from funcgrad._ops.elementwise.special import hypergeometric, power
+from funcgrad._ops.layout.broadcast import broadcast_to
 from funcgrad.errors import UnsupportedFunctionError
-from funcgrad.numpy.extend import as_value, dtype_of, special_functions
+from funcgrad.numpy.extend import as_value, dtype_of, known_value, special_functions
 from funcgrad.scipy.special import _ufuncs as u
 from funcgrad.scipy.special._declare import of_ufunc, real
 
@@ -121,20 +123,34 @@ inv_boxcox = of_ufunc("inv_boxcox", power.inv_boxcox_p)
 inv_boxcox1p = of_ufunc("inv_boxcox1p", power.inv_boxcox1p_p)
 
 
-def polygamma(n: int, x: Any) -> Any:
-    """Compute the derivative of order ``n`` (a Python int) of the digamma function.
+def polygamma(n: Any, x: Any) -> Any:
+    """Compute the derivative of order ``n`` of the digamma function: an int, or an array of known ones.
 
     Example:
         >>> from funcgrad.scipy import special
         >>> print(round(float(special.polygamma(1, 1.0)), 6))
         1.644934
     """
-    if not hasattr(n, "__index__") or n < 0:
+    orders = known_value(as_value(n))
+    orders = None if orders is None else np.asarray(orders)
+    if orders is None or orders.dtype.kind not in "biuf" or not np.all((orders >= 0) & (orders == np.floor(orders))):
         raise ValueError(
-            f"scipy.special.polygamma: n is {shown(n)}; needed an integer from 0 on. Pass 1 for the trigamma."
+            f"scipy.special.polygamma: n is {shown(n)}; needed an integer from 0 on, or known ones. Pass 1 for the "
+            "trigamma."
         )
     (x,) = real("polygamma", x)
-    return bind(gamma_.polygamma_p, (x,), {"order": int(n)}) if n else bind(gamma_.digamma_p, (x,), NO_PARAMS)
+    if not orders.shape:
+        return _of_order(int(orders), x)
+    x = broadcast_to(x, np.broadcast_shapes(orders.shape, aval_of(x).shape))
+    y = fnp.zeros_like(x)
+    for order in np.unique(orders):
+        # Other orders get 1, so that a pole of theirs gives no NaN to the derivative.
+        y = select(orders == order, _of_order(int(order), select(orders == order, x, 1.0)), y)
+    return y
+
+
+def _of_order(n: int, x: Any) -> Any:
+    return bind(gamma_.polygamma_p, (x,), {"order": n}) if n else bind(gamma_.digamma_p, (x,), NO_PARAMS)
 
 
 def multigammaln(a: Any, d: int) -> Any:

@@ -152,6 +152,8 @@ def iqr(
     percentile = fnp.nanpercentile if nan_policy == "omit" else fnp.percentile
     low, high = sorted(rng)
     x = fnp.asarray(as_value(x))
+    if 0 in x.shape:
+        return fnp.mean(x, axis, keepdims=keepdims)
     # The result has the precision of the sample.
     percentages = np.asarray([low, high], x.dtype if x.dtype.kind == "f" else float)
     first, last = percentile(x, percentages, axis=axis, method=interpolation, keepdims=keepdims)

@@ -1,0 +1,95 @@
+"""Calls of SciPy's functions on traced values: value, shape and dtype of SciPy's plain call, or its class of error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import linalg, signal, special, stats
+
+import funcgrad as fg
+from funcgrad.scipy import linalg as our_linalg
+from funcgrad.scipy import signal as our_signal
+from funcgrad.scipy import special as our_special
+from funcgrad.scipy import stats as our_stats
+
+RNG = np.random.default_rng(0)
+TALL, RIGHT, SQUARE = RNG.normal(size=(2, 4, 3)), RNG.normal(size=(2, 4, 2)), RNG.normal(size=(2, 3, 3))
+Case = tuple[Callable[..., Any], Callable[..., Any], tuple[Any, ...]]
+CASES: dict[str, Case] = {
+    "lstsq of a stack": (linalg.lstsq, our_linalg.lstsq, (TALL, RIGHT)),
+    "lstsq of a stack and one vector": (linalg.lstsq, our_linalg.lstsq, (TALL, RIGHT[0, :, 0])),
+    "lstsq of one matrix and a stack": (linalg.lstsq, our_linalg.lstsq, (TALL[0], RIGHT)),
+    "lstsq of a wide stack": (linalg.lstsq, our_linalg.lstsq, (TALL[:, :2], RIGHT[:, :2])),
+    "lstsq where the rows differ": (linalg.lstsq, our_linalg.lstsq, (TALL, RIGHT[:, :, 0])),
+    "expm_frechet along one direction": (linalg.expm_frechet, our_linalg.expm_frechet, (SQUARE, SQUARE[0])),
+    "expm_frechet along several": (linalg.expm_frechet, our_linalg.expm_frechet, (SQUARE[0], SQUARE)),
+    "cho_solve of a stack": (
+        lambda a, b: linalg.cho_solve((a, True), b),
+        lambda a, b: our_linalg.cho_solve((a, True), b),
+        (SQUARE, RIGHT[:, :3]),
+    ),
+    "complex tridiagonal matrices": (
+        linalg.eigvalsh_tridiagonal,
+        our_linalg.eigvalsh_tridiagonal,
+        (np.ones(3), np.array([1.0, 1j])),
+    ),
+    "polygamma of several orders": (
+        lambda x: special.polygamma([0, 1, 2.0], x),
+        lambda x: our_special.polygamma([0, 1, 2.0], x),
+        (np.array([1.5, 2.0, -0.5]),),
+    ),
+    "polygamma of orders by arguments": (
+        lambda x: special.polygamma(np.arange(2)[:, None], x),
+        lambda x: our_special.polygamma(np.arange(2)[:, None], x),
+        (np.array([1.5, 2.0, -0.5]),),
+    ),
+    "savgol_filter along rows": (
+        lambda x: signal.savgol_filter(x, 5, 2, axis=0, mode="nearest"),
+        lambda x: our_signal.savgol_filter(x, 5, 2, axis=0, mode="nearest"),
+        (RNG.normal(size=(7, 3)),),
+    ),
+    "iqr of nothing": (stats.iqr, our_stats.iqr, (np.zeros(0),)),
+    "iqr of empty rows": (lambda x: stats.iqr(x, axis=1), lambda x: our_stats.iqr(x, axis=1), (np.zeros((2, 0)),)),
+    "decimate of a broken order": (
+        lambda x: signal.decimate(x, 2, n=2.5),  # pyright: ignore[reportArgumentType]  (the argument is wrong)
+        lambda x: our_signal.decimate(x, 2, n=2.5),  # pyright: ignore[reportArgumentType]  (the argument is wrong)
+        (np.arange(40.0),),
+    ),
+}
+
+
+def _ran(f: Callable[..., Any], args: tuple[Any, ...]) -> list[np.ndarray] | Exception:
+    try:
+        y = f(*args)
+    except (TypeError, ValueError) as error:
+        return error
+    return [np.asarray(each) for each in y] if isinstance(y, tuple | list) else [np.asarray(y)]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", CASES)
+def test_is_scipys(name: str) -> None:
+    scipys, ours, args = CASES[name]
+    expected = _ran(scipys, args)
+    for run in (lambda *args: fg.vjp(ours, *args)[0], fg.jit(ours, engine="numpy")):
+        got = _ran(run, args)
+        if isinstance(expected, Exception):
+            assert isinstance(got, type(expected)), got
+            continue
+        assert isinstance(got, list), got
+        for y, z in zip(got, expected, strict=True):
+            assert (y.shape, y.dtype) == (z.shape, z.dtype)
+            np.testing.assert_allclose(y, z, rtol=1e-9, atol=1e-12)
+
+
+def test_lstsq_of_a_stack_has_derivatives() -> None:
+    fg.check_grads(lambda a, b: our_linalg.lstsq(a, b)[:2], (TALL, RIGHT))
+
+
+def test_polygamma_of_several_orders_has_derivatives() -> None:
+    np.testing.assert_allclose(
+        fg.jacfwd(lambda x: our_special.polygamma([0, 1], x))(2.5), special.polygamma([1, 2], 2.5), rtol=1e-13
+    )
