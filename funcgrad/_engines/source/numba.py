@@ -97,7 +97,7 @@ class Whole(Part):
         if x.aval.shape:
             if x in w.packed:
                 return name
-            constant = dict(w.graph.constants).get(cast(Var, x))
+            constant = dict(w.graph.constants).get(cast(Any, x))
             if type(constant) is np.ndarray:
                 return w.value("k", packed(constant, x.aval.dtype))
             pack, dtype = w.value("packed", packed), w.value("dtype", x.aval.dtype)
