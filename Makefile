@@ -22,10 +22,10 @@ PYTHONS ?= $(or $(strip $(foreach version,3.11 3.12 3.13 3.13t 3.14 3.14t,\
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check $(if $(PIP_PRE),--pre)
 
-.PHONY: help train gallery test test-python test-long test-torch record test-lowest test-without-jax tails fuzz own-tests lint format types docs package bench array-api clients torch clean
+.PHONY: help train gallery test test-python test-long test-torch record test-lowest test-without-jax tails fuzz own-tests lint format types docs package bench npbench array-api clients torch clean
 
 help:
-	@echo "make train | gallery | test | test-python | test-long | test-torch | record | test-lowest | test-without-jax | tails | fuzz | own-tests | lint | format | types | docs | package | bench | array-api | clients | torch | clean"
+	@echo "make train | gallery | test | test-python | test-long | test-torch | record | test-lowest | test-without-jax | tails | fuzz | own-tests | lint | format | types | docs | package | bench | npbench | array-api | clients | torch | clean"
 
 train: $(VENV)/.has-examples
 	$(BIN)/python examples/digits.py $(ARGS)
@@ -106,6 +106,10 @@ package: $(VENV)/.has-build
 
 bench: $(VENV)/.has-bench
 	$(BIN)/python -m benchmarks $(ARGS)
+
+# The gradients of NPBench's programs beside JAX's versions, from a checkout of spcl/npbench: make npbench CHECKOUT=../npbench
+npbench: $(VENV)/.has-bench
+	$(BIN)/python -m benchmarks.npbench $(CHECKOUT) $(ARGS)
 
 # The Array API's own test suite on traced values: it is cloned into build/ from where it is published.
 array-api: $(VENV)/.has-array-api

@@ -31,8 +31,10 @@ SUITES = (
     "sgd",
     "adam",
     "imperative",
+    "modules",
     "scipy",
     "sparse",
+    "adbench",
 )
 
 

@@ -97,10 +97,17 @@ def short_dtype(dtype: np.dtype) -> str:
 def is_inexact(dtype: np.dtype) -> bool:
     """Return whether values of this dtype can have derivatives: float, complex, and ml_dtypes' floats.
 
-    >>> import numpy as np
-    >>> from funcgrad import extend
-    >>> extend.is_inexact(np.dtype("float16")), extend.is_inexact(np.dtype("int64"))
-    (True, False)
+    Args:
+        dtype: a dtype of NumPy's or of ml_dtypes.
+
+    Returns:
+        True for floats and complex numbers, False for integers and bools.
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad import extend
+        >>> extend.is_inexact(np.dtype("float16")), extend.is_inexact(np.dtype("int64"))
+        (True, False)
     """
     return dtype.kind in "fc" or is_floating(dtype)
 
@@ -128,10 +135,20 @@ def is_real(dtype: np.dtype) -> bool:
 def aval_of(value: Any) -> Aval:
     """Return the aval of an array, scalar or tracer.
 
-    >>> import numpy as np
-    >>> from funcgrad import extend
-    >>> print(extend.aval_of(np.ones((2, 3), np.float32)))
-    f32[2,3]
+    Args:
+        value: an array of either engine, a number or a tracer.
+
+    Returns:
+        The aval: shape, dtype, and whether the dtype is a Python number's (weak).
+
+    Raises:
+        TypeError: the value is no number and no array of numbers.
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad import extend
+        >>> print(extend.aval_of(np.ones((2, 3), np.float32)))
+        f32[2,3]
     """
     if type(value) is np.ndarray:
         return Aval(value.shape, value.dtype)
@@ -153,10 +170,17 @@ def aval_of(value: Any) -> Aval:
 def result_dtype(*values: Any) -> np.dtype:
     """Return the dtype that NumPy's promotion (NEP 50) gives for operands: arrays, scalars, tracers or avals.
 
-    >>> import numpy as np
-    >>> from funcgrad import extend
-    >>> extend.result_dtype(np.ones(2, np.float32), 2.0)
-    dtype('float32')
+    Args:
+        *values: arrays, scalars, tracers or avals.
+
+    Returns:
+        The dtype. Python numbers widen none.
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad import extend
+        >>> extend.result_dtype(np.ones(2, np.float32), 2.0)
+        dtype('float32')
     """
     avals = [value if type(value) is Aval else aval_of(value) for value in values]
     return _promote(tuple((aval.dtype, aval.weak) for aval in avals))

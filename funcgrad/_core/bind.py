@@ -71,13 +71,15 @@ class Tracer:
         array([0.6, 0.8])
     """
 
-    # All kinds of tracers have the same slots, and each kind uses some of them. A tracer that is written to can
-    # therefore become a place (``place.py``) in the same object. A view keeps its base, the primitive and the
-    # parameters.
-    __slots__ = ("_dtype", "_node", "_owner", "_shape", "_value", "_viewed", "_viewed_at", "_viewed_by")
+    # All kinds of tracers have the same slots, and each kind uses some of them. A view keeps its base, the primitive
+    # and the parameters. A tracer that is written to gets a memory, and a view of it keeps the value that was read last
+    # (``place.py``).
+    __slots__ = (
+        *("_dtype", "_last_read", "_memory", "_node", "_owner", "_shape", "_value"),
+        *("_viewed", "_viewed_at", "_viewed_by"),
+    )
 
-    # The setter is Python's own: a tracer becomes a place by a change of its class.
-    __class__ = property(_seen_as, object.__dict__["__class__"].__set__)  # pyright: ignore[reportIncompatibleMethodOverride]  (a hook)
+    __class__ = property(_seen_as)  # pyright: ignore[reportIncompatibleMethodOverride]  (a hook)
 
     # The attributes are read-only: a shape that differs from the one that operations use would give wrong results. A
     # getter in C takes 24 ns more than a slot, a getter in Python 110 ns.

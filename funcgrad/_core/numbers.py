@@ -47,12 +47,17 @@ def keep_weak(y: Any, operands: tuple) -> Any:
     return _WEAK_RESULTS[type(y)](y) if kinds <= _WEAK_NUMBERS and not kinds <= PYTHON_NUMBERS else y
 
 
+def has_number(operands: tuple) -> bool:
+    """Return whether a Python number or bool is among the operands."""
+    return not _WITHOUT_DTYPE.isdisjoint(map(type, operands))
+
+
 def typed(operands: tuple) -> tuple:
     """Return the operands of an elementwise primitive, with Python's numbers in the dtype of the arrays.
 
     Bool conditions do not decide the dtype if there are other arrays.
     """
-    if _WITHOUT_DTYPE.isdisjoint(map(type, operands)):
+    if not has_number(operands):
         return operands
     if any(type(x) is bool for x in operands):
         operands = tuple([np.bool_(x) if type(x) is bool else x for x in operands])
@@ -71,9 +76,12 @@ def is_weak(x: Any) -> bool:
 
 
 _RANKS = "biufc"
+_FLOAT64 = np.dtype(np.float64)
 
 
 def _number(x: Any, dtype: np.dtype) -> Any:
+    if type(x) is float and dtype is _FLOAT64:
+        return np.float64(x)
     own = aval_of(x).dtype.kind
     # Zero is zero in every dtype. Any other number would lose a part, which the caller should have checked.
     fits = x == 0 or dtype.kind == "V" or _RANKS.index(own) <= _RANKS.index(dtype.kind)

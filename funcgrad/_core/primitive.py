@@ -69,16 +69,16 @@ class View(NamedTuple):
 def remember_view(y: Any, x: Any, primitive: Primitive, params: dict) -> None:
     """Store in a traced result the base that it is a view of, for later writes (``trace/place.py``).
 
-    A place has it already.
+    A place has it already, and what is no view of a place is no view of its memory.
     """
-    if y._tells_views:
+    if y._tells_views and y._owner is x._owner:
         y._viewed, y._viewed_by, y._viewed_at = x, primitive, params
 
 
 def view(x: Tracer, primitive: Primitive, params: dict) -> Any:
     """Return a primitive's view of a tracer, by the shortest way."""
     y = x._owner.apply(primitive, (x,), params)
-    if type(y) is type(x) and y._tells_views:
+    if type(y) is type(x) and y._tells_views and y._owner is x._owner:
         y._viewed, y._viewed_by, y._viewed_at = x, primitive, params
     return y
 

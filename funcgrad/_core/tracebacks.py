@@ -57,6 +57,9 @@ def full_tracebacks(full: bool = True) -> Iterator[None]:
     Args:
         full: whether all frames are shown inside the context.
 
+    Returns:
+        A context manager that is also a decorator.
+
     Example:
         >>> import traceback
         >>> import funcgrad as fg
@@ -82,9 +85,7 @@ def full_tracebacks(full: bool = True) -> Iterator[None]:
 def fold(error: BaseException) -> None:
     """Remove our frames from the traceback of an exception and of its causes.
 
-    The caller then raises it with a bare ``raise``.
-
-    A bare ``raise`` adds no entry for its own frame, so that of the entry point disappears as well.
+    The caller then raises it with a bare ``raise``, which adds no entry for its own frame.
     """
     _explain(error)
     full = _full.get()

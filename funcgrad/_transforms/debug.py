@@ -38,6 +38,9 @@ def debug_nans(infinities: bool = True) -> Iterator[None]:
     Args:
         infinities: whether an infinity counts as well as NaN.
 
+    Returns:
+        A context manager; the checks hold in the thread that enters it.
+
     Raises:
         NonFiniteError: raised by the code inside. The message names the operation, its line, and the values that it
             read.
@@ -54,10 +57,17 @@ def debug_nans(infinities: bool = True) -> Iterator[None]:
 
     The name is that of ``jax.debug_nans``.
     """
+    with checking(Checks(infinities, _inside)):
+        yield
+
+
+@contextlib.contextmanager
+def checking(asked: Checks) -> Iterator[None]:
+    """Run code with these checks of each operation and of each pass back."""
     before, opened = checks.get(), False
     try:
         # The setup is inside the try block, because Ctrl-C may come after each line.
-        checks.set(Checks(infinities, _inside))
+        checks.set(asked)
         with _opening:
             opened = True
             _open[0] += 1

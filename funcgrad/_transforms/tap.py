@@ -96,6 +96,9 @@ def taps() -> Iterator[Taps]:
     bodies of loops, whose last step is seen. Under `vmap` the whole batch is seen. Values that a program does not need
     for its results are not computed, and not seen.
 
+    Returns:
+        A context manager. Its value is a mapping of each name to the ``(value, cotangent)`` that were seen last.
+
     Example:
         >>> import numpy as np
         >>> import funcgrad as fg

@@ -115,12 +115,15 @@ class Tensor(TensorBase):
     @property
     def grad_fn(self) -> Function | None:
         """The operation that made this tensor; ``None`` for a leaf."""
-        return None if self.is_leaf else Function(self._node)
+        return None if self.is_leaf else Function(self._node, self._owner)
 
     @property
     def grad(self) -> Any:
         """The gradient that `backward` has accumulated, a tensor; ``None`` before the first pass."""
-        return getattr(self, "_gradient", None)
+        gradient = getattr(self, "_gradient", None)
+        if gradient is not None:
+            gradient._read = True
+        return gradient
 
     @grad.setter
     def grad(self, gradient: Tensor | None) -> None:
@@ -139,6 +142,7 @@ class Tensor(TensorBase):
                     f"attempting to assign a gradient with dtype '{gradient.dtype}' to a tensor with dtype "
                     f"'{self.dtype}'. The gradient must match the tensor's dtype; convert it with .to()"
                 )
+            gradient._read = True
         self._gradient = gradient
 
     def retain_grad(self) -> None:

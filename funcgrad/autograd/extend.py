@@ -6,17 +6,17 @@ from funcgrad.autograd._methods.names import Shape
 from funcgrad.autograd._methods.results import RETURN_TYPES
 from funcgrad.autograd._methods.to import CPU, device, number_dtype
 from funcgrad.autograd._tape.base import is_tensor, set_value
-from funcgrad.autograd._tape.dtypes import default_dtype, promoted, result_dtype
+from funcgrad.autograd._tape.dtypes import default_dtype, promoted, result_dtype, type_name
 from funcgrad.autograd._tape.dtypes import set_default_dtype as set_dtype_of_floats
+from funcgrad.autograd._tape.function import Function as NodeFunction
 from funcgrad.autograd._tape.handles import Hooks, RemovableHandle
-from funcgrad.autograd._tape.held import HeldTrace
 from funcgrad.autograd._tape.mode import recorded
 from funcgrad.autograd._tape.seeds import conjugated
-from funcgrad.autograd._tape.writes import WRITES, type_name
+from funcgrad.autograd._tape.writes import WRITES, gradient_of, was_read
 from funcgrad.autograd._tensor import TRACE, rebuild
 from funcgrad.autograd._text import OPTIONS as PRINT_OPTIONS
 from funcgrad.autograd._torch import array_of, converted, is_torchs
-from funcgrad.autograd._traced import is_lifted, lift, lower, on_values
+from funcgrad.autograd._traced import TracedTrace, is_lifted, lift, lower, on_values
 
 __all__ = [
     "CPU",
@@ -25,16 +25,18 @@ __all__ = [
     "TRACE",
     "WRITES",
     "Generator",
-    "HeldTrace",
     "Hooks",
+    "NodeFunction",
     "RemovableHandle",
     "Shape",
+    "TracedTrace",
     "array_of",
     "conjugated",
     "converted",
     "default_dtype",
     "default_generator",
     "device",
+    "gradient_of",
     "is_lifted",
     "is_tensor",
     "is_torchs",
@@ -49,6 +51,7 @@ __all__ = [
     "set_dtype_of_floats",
     "set_value",
     "type_name",
+    "was_read",
 ]
 
 __dir__ = publish(__name__)

@@ -10,8 +10,9 @@ from typing import Any, NoReturn, Self, TypeVar, cast
 import numpy as np
 
 from funcgrad._core.bind import Tracer, is_engine_value
+from funcgrad._core.trace.place import Place, settled
 from funcgrad._public import published_as
-from funcgrad.numpy.extend import At, immutable, stands_for_numbers
+from funcgrad.numpy.extend import At, stands_for_numbers
 from funcgrad.tree import map as tree_map
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -148,6 +149,9 @@ def plain(x: Any) -> Any:
 
 def arrays(y: Any) -> Any:
     """Return a result with NumPy's arrays and scalars as `Array` s, in tuples, lists and named tuples too."""
+    if type(y) is Place:
+        # A new array that functions of ours could write into. Here nothing does, so its numbers are enough.
+        y = settled(y)
     kind = type(y)
     if kind is np.ndarray:
         return y.view(Array)
@@ -178,30 +182,6 @@ _LEAVES = frozenset({Array, bool, int, float, complex, str, type(None)})
 
 def _leaf(y: Any) -> Any:
     return arrays(y) if isinstance(y, np.ndarray | np.generic) else y
-
-
-def immutably(f: Any) -> Any:
-    """Return a function in which ``x += y`` makes a new array, traced or not: the function that a transform calls."""
-    return Immutable(f) if callable(f) and not isinstance(f, Immutable) else f
-
-
-class Immutable:
-    """A function whose ``x += y`` make new arrays. It compares and hashes as the function, so that caches find it."""
-
-    def __init__(self, f: Callable[..., Any]) -> None:
-        functools.update_wrapper(self, f)
-        self.f = f
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        with immutable():
-            # A transform may call the function with plain arrays of NumPy's, in which x += y would write.
-            return self.f(*tree_of_arrays(args), **tree_of_arrays(kwargs))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Immutable) and self.f == other.f
-
-    def __hash__(self) -> int:
-        return hash(self.f)
 
 
 def with_arrays(f: F) -> F:

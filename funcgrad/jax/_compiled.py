@@ -15,7 +15,8 @@ from funcgrad._transforms import debug
 from funcgrad._transforms import named as names
 from funcgrad._transforms.compiled import jit as compiled
 from funcgrad._transforms.custom.callback import call_numpy
-from funcgrad.jax._array import immutably, plain, tree_of_arrays
+from funcgrad.jax._array import plain, tree_of_arrays
+from funcgrad.jax._immutable import immutably
 from funcgrad.tree import leaves
 from funcgrad.tree import map as tree_map
 
@@ -203,7 +204,8 @@ class Config:
     def update(self, name: str, value: Any) -> None:
         """Set one of JAX's settings.
 
-        64-bit mode is always on, the settings of compilation go to JAX, and others are refused.
+        64-bit mode is always on here. To ask for it sets it in JAX too, for the arrays that other packages make. The
+        settings of compilation go to JAX, and others are refused.
 
         Raises:
             ValueError: the setting cannot have this value here.
@@ -211,6 +213,7 @@ class Config:
         if name == "jax_enable_x64":
             if not value:
                 _refuse_narrow()
+            jax_names.lookup("config").update(name, True)
         elif name in ("jax_debug_nans", "jax_debug_infs", "jax_disable_jit"):
             if value:
                 what = "jax.disable_jit()" if name == "jax_disable_jit" else "fg.debug_nans()"

@@ -16,7 +16,8 @@ from funcgrad._transforms.base.pickled import picklable
 from funcgrad._transforms.control import checkpoint as checkpoints
 from funcgrad._transforms.custom import decorators
 from funcgrad._transforms.derivative import forward, higher_order, reverse
-from funcgrad.jax._array import Array, immutably, tree_of_arrays
+from funcgrad.jax._array import Array, tree_of_arrays
+from funcgrad.jax._immutable import immutably
 from funcgrad.tree import map as tree_map
 
 

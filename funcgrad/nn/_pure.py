@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
 from typing import Any
 
-from funcgrad._core.bind import is_value
-from funcgrad.autograd import Tensor, no_grad
-from funcgrad.autograd.extend import HeldTrace, is_tensor
+from funcgrad.autograd import no_grad
+from funcgrad.autograd.extend import TracedTrace, is_lifted, is_tensor, lift, lower
 from funcgrad.errors import TracerAssignmentError
 from funcgrad.nn._functions.random import drawing_from
 from funcgrad.nn._module import Module
@@ -82,8 +80,8 @@ def functional_call(
         _check_names(module, given, entries)
     values = _tied(given, entries) if tie_weights else given
     arguments = () if args is None else args if isinstance(args, tuple) else (args,)
-    trace = HeldTrace(Tensor)
-    values, arguments, named = tree_map(functools.partial(_held, trace), (values, arguments, kwargs or {}))
+    trace = TracedTrace()
+    values, arguments, named = lift((values, arguments, kwargs or {}), trace)
     buffers = [entry for entry in entries.values() if entry.table is entry.module.__dict__["_buffers"]]
     before = {path: entry.value for path, entry in entries.items()}
     token = _returns_buffers.set(return_buffers)
@@ -97,7 +95,7 @@ def functional_call(
         with drawing_from(key):
             output = module(*arguments, **named)
         result = (output, {entry.path: entry.value for entry in buffers}) if return_buffers else output
-        return tree_map(functools.partial(_bare, trace), result)
+        return tree_map(lambda x: lower(x) if is_tensor(x) and x._owner is trace else x, result)
     finally:
         _returns_buffers.reset(token)
         for path, value in before.items():
@@ -114,7 +112,7 @@ def update_buffer(module: Module, name: str, value: Any) -> None:
     )
     if _returns_buffers.get():
         buffers[name] = value
-    elif isinstance(held._owner, HeldTrace):
+    elif is_lifted(held):
         raise RuntimeError(f"{what}, which is an array in this pure call, and the new value would be lost. {remedy}")
     else:
         try:
@@ -124,18 +122,6 @@ def update_buffer(module: Module, name: str, value: Any) -> None:
             raise TracerAssignmentError(
                 f"{what} under a transform, which the module would outlive. {remedy}"
             ) from error
-
-
-def _held(trace: HeldTrace, x: Any) -> Any:
-    """Return a tensor around an array or a traced value, for modules that call PyTorch's methods."""
-    if is_tensor(x) or not (is_value(x) and hasattr(x, "dtype")):
-        return x
-    return trace.constant(x)
-
-
-def _bare(trace: HeldTrace, x: Any) -> Any:
-    """Return what `_held` was given."""
-    return x._value if is_tensor(x) and x._owner is trace else x
 
 
 def _unshared(x: Any) -> Any:

@@ -20,6 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from funcgrad._public import publish
+from funcgrad.optim._cycles import Number, linear_one_cycle, one_cycle, positive
 from funcgrad.optim._state.formulas import Formula, made
 
 __all__ = [
@@ -39,18 +40,15 @@ __all__ = [
     "warmup_cosine",
 ]
 
-Number = float | int
-
-
-def _positive(name: str, option: str, value: Any) -> None:
-    if isinstance(value, str) or value is None:
-        raise TypeError(f"{name}: {option} is {value!r}; needed a positive number of steps. Pass {option}=1000, say.")
-    if not value > 0:
-        raise ValueError(f"{name}: {option} is {value}; needed a positive number of steps. Use constant for none.")
-
 
 def constant(value: Number) -> Formula:
     """The same value at every step.
+
+    Args:
+        value: the value.
+
+    Returns:
+        A schedule: a function of the step count that returns the value for that step.
 
     Example:
         >>> from funcgrad.optim import schedules
@@ -74,6 +72,9 @@ def polynomial(
         transition_steps: ``T``.
         transition_begin: the number of steps before the transition.
 
+    Returns:
+        A schedule: a function of the step count that returns the value for that step.
+
     Raises:
         ValueError: ``transition_steps`` is not positive.
 
@@ -82,7 +83,7 @@ def polynomial(
         >>> float(schedules.polynomial(1.0, 0.0, power=2, transition_steps=4)(2))
         0.25
     """
-    _positive("polynomial", "transition_steps", transition_steps)
+    positive("polynomial", "transition_steps", transition_steps)
     return made(
         "polynomial",
         init_value=init_value,
@@ -96,6 +97,18 @@ def polynomial(
 def linear(init_value: Number, end_value: Number, transition_steps: int, transition_begin: int = 0) -> Formula:
     """Change a value in equal steps: ``optax.linear_schedule``, `polynomial` of power 1.
 
+    Args:
+        init_value: the value up to ``transition_begin``.
+        end_value: the value from ``transition_begin + transition_steps`` on.
+        transition_steps: the number of steps of the change.
+        transition_begin: the number of steps before the change.
+
+    Returns:
+        A schedule: a function of the step count that returns the value for that step.
+
+    Raises:
+        ValueError: ``transition_steps`` is not positive.
+
     Example:
         >>> from funcgrad.optim import schedules
         >>> [float(schedules.linear(1.0, 0.5, 4)(count)) for count in (0, 2, 9)]
@@ -106,6 +119,17 @@ def linear(init_value: Number, end_value: Number, transition_steps: int, transit
 
 def warmup(init_value: Number, peak_value: Number, warmup_steps: int) -> Formula:
     """Change a value in equal steps and keep the last one: ``optax.warmup_constant_schedule``.
+
+    Args:
+        init_value: the value at the start.
+        peak_value: the value from ``warmup_steps`` on.
+        warmup_steps: the number of steps of the change.
+
+    Returns:
+        A schedule: a function of the step count that returns the value for that step.
+
+    Raises:
+        ValueError: ``warmup_steps`` is not positive.
 
     Example:
         >>> from funcgrad.optim import schedules
@@ -133,6 +157,9 @@ def exponential(
         staircase: whether the factor is applied at once.
         end_value: the bound at which the decay (or growth, by a factor above 1) ends.
 
+    Returns:
+        A schedule: a function of the step count that returns the value for that step.
+
     Raises:
         ValueError: ``transition_steps`` or ``decay_rate`` is not positive.
 
@@ -141,7 +168,7 @@ def exponential(
         >>> [float(schedules.exponential(1.0, 2, 0.25)(count)) for count in (0, 1, 2)]
         [1.0, 0.5, 0.25]
     """
-    _positive("exponential", "transition_steps", transition_steps)
+    positive("exponential", "transition_steps", transition_steps)
     if not decay_rate > 0:
         raise ValueError(f"exponential: decay_rate is {decay_rate}; needed a positive factor. Use constant for none.")
     return made(
@@ -158,6 +185,17 @@ def exponential(
 def step(init_value: Number, step_size: int, gamma: Number = 0.1) -> Formula:
     """Multiply by ``gamma`` after every ``step_size`` steps: PyTorch's ``StepLR``.
 
+    Args:
+        init_value: the value of the first ``step_size`` steps.
+        step_size: the number of steps between two factors.
+        gamma: the factor.
+
+    Returns:
+        A schedule: a function of the step count that returns the value for that step.
+
+    Raises:
+        ValueError: ``step_size`` is not positive.
+
     Example:
         >>> from funcgrad.optim import schedules
         >>> [float(schedules.step(1.0, 2, 0.5)(count)) for count in (0, 1, 2, 4)]
@@ -172,6 +210,9 @@ def multi_step(init_value: Number, boundaries_and_scales: Mapping[int, Number]) 
     Args:
         init_value: the value before the first boundary.
         boundaries_and_scales: the factor for each step count from which it holds.
+
+    Returns:
+        A schedule: a function of the step count that returns the value for that step.
 
     Raises:
         ValueError: a factor is negative.
@@ -203,6 +244,9 @@ def cosine(init_value: Number, decay_steps: int, alpha: Number = 0.0, exponent: 
         alpha: the value at the end, as a fraction of ``init_value``.
         exponent: the power of the wave.
 
+    Returns:
+        A schedule: a function of the step count that returns the value for that step.
+
     Raises:
         ValueError: ``decay_steps`` is not positive.
 
@@ -213,7 +257,7 @@ def cosine(init_value: Number, decay_steps: int, alpha: Number = 0.0, exponent: 
 
     Source: Loshchilov and Hutter, SGDR: Stochastic Gradient Descent with Warm Restarts (2017), equation 5.
     """
-    _positive("cosine", "decay_steps", decay_steps)
+    positive("cosine", "decay_steps", decay_steps)
     return made("cosine", init_value=init_value, decay_steps=decay_steps, alpha=alpha, exponent=exponent)
 
 
@@ -235,6 +279,9 @@ def warmup_cosine(
         end_value: the value at the end.
         exponent: the power of the wave.
 
+    Returns:
+        A schedule: a function of the step count that returns the value for that step.
+
     Raises:
         ValueError: no steps are left for the decay.
 
@@ -254,6 +301,13 @@ def inverse_sqrt(peak_value: Number, warmup_steps: int) -> Formula:
     The value is ``peak_value * min((t + 1) / W, sqrt(W / (t + 1)))`` with ``W`` steps of warm-up: it is
     ``peak_value`` at the ``W``-th step.
 
+    Args:
+        peak_value: the value at the end of the warm-up.
+        warmup_steps: the number of steps upwards, ``W``.
+
+    Returns:
+        A schedule: a function of the step count that returns the value for that step.
+
     Raises:
         ValueError: ``warmup_steps`` is not positive.
 
@@ -265,81 +319,8 @@ def inverse_sqrt(peak_value: Number, warmup_steps: int) -> Formula:
     Source: Vaswani et al., Attention Is All You Need (2017), equation 3, in which ``peak_value`` is
     ``1 / sqrt(d_model * warmup_steps)``.
     """
-    _positive("inverse_sqrt", "warmup_steps", warmup_steps)
+    positive("inverse_sqrt", "warmup_steps", warmup_steps)
     return made("inverse_sqrt", peak_value=peak_value, warmup_steps=warmup_steps)
-
-
-def one_cycle(
-    transition_steps: int,
-    peak_value: Number,
-    pct_start: float = 0.3,
-    div_factor: Number = 25.0,
-    final_div_factor: Number = 1e4,
-) -> Formula:
-    """Move up and down along cosines: ``optax.cosine_onecycle_schedule``.
-
-    Args:
-        transition_steps: the number of steps.
-        peak_value: the greatest value.
-        pct_start: the fraction of the steps that go upwards.
-        div_factor: the first value is ``peak_value / div_factor``.
-        final_div_factor: the last value is the first one divided by this.
-
-    Raises:
-        ValueError: ``transition_steps`` is not positive.
-
-    Example:
-        >>> from funcgrad.optim import schedules
-        >>> [round(float(schedules.one_cycle(10, 1.0)(count)), 4) for count in (0, 3, 10)]
-        [0.04, 1.0, 0.0]
-
-    Source: Smith and Topin, Super-Convergence (2017).
-    """
-    _positive("one_cycle", "transition_steps", transition_steps)
-    start, peak = peak_value / div_factor, int(pct_start * transition_steps)
-    return made(
-        "between",
-        knots=((0, start), (peak, float(peak_value)), (int(transition_steps), start / final_div_factor)),
-        cosines=True,
-    )
-
-
-def linear_one_cycle(
-    transition_steps: int,
-    peak_value: Number,
-    pct_start: float = 0.3,
-    pct_final: float = 0.85,
-    div_factor: Number = 25.0,
-    final_div_factor: Number = 1e4,
-) -> Formula:
-    """Move up, down, and further down along lines: ``optax.linear_onecycle_schedule``.
-
-    Args:
-        transition_steps: the number of steps.
-        peak_value: the greatest value.
-        pct_start: the fraction of the steps that go upwards.
-        pct_final: the fraction of the steps after which the value is back at the first one.
-        div_factor: the first value is ``peak_value / div_factor``.
-        final_div_factor: the last value is the first one divided by this.
-
-    Raises:
-        ValueError: ``transition_steps`` is not positive.
-
-    Example:
-        >>> from funcgrad.optim import schedules
-        >>> float(schedules.linear_one_cycle(20, 1.0, div_factor=4.0)(3))
-        0.625
-
-    Source: Smith and Topin, Super-Convergence (2017).
-    """
-    _positive("linear_one_cycle", "transition_steps", transition_steps)
-    start, steps = peak_value / div_factor, int(transition_steps)
-    peak, back = int(pct_start * steps), int(pct_final * steps)
-    return made(
-        "between",
-        knots=((0, start), (peak, float(peak_value)), (back, start), (steps, start / final_div_factor)),
-        cosines=False,
-    )
 
 
 def join(schedules: Sequence[Callable[[Any], Any]], boundaries: Sequence[int]) -> Formula:
@@ -348,6 +329,9 @@ def join(schedules: Sequence[Callable[[Any], Any]], boundaries: Sequence[int]) -
     Args:
         schedules: schedules, one after another.
         boundaries: the step counts at which the second and further schedules begin.
+
+    Returns:
+        A schedule: a function of the step count that returns the value for that step.
 
     Raises:
         ValueError: the numbers of schedules and boundaries do not match.

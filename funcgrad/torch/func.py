@@ -13,6 +13,7 @@ from funcgrad._transforms.derivative import forward as _forward
 from funcgrad._transforms.derivative import higher_order as _higher
 from funcgrad._transforms.derivative import reverse as _reverse
 from funcgrad._transforms.vmap import vmap as _vmap
+from funcgrad.autograd import Tensor as _Tensor
 from funcgrad.autograd.extend import TRACE as _TRACE
 from funcgrad.autograd.extend import conjugated as _conjugated
 from funcgrad.autograd.extend import is_tensor as _is_tensor
@@ -37,8 +38,13 @@ def _tensors(tree: _Any) -> _Any:
     return _map(_as_tensor, tree)
 
 
+def _value(x: _Any) -> _Any:
+    """Return the array of a tensor that records nothing; a tensor that requires gradients as it is."""
+    return x._value if type(x) is _Tensor and not x.requires_grad else _lower(x)
+
+
 def _values(tree: _Any) -> _Any:
-    return _map(_lower, tree)
+    return _map(_value, tree)
 
 
 def _ascending(tree: _Any) -> _Any:
@@ -155,7 +161,7 @@ def functional_call(
     """
     given = (parameter_and_buffer_dicts, args, kwargs)
     bare = any(hasattr(x, "dtype") and not _is_tensor(x) for x in _leaves(given))
-    values, lifted, named = _map(_lift, given)
+    values, lifted, named = _lift(given)
     y = _nn.functional_call(module, values, lifted, named, tie_weights=tie_weights, strict=strict, **options)
     return _map(_lower, y) if bare else y
 

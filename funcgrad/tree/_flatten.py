@@ -75,9 +75,17 @@ def too_deep(tree: Any) -> ValueError:
 def leaves(tree: Any, is_leaf: IsLeaf = None) -> list[Any]:
     """List the leaves of a pytree, in the order of `flatten`.
 
-    >>> import funcgrad as fg
-    >>> fg.tree.leaves({"w": [1.0, 2.0], "b": None})
-    [1.0, 2.0]
+    Args:
+        tree: any pytree.
+        is_leaf: called with each subtree; where it returns True, the subtree counts as one leaf.
+
+    Returns:
+        The leaves, depth first with dict keys sorted.
+
+    Example:
+        >>> import funcgrad as fg
+        >>> fg.tree.leaves({"w": [1.0, 2.0], "b": None})
+        [1.0, 2.0]
     """
     return flatten(tree, is_leaf)[0]
 
@@ -85,9 +93,17 @@ def leaves(tree: Any, is_leaf: IsLeaf = None) -> list[Any]:
 def structure(tree: Any, is_leaf: IsLeaf = None) -> TreeDef:
     """Return the containers of a pytree without its leaves, as a treedef; treedefs compare and hash.
 
-    >>> import funcgrad as fg
-    >>> fg.tree.structure({"w": 1.0, "b": 2.0}) == fg.tree.structure({"b": 3.0, "w": 4.0})
-    True
+    Args:
+        tree: any pytree.
+        is_leaf: called with each subtree; where it returns True, the subtree counts as one leaf.
+
+    Returns:
+        The treedef, from which `unflatten` rebuilds the tree with other leaves.
+
+    Example:
+        >>> import funcgrad as fg
+        >>> fg.tree.structure({"w": 1.0, "b": 2.0}) == fg.tree.structure({"b": 3.0, "w": 4.0})
+        True
     """
     return flatten(tree, is_leaf)[1]
 
@@ -136,10 +152,18 @@ def check_treedef(asked: str, treedef: Any) -> None:
 def flatten_with_path(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[tuple[KeyPath, Any]], TreeDef]:
     """Split a pytree like `flatten`, and return each leaf with its key path.
 
-    >>> import funcgrad as fg
-    >>> pairs, _ = fg.tree.flatten_with_path({"w": [1.0, 2.0]})
-    >>> [(fg.tree.key_path_str(path), leaf) for path, leaf in pairs]
-    [("['w'][0]", 1.0), ("['w'][1]", 2.0)]
+    Args:
+        tree: any pytree.
+        is_leaf: called with each subtree; where it returns True, the subtree counts as one leaf.
+
+    Returns:
+        A list of pairs (key path, leaf) in the order of `flatten`, and the treedef.
+
+    Example:
+        >>> import funcgrad as fg
+        >>> pairs, _ = fg.tree.flatten_with_path({"w": [1.0, 2.0]})
+        >>> [(fg.tree.key_path_str(path), leaf) for path, leaf in pairs]
+        [("['w'][0]", 1.0), ("['w'][1]", 2.0)]
     """
     found, treedef = flatten(tree, is_leaf)
     return list(zip(treedef.accessors(), found, strict=True)), treedef
@@ -168,10 +192,17 @@ def one_level(tree: Any) -> Level | None:
 def key_path_str(path: KeyPath) -> str:
     """Return a key path as Python code that reaches the leaf: ``['w'][0].x``; empty for a tree that is one leaf.
 
-    >>> import funcgrad as fg
-    >>> pairs, treedef = fg.tree.flatten_with_path({"w": [1.0, 2.0]})
-    >>> fg.tree.key_path_str(pairs[1][0])
-    "['w'][1]"
+    Args:
+        path: a key path, as `flatten_with_path` returns it.
+
+    Returns:
+        The path as text.
+
+    Example:
+        >>> import funcgrad as fg
+        >>> pairs, treedef = fg.tree.flatten_with_path({"w": [1.0, 2.0]})
+        >>> fg.tree.key_path_str(pairs[1][0])
+        "['w'][1]"
     """
     if not isinstance(path, optree.PyTreeAccessor):
         raise TypeError(
@@ -184,9 +215,16 @@ def key_path_str(path: KeyPath) -> str:
 def key_paths(treedef: TreeDef) -> list[str]:
     """Return the key path of every leaf of a structure, as text.
 
-    >>> import funcgrad as fg
-    >>> fg.tree.key_paths(fg.tree.structure({"w": [1.0, 2.0], "b": 0.0}))
-    ["['b']", "['w'][0]", "['w'][1]"]
+    Args:
+        treedef: a structure, as `structure` returns it.
+
+    Returns:
+        One text for each leaf, in the order of `flatten`.
+
+    Example:
+        >>> import funcgrad as fg
+        >>> fg.tree.key_paths(fg.tree.structure({"w": [1.0, 2.0], "b": 0.0}))
+        ["['b']", "['w'][0]", "['w'][1]"]
     """
     check_treedef("key_paths", treedef)
     return [key_path_str(path) for path in treedef.accessors()]

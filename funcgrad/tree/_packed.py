@@ -129,5 +129,12 @@ def set_packing(
     place: Callable[[Any], Any],
     array: Callable[[Any], Any],
 ) -> None:
-    """Set the functions that concatenate, split, group (by dtype and device) and convert arrays."""
+    """Set the functions that concatenate, split, group (by dtype and device) and convert arrays.
+
+    Args:
+        join: concatenates arrays to one flat array.
+        split: cuts a flat array into arrays of the given shapes.
+        place: returns what arrays must have in common to be joined: dtype and device.
+        array: converts a leaf to an array.
+    """
     _packing.join, _packing.split, _packing.place, _packing.array = join, split, place, array

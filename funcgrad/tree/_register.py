@@ -40,12 +40,19 @@ _fields: dict[type, tuple[tuple[str, ...], tuple[str, ...]]] = {}
 def register_leaf(cls: type[T]) -> type[T]:
     """Declare that instances of a class are leaves, which makes flattening them faster; usable as a decorator.
 
-    >>> import funcgrad as fg
-    >>> @fg.tree.register_leaf
-    ... class Measured:
-    ...     pass
-    >>> len(fg.tree.leaves([Measured(), Measured()]))
-    2
+    Args:
+        cls: the class.
+
+    Returns:
+        The class itself.
+
+    Example:
+        >>> import funcgrad as fg
+        >>> @fg.tree.register_leaf
+        ... class Measured:
+        ...     pass
+        >>> len(fg.tree.leaves([Measured(), Measured()]))
+        2
     """
     LEAF_TYPES.add(cls)
     return cls

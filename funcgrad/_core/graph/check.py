@@ -21,6 +21,12 @@ def check_graph(graph: Graph) -> Graph:
     Each variable is assigned once, before it is read. Each constant has the type of its variable, and each result has
     the type that its primitive's rule infers. `fg.Graph` runs this check when a graph is made.
 
+    Args:
+        graph: the graph to check.
+
+    Returns:
+        The same graph.
+
     Raises:
         GraphError: the graph is not valid. The message names the equation.
 

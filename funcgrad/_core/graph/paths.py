@@ -12,12 +12,16 @@ its outputs are the variables that later stretches read.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from funcgrad._core.graph.ir import Equation, Graph, Literal, Operand, Var, trusted_graph
 from funcgrad._core.graph.key import params_key, value_key
 from funcgrad._core.graph.line import Line
+from funcgrad._core.graph.same import same_value
 from funcgrad._core.graph.simplify import drop_dead, simplify
 from funcgrad.tree import TreeDef
 
@@ -36,8 +40,32 @@ class Path(NamedTuple):
     answers: tuple[Hashable, ...]
 
 
+class Branch(NamedTuple):
+    """A line that branches, in all paths.
+
+    Args:
+        line: the line.
+        asked: the question of its guards.
+        guards: the number of guards that it left: a loop leaves one in each round.
+        ways: the most ways that one of them went.
+    """
+
+    line: Line | None
+    asked: str
+    guards: int
+    ways: int
+
+
 class DifferentProgramError(Exception):
-    """The function did something else, although all answers were the same: it depends on more than its arguments."""
+    """The function did something else, although all answers were the same: it depends on more than its arguments.
+
+    Args:
+        line: the first line that did something else, if it is known.
+    """
+
+    def __init__(self, line: Line | None) -> None:
+        super().__init__(line)
+        self.line = line
 
 
 class Stretch:
@@ -82,7 +110,9 @@ class PathTree:
         self.paths: list[Path] = []
         self.root: Stretch | None = None
         self.inputs: Sequence[Var] = ()
-        self._constants: dict[int, tuple[Var, Any]] = {}
+        # The constants of all paths. An array that the function makes anew in each call is one constant.
+        self._constants: dict[Hashable, Var] = {}
+        self._values: dict[Operand, Any] = {}
 
     def __iter__(self) -> Iterator[Stretch]:
         """Iterate over the stretches; each comes after the one before it."""
@@ -91,9 +121,14 @@ class PathTree:
             stretches += stretch.ways.values()
             yield stretch
 
-    def branches(self) -> list[tuple[Line | None, str, int]]:
-        """Return, for each guard, its line, its question, and in how many ways the paths answered it."""
-        return [(s.guard.source, s.asked, len(s.ways)) for s in self if s.guard is not None]
+    def branches(self) -> list[Branch]:
+        """Return the lines that branch, those with the most ways first."""
+        found: dict[tuple[Line | None, str], list[int]] = {}
+        for stretch in self:
+            if stretch.guard is not None:
+                found.setdefault((stretch.guard.source, stretch.asked), []).append(len(stretch.ways))
+        branches = [Branch(line, asked, len(ways), max(ways)) for (line, asked), ways in found.items()]
+        return sorted(branches, key=lambda branch: -branch.ways)
 
     def add(self, path: Path) -> int:
         """Add a path, unless it is there, and return its number.
@@ -106,7 +141,8 @@ class PathTree:
             self.inputs = graph.inputs
         known: dict[Operand, Operand] = dict(zip(graph.inputs, self.inputs, strict=True))
         for var, value in graph.constants:
-            known[var] = self._constants.setdefault(id(value), (var, value))[0]
+            known[var] = self._constants.setdefault(_constant_key(value), var)
+            self._values.setdefault(known[var], value)
         here, last, answer = self.root, None, None
         is_new = False
         for equations, guard in _stretches(graph):
@@ -116,8 +152,8 @@ class PathTree:
                     self.root = here
                 else:
                     last.ways[answer] = here
-            elif not _is_same(equations, guard, here, known):
-                raise DifferentProgramError
+            else:
+                _match(equations, guard, here, known)
             last = here
             if guard is not None:
                 answer = guard.params["answer"]
@@ -132,10 +168,12 @@ class PathTree:
         return last.number
 
     def _finish(self) -> None:
-        """Make the graphs of all stretches anew: a new path may read variables that no other path read."""
+        """Make the graphs of new stretches, and of those with variables that only the new path reads."""
         for stretch in reversed(list(self)):
-            read = dict.fromkeys(x for way in stretch.ways.values() for x in way.graph.inputs)
-            stretch.given = tuple(read)
+            given = tuple(dict.fromkeys(x for way in stretch.ways.values() for x in way.graph.inputs))
+            if stretch.graph.outputs and given == stretch.given:
+                continue
+            stretch.given = given
             asked = () if stretch.guard is None else stretch.guard.operands
             outputs = (*stretch.given, *asked) if stretch.guard is not None else stretch.outputs
             stretch.graph = self._part(stretch.equations, outputs)
@@ -145,9 +183,8 @@ class PathTree:
         made = {var for equation in equations for var in equation.results}
         read = dict.fromkeys(x for e in equations for x in e.operands if type(x) is Var and x not in made)
         read.update(dict.fromkeys(x for x in outputs if type(x) is Var and x not in made))
-        constants = dict(self._constants.values())
-        inputs = [x for x in read if x not in constants]
-        held = [(var, value) for var, value in constants.items() if var in read]
+        inputs = [x for x in read if x not in self._values]
+        held = [(x, self._values[x]) for x in read if x in self._values]
         name = self.paths[0].graph.name
         graph = drop_dead(simplify(trusted_graph(inputs, held, equations, outputs, name)))
         needed = {x for equation in graph.equations for x in equation.operands} | set(graph.outputs)
@@ -181,23 +218,32 @@ def _renamed(equation: Equation, known: dict[Operand, Operand]) -> Equation:
     return Equation(equation.primitive, operands, equation.params, equation.results, equation.source)
 
 
-def _is_same(equations: Sequence[Equation], guard: Equation | None, here: Stretch, known: dict) -> bool:
-    """Return whether a stretch of a new path equals a known one; note which variables correspond."""
-    if len(equations) != len(here.equations) or (guard is None) != (here.guard is None):
-        return False
-    for new, old in zip(equations, here.equations, strict=True):
-        if not _matches(new, old, known) or params_key(new.params) != params_key(old.params):
-            return False
+def _constant_key(value: Any) -> Hashable:
+    """Return a key that equal arrays of NumPy share."""
+    if type(value) is not np.ndarray or value.dtype.hasobject:
+        return id(value)
+    return value.shape, value.dtype, value.strides, value.tobytes()
+
+
+def _match(equations: Sequence[Equation], guard: Equation | None, here: Stretch, known: dict) -> None:
+    """Check that a stretch of a new path equals a known one; note which variables correspond."""
+    for new, old in itertools.zip_longest([*equations, guard], [*here.equations, here.guard]):
+        if new is None and old is None:
+            return
+        if new is None or old is None or not _matches(new, old, known):
+            raise DifferentProgramError((new or old).source)
         known.update(zip(new.results, old.results, strict=True))
-    if guard is None or here.guard is None:
-        return True
-    return _matches(guard, here.guard, known) and guard.params["asked"] == here.asked
 
 
 def _matches(new: Equation, old: Equation, known: dict) -> bool:
     if new.primitive is not old.primitive or len(new.operands) != len(old.operands):
         return False
     if [var.aval for var in new.results] != [var.aval for var in old.results]:
+        return False
+    if is_guard(new):
+        if new.params["asked"] != old.params["asked"]:
+            return False
+    elif params_key(new.params) != params_key(old.params) and not same_value(new.params, old.params):
         return False
     return all(_is_equal(known.get(x, x), y) for x, y in zip(new.operands, old.operands, strict=True))
 

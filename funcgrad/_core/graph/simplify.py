@@ -203,12 +203,12 @@ def _key(equation: Equation, operands: tuple[Operand, ...]) -> Any:
 
 def drop_dead(graph: Graph) -> Graph:
     """Return the graph without the equations and constants that no output and no effect depends on."""
-    live = {x for x in graph.outputs if type(x) is Var}
+    live: set[Any] = set(graph.outputs)
     kept = []
     for equation in reversed(graph.equations):
-        if any(var in live for var in equation.results) or equation.has_effect:
+        if not live.isdisjoint(equation.results) or equation.has_effect:
             kept.append(equation)
-            live.update(x for x in equation.operands if type(x) is Var)
+            live.update(equation.operands)
     constants = [(var, value) for var, value in graph.constants if var in live]
     return trusted_graph(graph.inputs, constants, kept[::-1], graph.outputs, graph.name, graph.trees)
 

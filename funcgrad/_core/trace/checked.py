@@ -89,6 +89,14 @@ class Checks:
                     self.inside(self, primitive, [bare(x) for x in operands], params)
                     raise self.error(what.format(primitive.name), value, [bare(x) for x in operands], line)
 
+    def pull_error(self, node: Any, number: int, value: Any, read: Sequence[Any]) -> Exception:
+        """Return the error for a cotangent that a node's pull made for its operand of this number."""
+        del number
+        primitive = primitive_of(node)
+        name = "an operation" if primitive is None else primitive.name
+        what = f"the derivative of {name}, in the pass back over the line"
+        return self.error(what, value, read, self.lines.get(node[0]))
+
     def error(self, what: str, value: Any, read: Sequence[Any], line: Line | None) -> NonFiniteError:
         """Return the error, which describes all numbers that the operation read."""
         found = np.asarray(value)
@@ -199,18 +207,14 @@ class CheckedPulls:
 
 def _checked_pull(asked: Checks, pull: Callable[[Any, Any], Any], y_bar: Any, node: Any) -> Any:
     x_bars = pull(y_bar, node)
-    for x_bar in x_bars if isinstance(x_bars, tuple | list) else (x_bars,):
+    for number, x_bar in enumerate(x_bars if isinstance(x_bars, tuple | list) else (x_bars,)):
         value = x_bar if type(x_bar) is np.ndarray else bare(x_bar)
         if asked.is_bad(value) and not asked.is_bad(bare(y_bar)):
             kept = [bare(x) for x in kept_by(node) if not callable(x) and not isinstance(x, tuple | list)]
             # An infinity in the data gives infinite derivatives. A NaN in the data must not reach a gradient unnoticed.
             if any(map(asked.is_bad, kept)) and not has_nan(value):
                 continue
-            primitive = primitive_of(node)
-            name = "an operation" if primitive is None else primitive.name
-            what = f"the derivative of {name}, in the pass back over the line"
-            read = kept if isinstance(y_bar, list) else [bare(y_bar), *kept]
-            raise asked.error(what, value, read, asked.lines.get(node[0]))
+            raise asked.pull_error(node, number, value, kept if isinstance(y_bar, list) else [bare(y_bar), *kept])
     return x_bars
 
 

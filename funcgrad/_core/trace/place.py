@@ -1,10 +1,11 @@
 """Places: traced arrays that were written to, and the views of them.
 
-A tracer stands for a value, and a value never changes. The first write therefore turns the tracer into a `Place`. The
-Python object stays the same, because every name of it must see the write. Its `Memory` holds the current value, which
-is a tracer or a bare array, and each write replaces it. A view is a base and the primitive that shows a part of it. Its
-value is read again when the memory has changed. All places belong to one trace with a level above all others. It
-replaces the places among the operands by their values first, so no tape, no graph and no transform ever sees a place.
+A tracer stands for a value, and a value never changes. The first write therefore turns the tracer into a place: its
+owner becomes the trace `PLACES`, and it gets a `Memory`. The Python object and its class stay the same, because every
+name of it must see the write. The memory holds the current value, which is a tracer or a bare array, and each write
+replaces it. A view is a base and the primitive that shows a part of it. Its value is read again when the memory has
+changed. `PLACES` has a level above all other traces, and replaces the places among the operands by their values first.
+Other traces test the owner of each operand, so no tape, no graph and no transform ever sees a place.
 
 Programs that do not write pay only for the three references that a view keeps (see `remember_view`).
 """
@@ -47,9 +48,9 @@ class Memory:
         self.version = 0
 
 
-# The value that a view showed when it was last read: ``(version, value, copied)``. A write raises the memory's version.
-# If ``version`` is not the memory's, the view has to be read again. ``copied`` says whether the value lies in a buffer
-# of its own, which no write changes. A named tuple takes 1.03 to 1.14 of the time of a loop that fills rows.
+# The last reading of a view: ``(version, value, copied)``. If ``version`` is not the memory's, the view has to be read
+# again. ``copied`` says whether the value lies in a buffer of its own, which no write changes. A loop that fills rows
+# takes 1.03 to 1.14 times as long with a named tuple.
 _LastRead = tuple[int, Any, bool]
 # The value of a view that was never read. No memory has this version.
 _UNREAD: _LastRead = (-1, None, False)
@@ -57,11 +58,7 @@ _UNREAD: _LastRead = (-1, None, False)
 
 @register_leaf
 class Place(Tracer):
-    """An array that can be written to, or a view of one.
-
-    It was a tracer of another kind before its class was changed, so it has the same slots: ``_node`` is the memory, and
-    ``_value`` of a view is its last reading (``_LastRead``).
-    """
+    """An array that was made to be written to, or a view of a place. It never was a tracer of another kind."""
 
     __slots__ = ()
     _tells_views = False
@@ -87,12 +84,12 @@ class _PlaceTrace(Trace):
 
     def apply(self, primitive: Primitive, operands: tuple, params: dict, hooked: bool = True) -> Any:
         del hooked  # no view above this trace could be stale, and checks look at the traces beneath
-        if primitive.view is not None and type(operands[0]) is Place and _is_view(operands[0], primitive, params):
+        if primitive.view is not None and is_place(operands[0]) and _is_view(operands[0], primitive, params):
             return _view_of(operands[0], primitive, params)
         if len(operands) == 1:
             y = _applied(primitive, current(operands[0]), params)
         else:
-            y = bind(primitive, tuple([current(x) if type(x) is Place else x for x in operands]), params)
+            y = bind(primitive, tuple([current(x) if is_place(x) else x for x in operands]), params)
         if isinstance(y, Tracer):
             return y
         # The result of arrays that take traced values takes traced values too, even if its numbers are plain.
@@ -114,9 +111,7 @@ def new_place(value: Any, owned: bool = True) -> Any:
         return value
     if isinstance(value, Tracer) and not value._owner.makes_places:
         return value
-    place = object.__new__(Place)
-    _become(place, Memory(value, home, owned and type(value) is _NDARRAY), value.shape, value.dtype)
-    return place
+    return _new(Memory(value, home, owned and type(value) is _NDARRAY), value.shape, value.dtype)
 
 
 def writable(y: Any) -> Any:
@@ -129,7 +124,7 @@ def writable(y: Any) -> Any:
 
 def apart(y: Any) -> Any:
     """Return a copy of a result that NumPy makes as a new array and we make of views."""
-    if type(y) is Place:
+    if is_place(y):
         return new_place(current(y), owned=False)
     if isinstance(y, Tracer):
         y._viewed = None
@@ -137,56 +132,65 @@ def apart(y: Any) -> Any:
 
 
 def own_place(value: Any, home: Trace) -> Any:
-    """Return an argument as a function's own array, which the function may write to.
-
-    The caller's array stays unchanged.
-    """
+    """Return an argument as a function's own array. The caller's array stays unchanged when the function writes."""
     if not isinstance(value, Tracer | _NDARRAY) or is_number(value):
         return value
-    place = object.__new__(Place)
-    _become(place, Memory(frozen(value), home, False), value.shape, value.dtype)
-    return place
+    return _new(Memory(frozen(value), home, False), value.shape, value.dtype)
 
 
 def _taking(y: Any) -> Any:
     return new_place(y, owned=False) if type(y) is _NDARRAY or is_engine_value(y) else y
 
 
-def _become(x: Tracer, memory: Memory, shape: tuple[int, ...], dtype: np.dtype) -> None:
-    """Turn a tracer into a place, in the same object."""
-    x.__class__ = Place
-    x._owner, x._node, x._shape, x._dtype, x._viewed = PLACES, memory, shape, dtype, None
+def _become(x: Tracer, memory: Memory) -> None:
+    """Turn a tracer into a place, in the same object. It keeps its shape and dtype."""
+    x._owner, x._memory, x._viewed = PLACES, memory, None
+
+
+def _new(memory: Memory, shape: tuple[int, ...], dtype: np.dtype) -> Place:
+    """Return a new place."""
+    place = object.__new__(Place)
+    _become(place, memory)
+    place._shape, place._dtype = shape, dtype
+    return place
+
+
+def is_place(x: Any) -> bool:
+    """Return whether a value is an array that was written to, or was made to be written to."""
+    return isinstance(x, Tracer) and x._owner is PLACES
 
 
 def current(place: Tracer) -> Any:
     """Return the value of a place for general use: a view of an owned buffer is copied."""
-    memory = place._node
+    memory = place._memory
     if place._viewed is None:
         memory.owned = False
         return memory.value
-    version, value, copied = place._value
+    version, value, copied = place._last_read
     if version != memory.version:
         value, copied = shown_by(place), False
     if memory.owned and not copied:
         value, copied = _copied(value), True
-    place._value = memory.version, value, copied
+    place._last_read = memory.version, value, copied
     return value
 
 
 def shown_by(place: Tracer) -> Any:
     """Return the value of a place for reading. It may lie in the memory's own buffer, so do not keep it."""
     base = place._viewed
-    return place._node.value if base is None else _applied(place._viewed_by, shown_by(base), place._viewed_at)
+    return place._memory.value if base is None else _applied(place._viewed_by, shown_by(base), place._viewed_at)
 
 
 def settled(x: Any) -> Any:
     """Return the current value: the value of a place, or of a view that has not learned yet that its base is one."""
-    if type(x) is Place:
+    if not isinstance(x, Tracer):
+        return x
+    if x._owner is PLACES:
         return current(x)
     if not _is_stale(x):
         return x
     _learn(x)
-    return current(x) if type(x) is Place else x
+    return current(x) if x._owner is PLACES else x
 
 
 def frozen(x: Any) -> Any:
@@ -211,21 +215,21 @@ def _base_of(x: Any) -> Any:
 
 def is_view(x: Tracer) -> bool:
     """Return whether a value may be a view, or was written to before."""
-    return type(x) is Place or _base_of(x) is not None
+    return is_place(x) or _base_of(x) is not None
 
 
 def shows_part(x: Tracer) -> bool:
     """Return whether a value was written to, or is a view in NumPy."""
     base = _base_of(x)
-    return type(x) is Place or (base is not None and _is_view(base, x._viewed_by, x._viewed_at))
+    return is_place(x) or (base is not None and _is_view(base, x._viewed_by, x._viewed_at))
 
 
 def _is_stale(x: Any) -> bool:
     """Return whether a tracer that is no place may be a view of one."""
-    if type(x) is Place:
+    if is_place(x):
         return False
     while (x := _base_of(x)) is not None:
-        if type(x) is Place:
+        if x._owner is PLACES:
             return True
     return False
 
@@ -233,14 +237,14 @@ def _is_stale(x: Any) -> bool:
 def _learn(x: Any) -> None:
     """Turn a view of a place into a place, or drop its base if it is a copy."""
     base = x._viewed
-    if type(base) is not Place:
+    if base._owner is not PLACES:
         _learn(base)
     primitive, params = x._viewed_by, x._viewed_at
-    if type(base) is not Place or not _is_view(base, primitive, params):
+    if base._owner is not PLACES or not _is_view(base, primitive, params):
         x._viewed = None
         return
-    _become(x, base._node, x.shape, x.dtype)
-    x._viewed, x._value = base, _UNREAD
+    _become(x, base._memory)
+    x._viewed, x._last_read = base, _UNREAD
 
 
 def as_place(x: Any, asked: str) -> Any:
@@ -249,10 +253,10 @@ def as_place(x: Any, asked: str) -> Any:
     Raises:
         TracerAssignmentError: the array belongs to another transform than the one that runs.
     """
-    if type(x) is Place:
+    if x._owner is PLACES:
         return x
     base = _base_of(x)
-    if base is not None and (type(base) is Place or _is_view(base, x._viewed_by, x._viewed_at)):
+    if base is not None and (base._owner is PLACES or _is_view(base, x._viewed_by, x._viewed_at)):
         as_place(base, asked)
         _learn(x)
         return as_place(x, asked)
@@ -268,13 +272,13 @@ def as_place(x: Any, asked: str) -> Any:
     memory = Memory(made, active, False)
     if "_node" in x._held and x._node[1] == LEAF:
         memory.original = made
-    _become(x, memory, x.shape, x.dtype)
+    _become(x, memory)
     return x
 
 
 def original(x: Any) -> Any:
     """Return an argument of a function that has run, as it was before the first write."""
-    return x._node.original if type(x) is Place else x
+    return x._memory.original if is_place(x) else x
 
 
 def had_writes(trace: Trace) -> bool:
@@ -305,7 +309,7 @@ def _shown_of(array: np.ndarray, primitive: Primitive, params: dict) -> np.ndarr
 
 def is_number(x: Any) -> bool:
     """Return whether NumPy's value for a tracer is a number rather than an array. Numbers have no views."""
-    if x.shape or type(x) is Place or type(_bare(x)) is _NDARRAY:
+    if x.shape or is_place(x) or type(_bare(x)) is _NDARRAY:
         return False
     base = _base_of(x)
     if base is None:
@@ -320,8 +324,8 @@ def array_like(x: Any) -> np.ndarray:
     if base is not None and _is_view(base, x._viewed_by, x._viewed_at):
         return _shown_of(array_like(base), x._viewed_by, x._viewed_at)
     value = x
-    if type(x) is Place:
-        value = x._node.value if x._node.layout is None else x._node.layout
+    if is_place(x):
+        value = x._memory.value if x._memory.layout is None else x._memory.layout
     return _bare(value) if isinstance(_bare(value), _NDARRAY) else np.empty(x.shape, x.dtype)
 
 
@@ -347,7 +351,7 @@ def _applied(primitive: Primitive, x: Any, params: dict) -> Any:
 
 def shown(x: Tracer, step: Any) -> Any:
     """Return the view of a tracer by a step that is no primitive. The result keeps its base."""
-    if type(x) is Place:
+    if is_place(x):
         return _view_of(x, step, {})
     y = step(x)
     if isinstance(y, Tracer) and y._tells_views:
@@ -356,12 +360,12 @@ def shown(x: Tracer, step: Any) -> Any:
 
 
 def _view_of(base: Tracer, primitive: Primitive, params: dict) -> Tracer:
-    memory = base._node
+    memory = base._memory
     value = _applied(primitive, memory.value if base._viewed is None else shown_by(base), params)
     made = object.__new__(Place)
-    made._owner, made._node, made._shape, made._dtype = PLACES, memory, value.shape, value.dtype
+    made._owner, made._memory, made._shape, made._dtype = PLACES, memory, value.shape, value.dtype
     made._viewed, made._viewed_by, made._viewed_at = base, primitive, params
-    made._value = memory.version, value, False
+    made._last_read = memory.version, value, False
     return made
 
 

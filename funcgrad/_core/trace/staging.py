@@ -14,7 +14,7 @@ from funcgrad._core.aval import Aval
 from funcgrad._core.bind import NUMPY_TYPES, Trace, Tracer, active_trace, keeps, next_serial
 from funcgrad._core.graph.ir import Equation, Graph, Literal, Operand, Var, trusted_graph
 from funcgrad._core.graph.line import Line, origin
-from funcgrad._core.numbers import is_weak, typed
+from funcgrad._core.numbers import has_number, is_weak, typed
 from funcgrad._core.trace.place import frozen
 from funcgrad.tree import register_leaf
 
@@ -112,12 +112,13 @@ class StagingTrace(Trace):
     def apply(self, primitive: Primitive, operands: tuple, params: dict, hooked: bool = True) -> Any:
         if hooked and not self.direct:
             return self.apply_hooked(primitive, operands, params)
-        if primitive.elementwise and not all(map(is_weak, operands)):
+        if primitive.elementwise and has_number(operands) and not all(map(is_weak, operands)):
             operands = typed(operands)
-        variables = tuple([self.operand(x) for x in operands])
+        variables = tuple(
+            [x._variable if type(x) is StagedTracer and x._owner is self else self.operand(x) for x in operands]
+        )
         aval = primitive.aval(*[x.aval for x in variables], **params)
-        avals = aval if primitive.multiple_results else (aval,)
-        results = tuple([Var(aval) for aval in avals])
+        results = tuple(map(Var, aval)) if primitive.multiple_results else (Var(aval),)
         self.equations.append(Equation(primitive, variables, params, results, origin(self._made_at)))
         self._serials.append(next_serial())
         if primitive.multiple_results:

@@ -58,13 +58,14 @@ def new_kind(
     keeps_values: bool = True,
 ) -> int:
     """Register a kind of node with ``count`` parents, and return its number."""
-    # Any thread may make a kind. The entries of all lists at one position belong together, so one lock guards them.
+    # The entries of all lists at one position belong together, so a lock guards them against other threads. An
+    # interruption may leave a list longer than ``pulls``, which therefore comes last, and its entries are overwritten.
     with _making:
         kind = len(pulls)
-        freed_kinds.extend((kind + 1 if keeps_values else None, None))
-        parent_counts.extend((count, 0))
-        pulls.extend((pull, None))
-        _kinds.extend((Kind(primitive, active, joint, pieces), Kind(primitive, freed=True)))
+        freed_kinds[kind:] = kind + 1 if keeps_values else None, None
+        parent_counts[kind:] = count, 0
+        _kinds[kind:] = Kind(primitive, active, joint, pieces), Kind(primitive, freed=True)
+        pulls[kind:] = pull, None
     return kind
 
 

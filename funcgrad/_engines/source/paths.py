@@ -122,7 +122,7 @@ class _Program:
     def _continued(self, before: Writer, stretch: Stretch, given: dict[Any, Any]) -> tuple[Writer, list[str]]:
         # The memory of donated arguments may be written to where no guard follows.
         donated = self._donated if stretch.guard is None else ()
-        graph = self._prepared(stretch.graph)
+        graph = stretch.graph.made(self._prepared)
         return before.continued(graph, [given[var] for var in graph.inputs], donated)
 
     def _ended(self, here: _Here, body: list[str]) -> list[str]:

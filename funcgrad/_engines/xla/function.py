@@ -10,6 +10,7 @@ import jax
 import numpy as np
 
 from funcgrad._core.aval import Aval, is_inexact
+from funcgrad._engines.xla.modes import inside_jax_trace
 from funcgrad._engines.xla.run import as_arrays, scope
 
 
@@ -30,10 +31,19 @@ class JaxFunction:
         """Run on arrays or on JAX's tracers."""
         return list(self._jitted(*as_arrays(xs)))
 
-    def on_numpy(self, *xs: Any) -> list[np.ndarray]:
-        """Run on NumPy arrays and return NumPy arrays, also while JAX traces an outer program."""
-        with scope(), jax.ensure_compile_time_eval():
-            return [np.array(y) for y in self._jitted(*as_arrays(xs))]
+    def on_numpy(self, *xs: Any) -> list[Any]:
+        """Run on NumPy arrays and return NumPy arrays, also while JAX traces an outer program.
+
+        A function that closes over JAX's traced values returns traced values.
+        """
+        with scope():
+            if not inside_jax_trace():
+                return [np.array(y) for y in self._jitted(*as_arrays(xs))]
+            try:
+                with jax.ensure_compile_time_eval():
+                    return [np.array(y) for y in self._jitted(*as_arrays(xs))]
+            except (jax.errors.UnexpectedTracerError, jax.errors.TracerArrayConversionError):
+                return list(self._jitted(*as_arrays(xs)))
 
     @cached_property
     def results(self) -> list[Aval]:

@@ -46,10 +46,19 @@ _WEAK_DTYPES = frozenset(map(np.dtype, (np.int64, np.float64, np.complex128)))
 def broadcast_aval(*avals: Aval, dtype: np.dtype | None = None, operator: bool = False) -> Aval:
     """Return the aval of an elementwise result; weak if a Python operator met only Python numbers.
 
-    >>> import numpy as np
-    >>> from funcgrad import extend
-    >>> print(extend.broadcast_aval(extend.aval_of(np.ones((2, 1))), extend.aval_of(np.ones(3))))
-    f64[2,3]
+    Args:
+        *avals: avals of the operands.
+        dtype: the dtype of the result; by default the operands' common one.
+        operator: whether a Python number among the operands stays weak, as with Python's operators.
+
+    Returns:
+        The aval of the result: the broadcast shape and the dtype.
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad import extend
+        >>> print(extend.broadcast_aval(extend.aval_of(np.ones((2, 1))), extend.aval_of(np.ones(3))))
+        f64[2,3]
     """
     shapes = [aval.shape for aval in avals if aval.shape]
     shape = shapes[0] if shapes else ()
@@ -60,6 +69,29 @@ def broadcast_aval(*avals: Aval, dtype: np.dtype | None = None, operator: bool =
     # A Python bool is not weak, and neither is an integer dtype that no Python number has.
     weak = operator and dtype in _WEAK_DTYPES and all(aval.weak for aval in avals)
     return Aval(shape, dtype, weak)
+
+
+def _aval_rule(dtype: Callable[..., np.dtype] | None, operator: bool) -> Callable[..., Aval]:
+    """Return the rule of shape and dtype. Operands that are alike have the type of the result, without a search."""
+
+    def aval(*avals: Aval, **params: Any) -> Aval:
+        del params
+        if dtype is not None:
+            return broadcast_aval(*avals, dtype=dtype(*avals), operator=operator)
+        first = avals[0]
+        if not first.weak and first.dtype.isnative:
+            if len(avals) == 1:
+                return first
+            if len(avals) == 2:
+                other = avals[1]
+                if other.dtype is first.dtype and not other.weak:
+                    if other.shape == first.shape or not other.shape:
+                        return first
+                    if not first.shape:
+                        return other
+        return broadcast_aval(*avals, operator=operator)
+
+    return aval
 
 
 def _batch_elementwise(
@@ -93,7 +125,11 @@ def elementwise(
     module: str | None = None,
     forms: Forms = NEW_MEMORY,
 ) -> Primitive:
-    """Declare an elementwise primitive of the library, as `declare_elementwise`; its results lie in new memory."""
+    """Declare an elementwise primitive of the library, as `declare_elementwise`; its results lie in new memory.
+
+    Returns:
+        The primitive. It can be called on arrays and tracers.
+    """
     if not isinstance(name, str) or not isinstance(operands, str):
         raise TypeError(
             f"elementwise: name is a {type(name).__name__} and operands a {type(operands).__name__}; needed strings, "
@@ -107,7 +143,7 @@ def elementwise(
         operands=names,
         numpy=numpy,
         xla=xla,
-        aval=lambda *avals, **_: broadcast_aval(*avals, dtype=dtype(*avals) if dtype else None, operator=operator),
+        aval=_aval_rule(dtype, operator),
         derivative=Elementwise(names, maps, jvps) if isinstance(maps, Sequence) else maps,
         batch=_batch_elementwise,
         cost=lambda y, *xs, **_: flops * y.size,
@@ -208,6 +244,9 @@ def predicate(
         numpy: the implementation on NumPy values.
         xla: the name of a ``jax.lax`` function, or a function of ``lax`` and the operands.
         module: the ``__name__`` of the module that declares it. Pickled graphs find the primitive by it.
+
+    Returns:
+        The primitive. It can be called on arrays and tracers.
 
     Example:
         >>> import numpy as np

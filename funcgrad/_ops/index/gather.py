@@ -16,7 +16,7 @@ from funcgrad._core.trace.derivative import ByEdges, Edge, LinearTogether, NodeM
 from funcgrad._core.trace.tape import Node, new_kind, next_serial
 from funcgrad._ops.index.batch import index_batch, scatter_batch
 from funcgrad._ops.index.depends import indexed, scattered
-from funcgrad._ops.index.plan import FULL, SLOT, Index, resolve
+from funcgrad._ops.index.plan import FULL, SLOT, Index, selected_shape
 from funcgrad._ops.index.xla import Piece, index_xla, pieces_of, scatter_xla
 
 # From this many elements on, adding rows by flat positions is faster than np.add.at's slow path for rows: 23 us and 94
@@ -32,7 +32,7 @@ def _index_numpy(x: Any, *arrays: Any, index: Index) -> Any:
 
 def index_aval(x: Aval, *arrays: Aval, index: Index) -> Aval:
     """Return the aval of ``x[index]``."""
-    return Aval(resolve(index, x.shape, tuple([a.shape for a in arrays])).shape, x.dtype)
+    return Aval(selected_shape(index, x.shape, tuple([a.shape for a in arrays])), x.dtype)
 
 
 def _pull(y_bar: Any, node: Node) -> IndexPieces:

@@ -18,7 +18,7 @@ from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.index.batch import update_batch
 from funcgrad._ops.index.depends import added, replaced
 from funcgrad._ops.index.gather import accumulate, index_p, scatter
-from funcgrad._ops.index.plan import SLOT, Index, resolve
+from funcgrad._ops.index.plan import SLOT, Index, selected_shape
 from funcgrad._ops.index.xla import update_xla
 from funcgrad._ops.layout.diagonal import flat_range, writable_diagonal_p
 from funcgrad._ops.layout.fill import zeros_like
@@ -101,7 +101,7 @@ def _stays(shape: tuple[int, ...], index: Index, arrays: tuple) -> Any:
 
     If two are written to one place, one of them is lost.
     """
-    selected = resolve(index, shape, tuple([a.shape for a in arrays])).shape
+    selected = selected_shape(index, shape, tuple([a.shape for a in arrays]))
     numbers = np.arange(1, math.prod(selected) + 1).reshape(selected)
     return eq_p(
         index_p(scatter_set_p(np.zeros(shape, np.int64), numbers, *arrays, index=index), *arrays, index=index), numbers
@@ -110,8 +110,8 @@ def _stays(shape: tuple[int, ...], index: Index, arrays: tuple) -> Any:
 
 def _update_aval(x: Aval, v: Aval, *arrays: Aval, index: Index) -> Aval:
     # Bounds and shapes are checked here, for numbers and for abstract values alike.
-    resolve(index, x.shape, tuple([a.shape for a in arrays]))
-    return Aval(x.shape, x.dtype)
+    selected_shape(index, x.shape, tuple([a.shape for a in arrays]))
+    return x if not x.weak else Aval(x.shape, x.dtype)
 
 
 scatter_add_p = Primitive(

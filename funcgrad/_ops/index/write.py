@@ -1,11 +1,9 @@
 """Writes: ``x[index] = v`` on a traced array changes the memory that the array stands for.
 
 If the values are bare, or belong to the trace of the function that writes, the write happens in the buffer. The buffer
-is
-copied once, at the first write. On the tape the write is one node, whose pull works in the buffer of the cotangent in
-the
-same way. A loop that fills T rows therefore takes T times as long as one row, forward and backward. In all other cases
-(staged values, nested transforms) the write is the pure update `scatter_set_p`, which a graph shows.
+is copied once, at the first write. On the tape the write is one node, whose pull works in the buffer of the cotangent
+in the same way. A loop that fills T rows therefore takes T times as long as one row, forward and backward. In all other
+cases (staged values, nested transforms) the write is the pure update `scatter_set_p`, which a graph shows.
 """
 
 from __future__ import annotations
@@ -17,12 +15,12 @@ import numpy as np
 from funcgrad._core.bind import NUMPY_TYPES, Tracer
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.forward import ForwardTracer
-from funcgrad._core.trace.place import Memory, Place, as_place, frozen, keep_layout, settled, shown_by
+from funcgrad._core.trace.place import Memory, as_place, frozen, is_place, keep_layout, settled, shown_by
 from funcgrad._core.trace.refusals import check_home
 from funcgrad._core.trace.reverse import ReverseTracer
 from funcgrad._core.trace.tape import Node, new_kind, next_serial
 from funcgrad._ops.index.gather import WrittenBar, index_p
-from funcgrad._ops.index.plan import Index, resolve
+from funcgrad._ops.index.plan import Index, selected_shape
 from funcgrad._ops.index.scatter import _stays, scatter_set_p
 from funcgrad._ops.layout.broadcast import broadcast_to, sum_to_shape
 from funcgrad._ops.layout.shape import reshape
@@ -47,8 +45,8 @@ def write(x: Tracer, v: Any, index: Index = WHOLE, arrays: tuple = (), asked: st
         TracerAssignmentError: the array belongs to another function than the one that runs.
         ValueError: NumPy allows no writes to the memory of this view.
     """
-    place = x if type(x) is Place else as_place(x, asked)
-    memory = place._node
+    place = as_place(x, asked)
+    memory = place._memory
     check_home(memory.home, place, asked)
     steps = [] if place._viewed is None else _steps(place)
     if arrays:
@@ -69,11 +67,11 @@ def write_new(x: Tracer, y: Any, asked: str) -> None:
 
     It copies nothing, unlike `write`: ``x += y`` takes as long as ``x = x + y``.
     """
-    place = x if type(x) is Place else as_place(x, asked)
+    place = as_place(x, asked)
     if place._viewed is not None:
         write(place, y, WHOLE, (), asked)
         return
-    memory = place._node
+    memory = place._memory
     check_home(memory.home, place, asked)
     keep_layout(memory)
     memory.value, memory.owned = settled(y), False
@@ -107,7 +105,7 @@ def replaced(x: Any, steps: list[Step], v: Any, index: Index, arrays: tuple) -> 
     for primitive, params in steps:
         parts.append(primitive(parts[-1], **params))
     part = parts.pop()
-    shape = resolve(index, part.shape, tuple([a.shape for a in arrays])).shape
+    shape = selected_shape(index, part.shape, tuple([a.shape for a in arrays]))
     v = broadcast_to(without_leading(v, shape), shape)
     new = v if index is WHOLE else scatter_set_p(part, v, *arrays, index=index)
     for (primitive, params), whole in zip(reversed(steps), reversed(parts), strict=True):
@@ -284,11 +282,6 @@ def _in_two_buffers(memory: Memory, steps: list[Step], v: Any, index: Index, arr
     return True
 
 
-def is_place(x: Any) -> bool:
-    """Return whether a value is an array that was written to."""
-    return type(x) is Place
-
-
 def place_value(x: Any) -> Any:
     """Return the current value of a place, for a read that keeps no reference to it."""
-    return shown_by(x) if type(x) is Place else x
+    return shown_by(x) if is_place(x) else x

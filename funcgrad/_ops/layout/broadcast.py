@@ -148,13 +148,22 @@ def _ones(count: int, dtype: np.dtype) -> np.ndarray:
 def with_batch(x: Any, size: int, flag: bool) -> Any:
     """Return ``x`` with the batch leading, broadcast if it was not batched.
 
-    >>> import numpy as np
-    >>> from funcgrad import extend
-    >>> extend.with_batch(np.array([1.0, 2.0]), 2, False)
-    array([[1., 2.],
-           [1., 2.]])
-    >>> extend.with_batch(np.array([1.0, 2.0]), 2, True)
-    array([1., 2.])
+    Args:
+        x: the operand.
+        size: the length of the batch.
+        flag: whether ``x`` has the batch as its first axis already.
+
+    Returns:
+        An array or tracer of shape ``(size, ...)``.
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad import extend
+        >>> extend.with_batch(np.array([1.0, 2.0]), 2, False)
+        array([[1., 2.],
+               [1., 2.]])
+        >>> extend.with_batch(np.array([1.0, 2.0]), 2, True)
+        array([1., 2.])
     """
     if flag:
         return x
@@ -165,22 +174,29 @@ def with_batch(x: Any, size: int, flag: bool) -> Any:
 def batch_all(*names: str) -> BatchRule:
     """Batch a primitive of several operands; those without a batch are broadcast. These parameters are axes.
 
-    >>> import numpy as np
-    >>> import funcgrad as fg
-    >>> from funcgrad import extend
-    >>> common_bits_p = extend.Primitive(
-    ...     "common_bits",
-    ...     operands=("a", "b"),
-    ...     numpy=np.bitwise_and,
-    ...     xla="bitwise_and",
-    ...     aval=lambda a, b: a,
-    ...     derivative=extend.CONSTANT,
-    ...     batch=extend.batch_all(),
-    ...     cost=lambda y, *operands, **params: y.size,
-    ... )
-    >>> fg.vmap(common_bits_p, in_axes=(0, None))(np.array([[1, 2], [3, 4]]), np.array([1, 6]))
-    array([[1, 2],
-           [1, 4]])
+    Args:
+        *names: names of parameters that are axes; each increases by one for the batch.
+
+    Returns:
+        The rule for a primitive's ``batch``.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> from funcgrad import extend
+        >>> common_bits_p = extend.Primitive(
+        ...     "common_bits",
+        ...     operands=("a", "b"),
+        ...     numpy=np.bitwise_and,
+        ...     xla="bitwise_and",
+        ...     aval=lambda a, b: a,
+        ...     derivative=extend.CONSTANT,
+        ...     batch=extend.batch_all(),
+        ...     cost=lambda y, *operands, **params: y.size,
+        ... )
+        >>> fg.vmap(common_bits_p, in_axes=(0, None))(np.array([[1, 2], [3, 4]]), np.array([1, 6]))
+        array([[1, 2],
+               [1, 4]])
     """
 
     def rule(primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict) -> Any:

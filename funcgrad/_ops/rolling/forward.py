@@ -12,18 +12,20 @@ x where x is -0.0, so the 0 is added.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from funcgrad._core.graph.ir import Equation, Graph, Literal, Operand, Var, trusted_graph
 from funcgrad._core.graph.simplify import drop_dead
+from funcgrad._core.primitive import Primitive
 from funcgrad._ops.elementwise.arithmetic import add_p
 from funcgrad._ops.index.gather import index_p, scatter_p
 from funcgrad._ops.index.join import stack_p
 from funcgrad._ops.index.plan import Index
 from funcgrad._ops.index.scatter import scatter_set_p
-from funcgrad._ops.rolling.rows import HOLE, Emitter, Key, Pattern, Row, entries_of, pattern_of
+from funcgrad._ops.rolling.rows import HOLE, Emitter, Key, Pattern, Row, entries_of, pattern_of, with_operands
 
 # Up to this many pending updates are made one by one; more are made at once.
 _FEW = 2
@@ -89,6 +91,15 @@ class Forwarder(Emitter):
         self._versions: dict[Var, tuple[_Chain, int]] = {}
         self._replaced: dict[Operand, Operand] = {}
         self._rows: dict[Var, tuple[Equation, Pattern, dict[Key, list[Operand]]]] = {}
+        # The results of equations that are not in the new program, or not yet.
+        self._pending: set[Operand] = set()
+        # What is tried with an equation: it returns whether the equation is done.
+        self._updates: dict[Primitive, Callable[..., bool]] = {
+            scatter_set_p: self._set,
+            scatter_p: self._is_row,
+            add_p: self._summed,
+            index_p: self._read,
+        }
 
     def run(self) -> Graph:
         """Return the program with reads forwarded."""
@@ -104,18 +115,13 @@ class Forwarder(Emitter):
         return self._replaced.get(x, x) if type(x) is Var else x
 
     def _add(self, equation: Equation) -> None:
-        primitive, operands = equation.primitive, [self._now(x) for x in equation.operands]
-        if primitive is scatter_set_p and len(operands) == 2 and self._set(equation, operands[0], operands[1]):
+        update = self._updates.get(equation.primitive)
+        if update is not None and update(equation, *map(self._now, equation.operands)):
             return
-        if primitive is scatter_p and self._is_row(equation):
-            # It is read as a sum of rows, or else made where it is needed.
-            return
-        if primitive is add_p and self._summed(equation, operands[0], operands[1]):
-            return
-        if primitive is index_p and len(operands) == 1 and self._read(equation, operands[0]):
-            return
-        given = tuple([self._whole(x) for x in equation.operands])
-        self.equations.append(Equation(primitive, given, equation.params, equation.results, equation.source))
+        if self._pending.isdisjoint(equation.operands):
+            self.equations.append(equation)
+        else:
+            self.equations.append(with_operands(equation, tuple(map(self._whole, equation.operands))))
 
     def _whole(self, x: Operand) -> Operand:
         """Return an operand as an array that exists."""
@@ -124,10 +130,7 @@ class Forwarder(Emitter):
             return x
         if x in self._rows:
             equation, *_ = self._rows.pop(x)
-            given = tuple([self._whole(each) for each in equation.operands])
-            self.equations.append(
-                Equation(equation.primitive, given, equation.params, equation.results, equation.source)
-            )
+            self.equations.append(with_operands(equation, tuple(map(self._whole, equation.operands))))
             return x
         if x in self._versions:
             return self._made(x, *self._versions[x])
@@ -142,7 +145,10 @@ class Forwarder(Emitter):
             return known[0]
         return _Chain(self._whole(x), pattern)
 
-    def _set(self, equation: Equation, x: Operand, v: Operand) -> bool:
+    def _set(self, equation: Equation, x: Operand, v: Operand, *arrays: Operand) -> bool:
+        """Note a write of a row."""
+        if arrays:
+            return False
         found = pattern_of(equation.params["index"], x.aval.shape)
         (result,) = equation.results
         if found is None or result.aval.weak:
@@ -159,10 +165,15 @@ class Forwarder(Emitter):
         if chain is None or value is None:
             return False
         self._versions[result] = chain, chain.add(key, value, adds=False)
+        self._pending.add(result)
         return True
 
-    def _is_row(self, equation: Equation) -> bool:
-        """Return whether an equation scatters rows at one pattern of integers; note them by their integers."""
+    def _is_row(self, equation: Equation, *operands: Operand) -> bool:
+        """Return whether an equation scatters rows at one pattern of integers; note them by their integers.
+
+        It is read as a sum of rows, or else made where it is needed.
+        """
+        del operands
         (result,) = equation.results
         indices = equation.params["indices"]
         if len(indices) != len(equation.operands) or result.aval.dtype.kind not in "fiuc":
@@ -178,9 +189,13 @@ class Forwarder(Emitter):
         if len(patterns) != 1 or (len(indices) > 1 and result.aval.size < _SMALL):
             return False
         self._rows[result] = equation, patterns.pop(), rows
+        self._pending.add(result)
         return True
 
     def _summed(self, equation: Equation, a: Operand, b: Operand) -> bool:
+        """Note a sum of an array and rows."""
+        if not self._rows:
+            return False
         for x, row in ((a, b), (b, a)):
             if type(row) is not Var or row not in self._rows or type(x) is not Var or x in self._rows:
                 continue
@@ -193,6 +208,7 @@ class Forwarder(Emitter):
                 for key, parts in found.items():
                     chain.add(key, self._added(parts), row is a, adds=True)
                 self._versions[result] = chain, chain.depth
+                self._pending.add(result)
                 return True
         return False
 
@@ -203,14 +219,17 @@ class Forwarder(Emitter):
             value = self.emit(add_p, value, self._whole(part))
         return value
 
-    def _read(self, equation: Equation, x: Operand) -> bool:
-        if type(x) is not Var or x not in self._versions:
+    def _read(self, equation: Equation, x: Operand, *arrays: Operand) -> bool:
+        """Replace a read of a row that was written."""
+        if arrays or type(x) is not Var or x not in self._versions:
             return False
         chain, depth = self._versions[x]
         found = pattern_of(equation.params["index"], x.aval.shape)
         if found is None or found[0] != chain.pattern:
             return False
-        self._replaced[equation.results[0]] = self._element(chain, found[1], depth)
+        (result,) = equation.results
+        self._replaced[result] = self._element(chain, found[1], depth)
+        self._pending.add(result)
         return True
 
     def _element(self, chain: _Chain, key: Key, depth: int) -> Operand:

@@ -1,7 +1,8 @@
 """``Graph.roll()``: the same program with structured loops for stretches that repeat.
 
     forward.py   reads of rows that were written get the rows; chains of writes become one write
-    repeats.py   stretches whose equations repeat, by their kinds
+    reads.py     what each operand reads, as arrays of numbers
+    kinds.py     the kinds of equations, of which ``graph/repeats.py`` finds stretches that repeat
     rounds.py    what each round reads: the same value, the next of many, a result of a round before
     roll.py      a `scan` for each stretch; results of rounds are rows of what it stacks
 
@@ -20,6 +21,7 @@ from funcgrad._core.aval import Aval
 from funcgrad._core.collection import rare_collection
 from funcgrad._core.graph.ir import Equation, Graph, Literal, Operand, Var, trusted_graph
 from funcgrad._core.graph.key import value_key
+from funcgrad._core.graph.repeats import LEAST_EQUATIONS, LEAST_ROUNDS, Repeat, repeats
 from funcgrad._core.graph.simplify import drop_dead, simplify
 from funcgrad._ops.index.gather import index_p, scatter_p
 from funcgrad._ops.index.join import stack_p
@@ -27,9 +29,10 @@ from funcgrad._ops.index.plan import SLOT, Index
 from funcgrad._ops.layout.shape import transpose_p
 from funcgrad._ops.program.scan import Loop, scan_p
 from funcgrad._ops.rolling.forward import forwarded
-from funcgrad._ops.rolling.repeats import LEAST_EQUATIONS, LEAST_ROUNDS, Repeat, kinds_of, repeats
+from funcgrad._ops.rolling.kinds import kinds_of
+from funcgrad._ops.rolling.reads import Reads
 from funcgrad._ops.rolling.rounds import Before, Here, Rounds, Rows, Same, Source, Stretch
-from funcgrad._ops.rolling.rows import FIRST_AXIS, HOLE, Emitter, Row, entries_of, pattern_of
+from funcgrad._ops.rolling.rows import FIRST_AXIS, HOLE, Emitter, Row, entries_of, pattern_of, with_operands
 
 # The most bytes of separate operands that are copied into one array, so that a loop can read them one by one.
 _COPIED_BYTES = 1 << 26
@@ -52,42 +55,42 @@ class _Roller(Emitter):
         read: dict[Row, Var] = {}
         same: dict[Operand, Operand] = {}
         for equation in graph.equations:
-            row = _row_read(equation)
+            row = self._row_read(equation, same)
             if row is None:
-                operands = tuple([same.get(x, x) for x in equation.operands])
-                self._rest.append(
-                    Equation(equation.primitive, operands, equation.params, equation.results, equation.source)
-                )
+                operands = equation.operands
+                if not same.keys().isdisjoint(operands):
+                    operands = tuple([same.get(x, x) for x in operands])
+                self._rest.append(with_operands(equation, operands))
             else:
                 (result,) = equation.results
                 same[result] = read.setdefault(row, result)
                 self._rows[result] = row
-        self._places: dict[Operand, tuple[int, int]] = {
-            var: (i, k) for i, equation in enumerate(self._rest) for k, var in enumerate(equation.results)
-        }
         self._parts_of: dict[Operand, list[Operand]] = {}
         for x, row in self._rows.items():
             self._parts_of.setdefault(row.base, []).append(x)
-        self._last_read = self._last_reads()
+        self._reads = Reads(self._rest, self._rows, graph.outputs)
         self._constants = list(graph.constants)
         self.loops = 0
 
-    def _last_reads(self) -> dict[Operand, int]:
-        last: dict[Operand, int] = {}
-        for i, equation in enumerate(self._rest):
-            for x in equation.operands:
-                last[x] = i
-                if (row := self._rows.get(x)) is not None:
-                    last[row.base] = i
-        for x in self._graph.outputs:
-            for each in (x, self._rows[x].base) if x in self._rows else (x,):
-                last[each] = len(self._rest)
-        return last
+    def _row_read(self, equation: Equation, same: dict[Operand, Operand]) -> Row | None:
+        """Return the row that an equation reads, if it reads one. A row of a row is a row of the array."""
+        if equation.primitive is not index_p or len(equation.operands) != 1:
+            return None
+        base = same.get(equation.operands[0], equation.operands[0])
+        found = pattern_of(equation.params["index"], base.aval.shape)
+        if found is None or type(base) is not Var or equation.results[0].aval.weak:
+            return None
+        outer = self._rows.get(base)
+        if outer is None:
+            return Row(base, *found)
+        # The entries of ``x[i][j]`` stand one after the other only where those of the first index are integers.
+        is_plain = all(each == HOLE for each in outer.pattern)
+        return Row(outer.base, (*outer.pattern, *found[0]), (*outer.key, *found[1])) if is_plain else None
 
     def run(self) -> Graph:
         """Return the program with loops; the given one if nothing repeats."""
         graph = self._graph
-        rounds = Rounds(self._rest, self._rows, self._places)
+        rounds = Rounds(self._rest, self._rows, self._reads)
         found = [stretch for repeat in repeats(kinds_of(self._rest)) for stretch in self._stretches(rounds, repeat)]
         i = 0
         for stretch in found:
@@ -146,9 +149,7 @@ class _Roller(Emitter):
             return
         else:
             operands = tuple([self.one(x, self._rows) for x in equation.operands])
-            self.equations.append(
-                Equation(equation.primitive, operands, equation.params, equation.results, equation.source)
-            )
+            self.equations.append(with_operands(equation, operands))
 
     def _of_rows(self, operands: Sequence[Operand]) -> bool:
         return sum(x in self._rows for x in operands) > len(operands) // 2
@@ -212,10 +213,11 @@ class _Roller(Emitter):
         last: dict[Var, Var] = {}
         for j in range(repeat.period):
             for k, local in enumerate(body.results[j]):
-                made = [self._rest[repeat.start + r * repeat.period + j].results[k] for r in range(repeat.rounds)]
-                needed = [r for r, var in enumerate(made) if self._last_read.get(var, -1) >= repeat.end]
+                equations = range(repeat.start + j, repeat.end, repeat.period)
+                needed = np.flatnonzero(self._reads.last(np.array(equations), k) >= repeat.end).tolist()
                 if not needed:
                     continue
+                made = [self._rest[i].results[k] for i in equations]
                 carry = body.carries_of(Here(j, k))
                 if all(repeat.rounds - r in carry for r in needed):
                     last.update({carry[repeat.rounds - r]: made[r] for r in needed})
@@ -347,12 +349,3 @@ def rolled(graph: Graph) -> Graph:
     with rare_collection():
         found = _Roller(forwarded(graph)).run()
     return found if any(equation.primitive is scan_p for equation in found.equations) else graph
-
-
-def _row_read(equation: Equation) -> Row | None:
-    if equation.primitive is not index_p or len(equation.operands) != 1 or type(equation.operands[0]) is not Var:
-        return None
-    found = pattern_of(equation.params["index"], equation.operands[0].aval.shape)
-    if found is None or equation.results[0].aval.weak:
-        return None
-    return Row(equation.operands[0], *found)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from funcgrad._core.graph.ir import Equation, Literal, Operand, Var
+import numpy as np
+
+from funcgrad._core.graph.ir import Equation, Literal, Operand
 from funcgrad._core.graph.key import value_key
-from funcgrad._ops.rolling.repeats import LEAST_ROUNDS, Repeat
+from funcgrad._core.graph.repeats import LEAST_ROUNDS, Repeat
+from funcgrad._ops.rolling.reads import OUTSIDE, Reads
 from funcgrad._ops.rolling.rows import Pattern, Row
 
 
@@ -68,15 +71,13 @@ class Rounds:
     Args:
         equations: the program without its row reads.
         rows: the variables that are rows of arrays.
-        places: for each variable that an equation makes, the number of the equation and of the result.
+        reads: what each operand reads.
     """
 
-    def __init__(
-        self, equations: Sequence[Equation], rows: dict[Operand, Row], places: dict[Operand, tuple[int, int]]
-    ) -> None:
+    def __init__(self, equations: Sequence[Equation], rows: dict[Operand, Row], reads: Reads) -> None:
         self._equations = equations
         self._rows = rows
-        self._places = places
+        self._reads = reads
 
     def of(self, repeat: Repeat) -> Stretch | None:
         """Return what each round reads, of as many rounds as read alike; ``None`` if these are too few."""
@@ -86,10 +87,7 @@ class Rounds:
             for j in range(repeat.period):
                 row: list[Source] = []
                 for k in range(len(self._equations[repeat.start + j].operands)):
-                    parts = [
-                        self._equations[repeat.start + r * repeat.period + j].operands[k] for r in range(repeat.rounds)
-                    ]
-                    source, lo, hi = self._source(repeat, parts, first, last)
+                    source, lo, hi = self._source(_Slot(repeat, j, k), (first + last) // 2)
                     first, last = max(first, lo), min(last, hi)
                     if source is not None:
                         row.append(source)
@@ -102,23 +100,26 @@ class Rounds:
             repeat = Repeat(repeat.start + first * repeat.period, repeat.period, last - first)
         return None
 
-    def _source(
-        self, repeat: Repeat, parts: Sequence[Operand], first: int, last: int
-    ) -> tuple[Source | None, int, int]:
+    def _source(self, slot: _Slot, middle: int) -> tuple[Source | None, int, int]:
         """Return what an operand is in the rounds around the middle one, and the rounds for which this holds."""
-        middle = (first + last) // 2
-        x = parts[middle]
-        inside = self._inside(repeat, x)
-        if inside is not None:
-            return self._carried(repeat, parts, middle, inside)
-        row = self._rows.get(x) if type(x) is Var else None
-        if row is not None and (of := self._inside(repeat, row.base)) is not None:
-            return self._part(repeat, parts, middle, row, of)
+        made = self._inside(slot, self._reads.made(slot.equations, slot.operand))
+        bases = self._inside(slot, self._reads.bases(slot.equations, slot.operand))
+        outside = (made == OUTSIDE) & (bases == OUTSIDE)
+        if made[middle] != OUTSIDE:
+            return self._carried(slot, made, outside, middle)
+        if bases[middle] != OUTSIDE:
+            return self._part(slot, bases, outside, middle)
         # Made outside of the loop in every round.
-        lo, hi = _around(middle, len(parts), lambda r: self._is_outside(repeat, parts[r]))
-        if hi - lo < len(parts):
+        lo, hi = _around(middle, outside)
+        if hi - lo < slot.repeat.rounds:
             return None, lo, hi
-        return self._outside(parts), 0, len(parts)
+        return self._outside(self._parts(slot)), 0, slot.repeat.rounds
+
+    def _parts(self, slot: _Slot) -> list[Operand]:
+        """Return the operand in each round."""
+        start, period, rounds = slot.repeat
+        equations = self._equations[start + slot.position : start + period * rounds : period]
+        return [equation.operands[slot.operand] for equation in equations]
 
     def _outside(self, parts: Sequence[Operand]) -> Source:
         x = parts[0]
@@ -132,57 +133,71 @@ class Rounds:
         rows = [self._rows.get(y) for y in parts]
         return rows[0] is not None and all(row == rows[0] for row in rows)
 
-    def _inside(self, repeat: Repeat, x: Operand) -> tuple[int, int, int] | None:
-        """Return round, position and number of a result of the stretch."""
-        place = self._places.get(x) if type(x) is Var else None
-        if place is None or not repeat.start <= place[0] < repeat.end:
-            return None
-        r, position = divmod(place[0] - repeat.start, repeat.period)
-        return r, position, place[1]
-
-    def _is_outside(self, repeat: Repeat, x: Operand) -> bool:
-        row = self._rows.get(x) if type(x) is Var else None
-        return self._inside(repeat, x if row is None else row.base) is None
+    def _inside(self, slot: _Slot, numbers: np.ndarray) -> np.ndarray:
+        """Return the numbers of results of the stretch, and `OUTSIDE` for all others."""
+        width = self._reads.width
+        inside = (numbers >= slot.repeat.start * width) & (numbers < slot.repeat.end * width)
+        return np.where(inside, numbers, OUTSIDE)
 
     def _carried(
-        self, repeat: Repeat, parts: Sequence[Operand], middle: int, inside: tuple[int, int, int]
+        self, slot: _Slot, numbers: np.ndarray, outside: np.ndarray, middle: int
     ) -> tuple[Source | None, int, int]:
-        lag = middle - inside[0]
-        position, number = inside[1], inside[2]
+        """Return the result that rounds around the middle one read, if round ``r`` reads it of round ``r - lag``.
 
-        def fits(r: int) -> bool:
-            return self._inside(repeat, parts[r]) == (r - lag, position, number)
-
-        lo, hi = _around(middle, len(parts), fits)
+        Args:
+            slot: the operand.
+            numbers: the number that it reads in each round.
+            outside: the rounds in which it is made before the loop, so that the first rounds may read it.
+            middle: a round that reads a result of the stretch.
+        """
+        start, period, rounds = slot.repeat
+        width = self._reads.width
+        equation, number = divmod(int(numbers[middle]), width)
+        source_round, position = divmod(equation - start, period)
+        lag = middle - source_round
+        expected = numbers[middle] + (np.arange(rounds) - middle) * (period * width)
+        lo, hi = _around(middle, (numbers == expected) & (numbers != OUTSIDE))
         if lag == 0:
             return Here(position, number), lo, hi
         # The first rounds read what was there before the loop.
-        before = [self._is_outside(repeat, x) for x in parts[:lag]]
-        if lo > lag or not all(before[:lag]):
+        if lo > lag or not outside[:lag].all():
             return None, max(lo - lag, 1) if lo >= lag else 1, hi
-        return Before(position, number, lag, tuple(parts[:lag])), 0, hi
+        return Before(position, number, lag, tuple(self._parts(slot)[:lag])), 0, hi
 
-    def _part(
-        self, repeat: Repeat, parts: Sequence[Operand], middle: int, row: Row, inside: tuple[int, int, int]
-    ) -> tuple[Source | None, int, int]:
-        bases: list[Operand] = []
-        for x in parts:
-            found = self._rows.get(x) if type(x) is Var else None
-            same = found is not None and found.pattern == row.pattern and found.key == row.key
-            bases.append(found.base if same and found is not None else Literal(0))
-        source, lo, hi = self._carried(repeat, bases, middle, inside)
-        if isinstance(source, Before) and any(type(x) is Literal for x in source.first):
-            # The first rounds read something else than a row of the array's first value.
-            return None, 1, hi
+    def _part(self, slot: _Slot, bases: np.ndarray, outside: np.ndarray, middle: int) -> tuple[Source | None, int, int]:
+        rows = [self._rows.get(x) for x in self._parts(slot)]
+        row = rows[middle]
+        assert row is not None
+        same = np.array([other is not None and other[1:] == row[1:] for other in rows])
+        source, lo, hi = self._carried(slot, np.where(same, bases, OUTSIDE), outside, middle)
+        if isinstance(source, Before):
+            if not same[: source.lag].all():
+                # The first rounds read something else than a row of the array's first value.
+                return None, 1, hi
+            source = source._replace(first=tuple([each.base for each in rows[: source.lag] if each is not None]))
         return (Part(source, row.pattern, row.key) if isinstance(source, Here | Before) else None), lo, hi
 
 
-def _around(middle: int, count: int, fits: Callable[[int], bool]) -> tuple[int, int]:
+class _Slot:
+    """An operand of an equation of a round.
+
+    Args:
+        repeat: the rounds.
+        position: the place of the equation in its round.
+        operand: the number of the operand.
+    """
+
+    def __init__(self, repeat: Repeat, position: int, operand: int) -> None:
+        self.repeat = repeat
+        self.position = position
+        self.operand = operand
+        self.equations = repeat.start + position + repeat.period * np.arange(repeat.rounds)
+
+
+def _around(middle: int, fits: np.ndarray) -> tuple[int, int]:
     """Return the longest range of rounds around the middle one that fit."""
-    lo = middle
-    while lo > 0 and fits(lo - 1):
-        lo -= 1
-    hi = middle + 1
-    while hi < count and fits(hi):
-        hi += 1
+    others = np.flatnonzero(~fits)
+    cut = int(np.searchsorted(others, middle))
+    lo = int(others[cut - 1]) + 1 if cut else 0
+    hi = int(others[cut]) if cut < len(others) else len(fits)
     return lo, hi

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -9,11 +10,12 @@ from funcgrad._core.graph.ir import Equation, Literal, Operand, Var
 from funcgrad._core.primitive import Primitive
 from funcgrad._ops.index.gather import index_p
 from funcgrad._ops.index.join import concatenate_p, stack_p
-from funcgrad._ops.index.plan import FULL, SLOT, Index, expand_ellipsis
+from funcgrad._ops.index.plan import SLOT, Index, expand_ellipsis
 from funcgrad._ops.layout.shape import reshape_p, transpose_p
 
 # Stands in a pattern where an index has an integer.
 HOLE = "i"
+_FULL = ("slice", None, None, None)
 Pattern = tuple[Any, ...]
 Key = tuple[int, ...]
 
@@ -31,26 +33,31 @@ FIRST_AXIS: Pattern = (HOLE,)
 
 def pattern_of(index: Index, shape: Sequence[int]) -> tuple[Pattern, Key] | None:
     """Return the pattern of an index and its integers, from 0 on; ``None`` if it has none, or index arrays."""
-    if SLOT in index.entries or not any(type(entry) is int for entry in index.entries):
-        return None
-    entries = expand_ellipsis(index.entries, len(shape))
-    while entries and _is_full(entries[-1]):
-        entries = entries[:-1]
+    if Ellipsis in index.entries or SLOT in index.entries:
+        return None if SLOT in index.entries else pattern_of(Index(expand_ellipsis(index.entries, len(shape))), shape)
     pattern: list[Any] = []
     key: list[int] = []
-    axis = 0
-    for entry in entries:
+    axis = end = 0
+    for entry in index.entries:
         if type(entry) is int:
             pattern.append(HOLE)
             key.append(entry % shape[axis] if shape[axis] else entry)
+        elif isinstance(entry, slice):
+            pattern.append(("slice", entry.start, entry.stop, entry.step))
         else:
-            pattern.append(("slice", entry.start, entry.stop, entry.step) if isinstance(entry, slice) else entry)
+            pattern.append(entry)
         axis += entry is not None
-    return tuple(pattern), tuple(key)
+        if pattern[-1] != _FULL:
+            end = len(pattern)
+    # A full slice at the end says nothing.
+    return (tuple(pattern[:end]), tuple(key)) if key else None
 
 
-def _is_full(entry: Any) -> bool:
-    return isinstance(entry, slice) and entry == FULL
+def with_operands(equation: Equation, operands: tuple[Operand, ...]) -> Equation:
+    """Return an equation with other operands; the equation itself if they are the same ones."""
+    if all(map(operator.is_, operands, equation.operands)):
+        return equation
+    return Equation(equation.primitive, operands, equation.params, equation.results, equation.source)
 
 
 def entries_of(pattern: Pattern, key: Sequence[Any]) -> tuple[Any, ...]:
@@ -177,4 +184,5 @@ __all__ = [
     "is_number",
     "pattern_of",
     "reshape_p",
+    "with_operands",
 ]

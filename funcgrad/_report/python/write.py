@@ -11,7 +11,7 @@ import optree
 
 from funcgrad._core.bind import Tracer
 from funcgrad._core.graph.ir import Graph
-from funcgrad._engines.source.writer import Writer, results_of
+from funcgrad._engines.source.extend import Writer, results_of
 from funcgrad._report.python import runtime
 from funcgrad._report.python.texts import RefusedError, Texts
 from funcgrad.errors import UnsupportedFunctionError

@@ -9,6 +9,7 @@ from time import perf_counter
 from typing import Any
 
 from funcgrad._core.bind import Tracer, active_trace
+from funcgrad._core.collection import rare_collection
 from funcgrad._core.graph.ir import Graph, Operand
 from funcgrad._core.graph.simplify import avals_of, lift_tracers, simplify
 from funcgrad._core.trace.checked import checks
@@ -34,7 +35,7 @@ class Jitted:
     roll = True
     # The names of donated arguments, for calls that pass them by name.
     donated_names: tuple[str, ...] = ()
-    # The time at which the last staging began, until its program is compiled; set only if the logger asks for it.
+    # The time at which the last staging began, until its program is compiled.
     _began: float | None = None
 
     def __init__(
@@ -131,6 +132,7 @@ class Jitted:
     def graph(self, *args: Any, **kwargs: Any) -> Graph:
         """Return the simplified graph for arguments of these types."""
         graph, in_tree, _, out_tree = self._stage(args, kwargs)
+        self._began = None
         return graph.with_trees(in_tree, out_tree)
 
     def _stage(self, args: tuple, kwargs: dict) -> tuple[Graph, TreeDef, list[Any], TreeDef]:
@@ -149,14 +151,15 @@ class Jitted:
             began = perf_counter()
             positions = self._static.others(len(args) + len(static_key[0] if static_key else ()))
             named = self._function, positions
-            graph, out_tree = stage_leaves(function, found, in_tree, is_stageable, "jit", named)
-            if self.roll and len(graph.equations) > self._engine.rolls_above:
-                graph = graph.roll()
-            cached = simplify(graph), out_tree
-            if log.is_on():
-                self._began = began
-                before = next(reversed(self._staged), None)
-                log.staged(self._function, positions, key, before, len(cached[0].equations), perf_counter() - began)
+            # Until the long program is replaced by a short one, nothing is gained by a search for cycles.
+            with rare_collection():
+                graph, out_tree = stage_leaves(function, found, in_tree, is_stageable, "jit", named)
+                if self.roll and len(graph.equations) > self._engine.rolls_above:
+                    graph = graph.roll()
+                cached = simplify(graph), out_tree
+            self._began = began
+            before = next(reversed(self._staged), None)
+            log.staged(self._function, positions, key, before, len(cached[0].equations), perf_counter() - began)
             if all(is_lasting(value) for _, value in graph.constants):
                 self._staged[key] = cached
         return cached[0], in_tree, dynamic, cached[1]

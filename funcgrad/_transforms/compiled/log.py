@@ -1,4 +1,7 @@
-"""Messages of the logger ``funcgrad`` at debug level: what was staged and compiled, how long it took, and why again."""
+"""Messages of the logger ``funcgrad``: what was staged and compiled, how long it took, and why again.
+
+They have the level debug; those about a step of a second and more have the level info.
+"""
 
 from __future__ import annotations
 
@@ -20,21 +23,31 @@ logger = logging.getLogger("funcgrad")
 Key = tuple[Any, ...]
 
 
-def is_on() -> bool:
-    """Return whether messages at debug level are wanted."""
-    return logger.isEnabledFor(logging.DEBUG)
+# Seconds. A step that takes as long as this or longer is told at the level info.
+_LONG = 1.0
+
+
+def _level(took: float) -> int:
+    return logging.INFO if took >= _LONG else logging.DEBUG
 
 
 def staged(f: Callable[..., Any], positions: list[int], key: Key, before: Key | None, count: int, took: float) -> None:
     """Say that a function was staged, and why, if it was staged before."""
+    level = _level(took)
+    if not logger.isEnabledFor(level):
+        return
     why = "" if before is None else f" Again, because {changed(f, positions, before, key)}."
-    logger.debug("jit: staged %s in %.1f ms, %d equations,%s.%s", name_of(f), 1e3 * took, count, _called(), why)
+    logger.log(level, "jit: staged %s in %s, %d equations,%s.%s", name_of(f), _time(took), count, _called(), why)
 
 
 def compiled(f: Callable[..., Any], engine: str, took: float) -> None:
     """Say that a program was compiled. On XLA the time includes that of staging and of the first run."""
     what = "staged, compiled and ran" if engine == "xla" else "compiled"
-    logger.debug("jit: %s %s on %s in %.1f ms.", what, name_of(f), engine, 1e3 * took)
+    logger.log(_level(took), "jit: %s %s on %s in %s.", what, name_of(f), engine, _time(took))
+
+
+def _time(took: float) -> str:
+    return f"{1e3 * took:.1f} ms" if took < _LONG else f"{took:.1f} s"
 
 
 def changed(f: Callable[..., Any], positions: list[int], before: Key, now: Key) -> str:

@@ -19,7 +19,7 @@ import numpy as np
 from funcgrad._core.aval import WeakComplex, WeakFloat
 from funcgrad._core.bind import Tracer, active_trace, is_value, onlookers
 from funcgrad._core.graph.ir import Graph, Literal, trusted_graph
-from funcgrad._core.graph.paths import DifferentProgramError, Path, PathTree, is_guard, without_guards
+from funcgrad._core.graph.paths import Branch, DifferentProgramError, Path, PathTree, is_guard, without_guards
 from funcgrad._core.graph.show import graphs_in
 from funcgrad._core.graph.simplify import avals_of
 from funcgrad._core.tracebacks import caller_level, folded, let_out
@@ -47,8 +47,8 @@ class TypedPaths:
     def __init__(self, in_tree: TreeDef) -> None:
         self.tree = PathTree()
         self.in_tree = in_tree
-        # Why no more paths are added; empty while they are.
-        self.closed = ""
+        # Why no more paths are added, empty while they are; and what to do about it.
+        self.closed = self.remedy = ""
         # Whether a path has an effect, such as a print, that must happen once in each call.
         self.has_effects = False
         # Whether a path may run only for its own numbers (`must_wait`).
@@ -186,7 +186,7 @@ class PathsFunction(Jitted):
                 return _results(path, numbers, bound.dynamic)
 
     def _forget(self, types: TypedPaths) -> None:
-        """Forget the programs of a tree that has grown."""
+        """Forget the programs of a tree that has grown, if they hold the whole tree."""
 
     def _call_traced(self, args: tuple, kwargs: dict) -> Any:
         """Call the function on traced values. The path that their numbers take is one primitive."""
@@ -240,13 +240,18 @@ class PathsFunction(Jitted):
                 return False
             try:
                 types.tree.add(path)
-            except DifferentProgramError:
-                types.closed = "it did something else for the same answers, so it depends on more than its arguments"
+            except DifferentProgramError as error:
+                line = "" if error.line is None else f" at {error.line}"
+                types.closed = f"it did something else{line} for the same answers of its branches"
+                types.remedy = (
+                    "It depends on more than its arguments, such as a global or a function that each call makes anew: "
+                    "pass what changes as an argument, and make such functions once."
+                )
                 return False
             self._forget(types)
-            types.programs = {}
             if len(types.tree.paths) >= self._paths:
                 types.closed = f"it took more than {self._paths} paths, the most that paths={self._paths} allows"
+                types.remedy = "Raise paths=, or choose in the arrays with np.where, fg.cond or fg.while_loop."
             return True
 
     def _warn(self, types: TypedPaths) -> None:
@@ -255,11 +260,11 @@ class PathsFunction(Jitted):
             return
         self._warned = True
         branches = types.tree.branches()
-        ways = "; ".join(f"{line}: {asked}() went {n} ways" for line, asked, n in branches[:8])
-        more = f"; and {len(branches) - 8} more" if len(branches) > 8 else ""
+        ways = "; ".join(map(_ways, branches[:8]))
+        more = f"; and {len(branches) - 8} more lines" if len(branches) > 8 else ""
         warnings.warn(
             f"jit: a call of {name_of(self._function)} runs eagerly: {types.closed}. It branches at {ways}{more}. "
-            "Raise paths=, or choose in the arrays with np.where, fg.cond or fg.while_loop.",
+            f"{types.remedy}",
             PathsWarning,
             stacklevel=caller_level(),
         )
@@ -285,6 +290,11 @@ class PathsFunction(Jitted):
     def __reduce__(self) -> str | tuple[Any, ...]:
         plain = super().__reduce__()
         return plain if isinstance(plain, str) else (plain[0], (*plain[1], self._paths))
+
+
+def _ways(branch: Branch) -> str:
+    asked = f"{branch.asked}() went {branch.ways} {'way' if branch.ways == 1 else 'ways'}"
+    return f"{branch.line}: {asked}{'' if branch.guards == 1 else f', in {branch.guards} places'}"
 
 
 def _results(path: Path, numbers: Sequence[Any], given: Sequence[Any]) -> Any:

@@ -39,6 +39,7 @@ class SourcePaths(PathsFunction):
     def _forget(self, types: TypedPaths) -> None:
         old = [program for program, _ in types.programs.values()]
         self._recent = tuple([program for program in self._recent if program not in old])
+        types.programs = {}
 
     def _run(self, bound: Bound, args: tuple, kwargs: dict) -> Any:
         if self._engine.written_paths is None or not all(

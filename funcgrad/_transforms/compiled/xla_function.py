@@ -18,8 +18,7 @@ from funcgrad._core.graph.ir import Graph
 from funcgrad._core.tracebacks import fold, folded, let_out
 from funcgrad._engines.engine import Engine, Tracing
 from funcgrad._engines.signature import MISS
-from funcgrad._engines.xla.donation import Order, donation_order, reordered, restored
-from funcgrad._engines.xla.programs import XlaProgram, spans
+from funcgrad._engines.xla.extend import Order, XlaProgram, donation_order, reordered, restored, spans
 from funcgrad._transforms.base.arguments import StaticArguments, argument_name, name_of, taken
 from funcgrad._transforms.base.shape_dtype import ShapeDtype
 from funcgrad._transforms.base.stage import abstract, is_stageable

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.bind import Tracer
+from funcgrad._core.graph.ir import Graph
 from funcgrad._core.graph.paths import Stretch
 from funcgrad._engines.engine import Engine
 from funcgrad._engines.signature import MISS, Unknown
@@ -138,9 +139,9 @@ class XlaPaths(PathsFunction):
         known: dict[Any, Any] = dict(zip(types.tree.inputs, bound.dynamic, strict=True))
         answers: tuple[Hashable, ...] = ()
         while here is not None:
-            program = types.programs.get(here)
+            program = types.programs.get(here.graph)
             if program is None:
-                program = types.programs[here] = self._stretch(here)
+                program = types.programs[here.graph] = self._stretch(here.graph)
             values = program(*[known[var] for var in here.graph.inputs])
             if here.guard is None:
                 return unflatten(types.tree.paths[here.number].tree, values)
@@ -149,11 +150,11 @@ class XlaPaths(PathsFunction):
             here = here.ways.get(answers[-1])
         return Unknown(answers)
 
-    def _stretch(self, stretch: Stretch) -> Jitted:
+    def _stretch(self, graph: Graph) -> Jitted:
         def evaluate(*values: Any) -> list[Any]:
-            return stretch.graph.evaluate(*values)
+            return graph.evaluate(*values)
 
-        evaluate.__name__ = evaluate.__qualname__ = stretch.graph.name
+        evaluate.__name__ = evaluate.__qualname__ = graph.name
         return XlaFunction(evaluate, StaticArguments(evaluate, (), ()), self._engine, ())
 
     def clear_cache(self) -> None:

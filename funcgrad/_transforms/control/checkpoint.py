@@ -28,8 +28,15 @@ F = TypeVar("F", bound=Callable[..., Any])
 def nothing_saveable(equation: Equation) -> bool:
     """Keep no value, as `checkpoint` does without a policy.
 
-    >>> import funcgrad as fg
-    >>> block = fg.checkpoint(lambda x: x * x, policy=fg.nothing_saveable)
+    Args:
+        equation: the equation whose results are kept or computed again.
+
+    Returns:
+        False.
+
+    Example:
+        >>> import funcgrad as fg
+        >>> block = fg.checkpoint(lambda x: x * x, policy=fg.nothing_saveable)
 
     Source: ``jax.checkpoint_policies.nothing_saveable``.
     """
@@ -40,8 +47,15 @@ def nothing_saveable(equation: Equation) -> bool:
 def everything_saveable(equation: Equation) -> bool:
     """Keep all values, as reverse mode does without `checkpoint`.
 
-    >>> import funcgrad as fg
-    >>> block = fg.checkpoint(lambda x: x * x, policy=fg.everything_saveable)
+    Args:
+        equation: the equation whose results are kept or computed again.
+
+    Returns:
+        True.
+
+    Example:
+        >>> import funcgrad as fg
+        >>> block = fg.checkpoint(lambda x: x * x, policy=fg.everything_saveable)
 
     Source: ``jax.checkpoint_policies.everything_saveable``.
     """
@@ -52,9 +66,16 @@ def everything_saveable(equation: Equation) -> bool:
 def dots_saveable(equation: Equation) -> bool:
     """Keep the results of matrix products, which take longest to compute again.
 
-    >>> import numpy as np
-    >>> import funcgrad as fg
-    >>> block = fg.checkpoint(lambda w, x: np.tanh(w @ x), policy=fg.dots_saveable)
+    Args:
+        equation: the equation whose results are kept or computed again.
+
+    Returns:
+        Whether the equation is a matrix product.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> block = fg.checkpoint(lambda w, x: np.tanh(w @ x), policy=fg.dots_saveable)
 
     Source: ``jax.checkpoint_policies.dots_saveable``.
     """

@@ -180,19 +180,10 @@ def _spare(root: Any) -> None:
 
 def note(x: Any, *, is_recorded: bool) -> None:
     """Note that a tensor's memory was written to."""
-    WRITES.note((x,), count=True)
+    WRITES.note((x,))
     if not is_recorded and (root := root_of(x)) is not x and root._node is not None:
         # As in PyTorch, other views now lead straight to the root, and no longer through this one.
         _change(root, next_serial())
-
-
-def refuse_traced(x: Any, asked: str) -> None:
-    """Refuse a write into a tensor around a traced value, as a module gets in a pure call."""
-    if isinstance(x._value, Tracer) and not getattr(x._owner, "takes_writes", False):
-        raise TracerAssignmentError(
-            f"{asked} writes into a tensor around a traced value {x._value.aval} of {x._value._owner.transform}, which "
-            "has no memory. Compute a new value: x = x + y for x += y."
-        )
 
 
 def check_in_place(x: Any, others: Iterable[Any], asked: str, *, part: bool = False) -> bool:
@@ -209,15 +200,16 @@ def check_in_place(x: Any, others: Iterable[Any], asked: str, *, part: bool = Fa
             ``no_grad``.
         TracerAssignmentError: the value belongs to a transform, or a transform is running.
     """
-    refuse_traced(x, asked)
     involved = False
     for other in others:
-        if is_tensor(other):
+        if is_tensor(other) and not isinstance(other._value, Tracer):
             involved = involved or other._owner.requires_grad(other)
         elif isinstance(other, Tracer):
+            traced = other._value if is_tensor(other) else other
             raise TracerAssignmentError(
-                f"{asked} writes a value {other.aval} of {other._owner.transform} into a tensor {x.aval}, which "
-                "outlives that function. Return the value from the function and write it then."
+                f"{asked} writes a value {other.aval} of {traced._owner.transform} into a tensor {x.aval}, which "
+                "outlives that function. Return the value from the function and write it then; or make the tensor of "
+                "the function's argument: x.new_zeros(shape)."
             )
     root = root_of(x)
     if not recording.get():

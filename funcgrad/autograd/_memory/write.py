@@ -15,7 +15,7 @@ from funcgrad._core.bind import Tracer
 from funcgrad._core.trace.tape import kept_by, next_serial
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.index.plan import FULL, SLOT, Index
-from funcgrad._ops.index.write import WHOLE, keeps_cotangents, replaced, write_node
+from funcgrad._ops.index.write import WHOLE, keeps_cotangents, replaced, write, write_new, write_node
 from funcgrad.autograd._memory.history import (
     check_in_place,
     exchange,
@@ -28,7 +28,8 @@ from funcgrad.autograd._memory.history import (
 )
 from funcgrad.autograd._memory.views import copied
 from funcgrad.autograd._tape.base import TensorBase, TensorNode, is_fixed, is_tensor, set_value
-from funcgrad.autograd._tape.writes import WRITES, arrays_in, owner_of, type_name
+from funcgrad.autograd._tape.dtypes import type_name
+from funcgrad.autograd._tape.writes import WRITES, arrays_in, owner_of
 from funcgrad.autograd._torch import array_of, is_torchs
 from funcgrad.errors import TracerAssignmentError
 from funcgrad.numpy.extend import At, as_value, is_foreign_array, parse
@@ -68,6 +69,8 @@ def compute(
         apart: whether the other values must not share memory with the tensor.
         out: the same operation on an array, in place; used if nothing is recorded.
     """
+    if isinstance(x._value, Tracer):
+        return _compute_traced(x, function, asked)
     is_recorded = check_in_place(x, others, asked)
     foreign = is_fixed(x._value)
     if not foreign:
@@ -92,6 +95,23 @@ def compute(
             remember_copy(old._node, old._value)
         _record(x, y, title)
     return x
+
+
+def _compute_traced(x: Any, function: Callable[[Any], Any], asked: str) -> Any:
+    """Replace the memory of a traced value by a function of it, which the transform records."""
+    y = function(x)
+    check_fits(x, y.shape, y.dtype)
+    new, target = traced_value(cast(y, x.dtype)), x._owner.target(x._value, asked)
+    if target is x._value and new is not target and isinstance(new, Tracer):
+        write_new(target, new, asked)
+    else:
+        write(target, new, WHOLE, (), asked)
+    return x
+
+
+def traced_value(x: Any) -> Any:
+    """Return the traced value of a tensor around one; other values unchanged."""
+    return x._value if is_tensor(x) and isinstance(x._value, Tracer) else x
 
 
 def _is_written(x: Any, out: Callable[[np.ndarray], Any]) -> bool:
@@ -154,6 +174,9 @@ def put(x: Any, v: Any, index: Index, arrays: tuple, title: str, *, asked: str, 
 
     ``source`` is the base of the value, if it is a view.
     """
+    if isinstance(x._value, Tracer):
+        write(x._owner.target(x._value, asked), traced_value(cast(v, x.dtype)), index, arrays, asked)
+        return x
     is_recorded = check_in_place(x, (v,), asked, part=title == _COPIED)
     if not any(entry is Ellipsis for entry in index.entries):
         # The ellipsis makes an element an array too.
@@ -175,7 +198,7 @@ def set_item(self: Any, key: Any, other: Any) -> None:
     plain = tuple([np.asarray(value_of(entry)) if is_tensor(entry) else entry for entry in entries])
     key = plain if type(key) is tuple else plain[0]
     other = plain_value(other)
-    if is_fixed(self._value):
+    if is_fixed(self._value) and not isinstance(self._value, Tracer):
         compute(self, lambda old: At(old)[key].set(other), (other,), _COPIED, asked=_ASSIGNED)
         return
     x, index, arrays = parse(self, key)
@@ -250,6 +273,6 @@ def _give(x: Any, value: Any, asked: str) -> None:
         sharing.append(source)
     if not isinstance(old, Tracer):
         # No tape holds a traced value, which the transform keeps.
-        WRITES.note((x,), count=True)
+        WRITES.note((x,))
     for one in sharing:
         set_value(one, value)

@@ -15,7 +15,7 @@ from funcgrad.autograd._memory.views import getitem
 from funcgrad.autograd._memory.write import plain_value, value_of
 from funcgrad.autograd._methods.generators import default_generator
 from funcgrad.autograd._tape.base import is_tensor
-from funcgrad.autograd._tape.writes import type_name
+from funcgrad.autograd._tape.dtypes import type_name
 from funcgrad.numpy.extend import normalize_axis
 
 Method = Callable[..., Any]

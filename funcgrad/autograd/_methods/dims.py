@@ -18,7 +18,7 @@ from funcgrad._core.words import shown
 from funcgrad._ops.elementwise.cast import cast, cast_p, real_dtype
 from funcgrad._ops.reduce.softmax import log_softmax_p
 from funcgrad.autograd._memory.views import copied, hold
-from funcgrad.autograd._tape.writes import type_name
+from funcgrad.autograd._tape.dtypes import type_name
 from funcgrad.numpy.extend import normalize_axes, normalize_axis
 
 

@@ -12,7 +12,7 @@ from funcgrad._core.aval import Aval, is_floating
 from funcgrad.autograd._memory.write import plain_value, value_of
 from funcgrad.autograd._methods.generators import Generator, default_generator
 from funcgrad.autograd._methods.in_place import write_whole
-from funcgrad.autograd._tape.writes import type_name
+from funcgrad.autograd._tape.dtypes import type_name
 
 Method = Callable[..., Any]
 # Methods that need a floating dtype.

@@ -11,7 +11,8 @@ from funcgrad import numpy as fnp
 from funcgrad.autograd._memory.views import split
 from funcgrad.autograd._methods.names import METHODS as NAMES
 from funcgrad.autograd._tape.base import set_value
-from funcgrad.autograd._tape.writes import WRITES, type_name
+from funcgrad.autograd._tape.dtypes import type_name
+from funcgrad.autograd._tape.writes import WRITES
 
 Method = Callable[..., Any]
 

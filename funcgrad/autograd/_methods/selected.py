@@ -13,7 +13,7 @@ from funcgrad.autograd._memory.history import check_in_place
 from funcgrad.autograd._memory.views import getitem
 from funcgrad.autograd._memory.write import check_memory, compute, plain_value, put, value_of
 from funcgrad.autograd._tape.base import is_fixed, is_tensor
-from funcgrad.autograd._tape.writes import type_name
+from funcgrad.autograd._tape.dtypes import type_name
 from funcgrad.numpy.extend import At, normalize_axis, parse
 
 Method = Callable[..., Any]

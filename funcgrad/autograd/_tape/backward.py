@@ -29,7 +29,7 @@ from funcgrad.autograd._tape.seeds import (
     seeds_of,
     sequence,
 )
-from funcgrad.autograd._tape.writes import WRITES
+from funcgrad.autograd._tape.writes import WRITES, was_read
 
 Tensors = Any | Sequence[Any]
 
@@ -248,7 +248,8 @@ def _accumulate(found: list[tuple[Any, Any]], taken: set[int], create: bool) -> 
             tensor._gradient._source = None
         else:
             # The gradient stays the same tensor, with its history.
-            WRITES.note((old,))
+            if was_read(old):
+                WRITES.note((old,))
             if type(old._value) is np.ndarray:
                 np.add(old._value, bar, out=old._value, casting="same_kind")
             else:

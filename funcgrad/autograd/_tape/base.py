@@ -62,7 +62,7 @@ class LeafNode(TensorNode):
 class TensorBase(ReverseTracer):
     """The data of a tensor: its value, its node if it requires a gradient, and the gradient if it is a leaf."""
 
-    __slots__ = ("__weakref__", "_changed", "_gradient", "_is_parameter", "_seen", "_several", "_source")
+    __slots__ = ("__weakref__", "_changed", "_gradient", "_is_parameter", "_read", "_seen", "_several", "_source")
     _held = ()
     _promotion = staticmethod(result_dtype)
 
@@ -70,6 +70,8 @@ class TensorBase(ReverseTracer):
     _node: TensorNode | None
     _gradient: TensorBase | None
     _is_parameter: bool
+    # True for a gradient that ``tensor.grad`` has returned. Only then can a graph keep its memory (``writes.py``).
+    _read: bool
     # Three fields of ``_memory/history.py``, which are usually not set: the serial number of the last write that
     # changed a root's history; the serial number of a view without node, negative if nothing was recorded then; and for
     # one of several views the function and its position.

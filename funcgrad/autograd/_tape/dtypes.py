@@ -105,3 +105,29 @@ def result_dtype(values: Sequence[Any], ufunc: np.ufunc | None = None) -> np.dty
         return dtype
     loop = ufunc.resolve_dtypes((dtype,) * ufunc.nin + (None,) * ufunc.nout)
     return default_dtype() if is_floating(loop[0]) else dtype
+
+
+_TYPE_NAMES: dict[str, str] = {
+    "float16": "HalfTensor",
+    "bfloat16": "BFloat16Tensor",
+    "float32": "FloatTensor",
+    "float64": "DoubleTensor",
+    "complex64": "ComplexFloatTensor",
+    "complex128": "ComplexDoubleTensor",
+    "uint8": "ByteTensor",
+    "int8": "CharTensor",
+    "int16": "ShortTensor",
+    "int32": "IntTensor",
+    "int64": "LongTensor",
+    "bool": "BoolTensor",
+}
+
+
+def tensor_type_name(dtype: Any) -> str:
+    """Return PyTorch's name for tensors of a dtype: ``FloatTensor``."""
+    return _TYPE_NAMES.get(str(dtype), str(dtype))
+
+
+def type_name(dtype: Any) -> str:
+    """Return PyTorch's name for a dtype in messages: ``Float``."""
+    return tensor_type_name(dtype).removesuffix("Tensor")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from funcgrad._core.trace.tape import is_joint, operands_of, parents_of, primitive_of
-from funcgrad.autograd._tape.base import LeafNode
+from funcgrad.autograd._tape.base import LeafNode, TensorTrace
+from funcgrad.autograd._tape.handles import RemovableHandle
+from funcgrad.autograd._tape.hooks import prehooked, register, register_after
 
 # PyTorch's names that differ from our primitives' names.
 _NAMES = {
@@ -30,10 +33,11 @@ _NAMES = {
 class Function:
     """An operation on the tape, as ``tensor.grad_fn`` shows it."""
 
-    __slots__ = ("_node",)
+    __slots__ = ("_node", "_trace")
 
-    def __init__(self, node: Any) -> None:
+    def __init__(self, node: Any, trace: TensorTrace | None = None) -> None:
         self._node = node
+        self._trace = trace
 
     def name(self) -> str:
         """Return PyTorch's name for the operation: ``MulBackward0``; ``AccumulateGrad`` for a leaf."""
@@ -56,7 +60,7 @@ class Function:
         parents = operands_of(self._node)
         if parents and parents[0] is not None and is_joint(parents[0]):
             parents = parents_of(parents[0])
-        return tuple([(None if parent is None else Function(parent), 0) for parent in parents])
+        return tuple([(None if parent is None else Function(parent, self._trace), 0) for parent in parents])
 
     @property
     def variable(self) -> Any:
@@ -64,6 +68,49 @@ class Function:
         if type(self._node) is not LeafNode:
             raise AttributeError(f"{self.name()} has no variable; only AccumulateGrad has")
         return self._node.tensor()
+
+    def register_prehook(self, hook: Callable[[tuple[Any, ...]], Any]) -> RemovableHandle:
+        """Register a function that each pass calls before this operation's derivative.
+
+        Args:
+            hook: gets a tuple of the gradient by the result. A tuple that it returns replaces it.
+
+        Returns:
+            A handle whose ``remove()`` removes the hook.
+        """
+        return register(self._node, self._hooked_trace(), prehooked(hook))
+
+    def register_hook(self, hook: Callable[[tuple[Any, ...], tuple[Any, ...]], Any]) -> RemovableHandle:
+        """Register a function that each pass calls after this operation's derivative.
+
+        Args:
+            hook: gets the gradients by the operands, ``None`` for one that needs none, and the gradient by the result,
+                each as a tuple. A tuple that it returns replaces the former.
+
+        Returns:
+            A handle whose ``remove()`` removes the hook.
+
+        Raises:
+            RuntimeError: this is a leaf, whose gradient has hooks of the tensor itself.
+
+        Example:
+            >>> from funcgrad.autograd import tensor
+            >>> x = tensor([1.0, 2.0], requires_grad=True)
+            >>> y = x.exp() * 3
+            >>> handle = y.grad_fn.register_hook(lambda by_operands, by_result: (by_operands[0] * 10, None))
+            >>> y.sum().backward()
+            >>> x.grad / x.detach().exp()
+            tensor([30., 30.])
+        """
+        if type(self._node) is LeafNode:
+            raise RuntimeError(
+                "register_hook: AccumulateGrad has no derivative to hook. Use tensor.register_hook on the leaf itself."
+            )
+        return register_after(self._node, self._hooked_trace(), hook)
+
+    def _hooked_trace(self) -> TensorTrace:
+        assert self._trace is not None
+        return self._trace
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Function) and self._node is other._node

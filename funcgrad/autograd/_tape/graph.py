@@ -17,7 +17,7 @@ from funcgrad._core.trace.backward import Pieces
 from funcgrad._core.trace.checked import pulls_in_use
 from funcgrad._core.trace.tape import is_freed, is_joint, kept_by, parents_of, primitive_of, pulled
 from funcgrad.autograd._tape.base import TensorBase, TensorNode, TensorTrace
-from funcgrad.autograd._tape.hooks import hooked
+from funcgrad.autograd._tape.hooks import hooked, hooked_after
 from funcgrad.autograd._tape.writes import WRITES
 
 
@@ -75,6 +75,10 @@ class Visitor:
             x_bars = _recorded_split(self._trace, node, y_bar)
         else:
             x_bars = pulled(y_bar, _linked_node(self._trace, node), self._pulls)
+        if hasattr(node, "hooks"):
+            asked = zip(parents, x_bars, strict=True)
+            x_bars = [bar if needed is None or parent in needed else None for parent, bar in asked]
+            x_bars = hooked_after(node, x_bars, y_bar, is_recorded=self._trace is not None)
         pairs = zip(parents, x_bars, strict=True)
         return [pair for pair in pairs if needed is None or pair[0] in needed]
 

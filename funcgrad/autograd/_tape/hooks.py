@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable
@@ -10,22 +11,23 @@ from typing import Any
 import numpy as np
 
 from funcgrad.autograd._tape.base import TensorNode, TensorTrace, is_tensor
+from funcgrad.autograd._tape.dtypes import type_name
 from funcgrad.autograd._tape.handles import RemovableHandle
 from funcgrad.autograd._tape.mode import recorded
 from funcgrad.autograd._tape.seeds import conjugated
-from funcgrad.autograd._tape.writes import type_name
 
 Hook = Callable[[Any], Any]
 
 
 class Hooks:
-    """The hooks of one node by number, in the order of registration."""
+    """The hooks of one node by number, in the order of registration: those before and after its derivative."""
 
-    __slots__ = ("__weakref__", "by_number", "trace")
+    __slots__ = ("__weakref__", "after", "by_number", "trace")
 
     def __init__(self, trace: TensorTrace) -> None:
         self.trace = trace
         self.by_number: OrderedDict[int, Hook] = OrderedDict()
+        self.after: OrderedDict[int, Hook] = OrderedDict()
 
 
 # The hooks of existing nodes. A pass looks for hooks only if there are any.
@@ -34,11 +36,15 @@ registered: weakref.WeakSet[Hooks] = weakref.WeakSet()
 
 def register(node: TensorNode, trace: TensorTrace, hook: Hook) -> RemovableHandle:
     """Register a function that passes call with the cotangent of a node."""
+    return RemovableHandle.register(_hooks_of(node, trace).by_number, hook)
+
+
+def _hooks_of(node: TensorNode, trace: TensorTrace) -> Hooks:
     hooks = getattr(node, "hooks", None)
     if hooks is None:
         node.hooks = hooks = Hooks(trace)
         registered.add(hooks)
-    return RemovableHandle.register(hooks.by_number, hook)
+    return hooks
 
 
 def hooked(node: Any, bar: Any, *, is_recorded: bool) -> Any:
@@ -62,9 +68,63 @@ def hooked(node: Any, bar: Any, *, is_recorded: bool) -> Any:
     return np.array(value) if isinstance(value, np.ndarray) else value
 
 
+def prehooked(hook: Hook) -> Hook:
+    """Return a hook of a node before its derivative, which takes and returns a tuple, as one of a tensor."""
+
+    @functools.wraps(hook)
+    def one(gradient: Any) -> Any:
+        found = hook((gradient,))
+        return found[0] if isinstance(found, tuple) and len(found) == 1 else found
+
+    return one
+
+
+def register_after(node: TensorNode, trace: TensorTrace, hook: Hook) -> RemovableHandle:
+    """Register a function that passes call with the gradients that a node's derivative gives and takes."""
+    return RemovableHandle.register(_hooks_of(node, trace).after, hook)
+
+
+def hooked_after(node: Any, x_bars: Any, y_bar: Any, *, is_recorded: bool) -> Any:
+    """Return the cotangents of a node's operands after its hooks."""
+    hooks = getattr(node, "hooks", None)
+    if hooks is None or not hooks.after:
+        return x_bars
+    given = tuple([_as_gradient(hooks, bar) for bar in x_bars])
+    with recorded(is_recorded):
+        for hook in tuple(hooks.after.values()):
+            found = hook(given, (_as_gradient(hooks, y_bar),))
+            if found is None:
+                continue
+            found = found if isinstance(found, tuple) else (found,)
+            if len(found) != len(given):
+                raise RuntimeError(
+                    f"hook '{_name(hook)}' has returned an incorrect number of values (got {len(found)}, but expected "
+                    f"{len(given)})"
+                )
+            for before, after in zip(given, found, strict=True):
+                if before is not None and after is not None:
+                    _check(hook, before, after)
+            given = found
+    return [None if g is None else conjugated(g if is_recorded else g._value) for g in given]
+
+
+def _as_gradient(hooks: Hooks, bar: Any) -> Any:
+    if bar is None:
+        return None
+    bar = bar.total() if hasattr(bar, "total") else bar
+    gradient = conjugated(bar)
+    if is_tensor(gradient):
+        return gradient
+    return hooks.trace.constant(np.array(gradient) if isinstance(gradient, np.ndarray | np.generic) else gradient)
+
+
+def _name(hook: Hook) -> str:
+    return getattr(hook, "__name__", type(hook).__name__)
+
+
 def _check(hook: Hook, gradient: Any, found: Any) -> None:
     """Refuse a result that is no gradient of the tensor, in PyTorch's words."""
-    name = getattr(hook, "__name__", type(hook).__name__)
+    name = _name(hook)
     if not is_tensor(found):
         raise TypeError(f"expected Variable, but hook returned '{type(found).__name__}'")
     if found.dtype != gradient.dtype:

@@ -14,6 +14,9 @@ recording: ContextVar[bool] = ContextVar("funcgrad_recording", default=True)
 def is_grad_enabled() -> bool:
     """Tell whether operations on tensors are recorded here.
 
+    Returns:
+        False inside of `no_grad`, else True.
+
     Example:
         >>> from funcgrad.autograd import is_grad_enabled, no_grad
         >>> with no_grad():

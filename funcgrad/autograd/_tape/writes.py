@@ -3,8 +3,8 @@
 The tape keeps values and no copies of them. A write through a tensor or an optimizer therefore draws a serial number
 from the counter of the nodes, and stores it with the array that owns the memory. A node with a greater number than the
 last write was recorded after all writes, and one comparison shows this. For older nodes a pass checks the values that
-they keep. If only its tensor refers to an array, the array is in no graph, and its writes need no note. That holds in
-an ordinary training loop, because the pass has freed the graph before the optimizer's step. Other writes to the memory
+they keep. A gradient that nobody has read (`gradient_of`) is in no graph, so writes to it need no note: a training loop
+that calls ``zero_grad`` between forward and backward then checks no node. Other writes to the memory
 (``tensor.numpy()[0] = 1``) go unnoticed, as in PyTorch.
 """
 
@@ -14,33 +14,17 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from sys import getrefcount
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from funcgrad._core.trace.tape import is_joint, kept_by, next_serial, parents_of
 from funcgrad.autograd._tape.base import TensorBase, TensorNode
+from funcgrad.autograd._tape.dtypes import tensor_type_name
 from funcgrad.autograd._tape.function import Function
 
 # The number of writes to an array whose serial numbers are kept. They serve only the error's text.
 _REMEMBERED = 16
-
-_TYPE_NAMES: dict[str, str] = {
-    "float16": "HalfTensor",
-    "bfloat16": "BFloat16Tensor",
-    "float32": "FloatTensor",
-    "float64": "DoubleTensor",
-    "complex64": "ComplexFloatTensor",
-    "complex128": "ComplexDoubleTensor",
-    "uint8": "ByteTensor",
-    "int8": "CharTensor",
-    "int16": "ShortTensor",
-    "int32": "IntTensor",
-    "int64": "LongTensor",
-    "bool": "BoolTensor",
-}
 
 
 class _Record:
@@ -55,19 +39,6 @@ class _Record:
         self.serials: deque[int] = deque(maxlen=_REMEMBERED)
 
 
-# Noting every write instead of counting references costs 2 to 4 % of an optimizer's step, and 24 % of a training step
-# of `Linear(5, 2)` that calls `zero_grad` between forward and backward: the pass then has to check each node. If the
-# count came out too small, a write would be missed: `test_each_kind_of_holder_of_a_value_is_counted` fails then.
-def _references(tensor: Any) -> int:
-    """Count the references to a tensor's value in the same way as `Writes.note`, so that the two can be compared."""
-    value = tensor._value
-    return getrefcount(value)
-
-
-# The count for a value that only its tensor refers to.
-_ALONE = _references(SimpleNamespace(_value=np.empty(0)))
-
-
 class Writes:
     """The noted writes. A pass asks them before it reads kept values."""
 
@@ -80,26 +51,21 @@ class Writes:
         self._records: dict[int, _Record] = {}
 
     def __len__(self) -> int:
-        """Return the number of existing arrays that were written to and that other code refers to."""
-        return sum(bool(record.serials) for record in self._records.values())
+        """Return the number of existing arrays that were written to."""
+        return len(self._records)
 
-    def note(self, tensors: Iterable[TensorBase], *, count: bool = False) -> None:
-        """Note that values are written to, or, for JAX values, that their memory is donated.
-
-        With ``count``, also count the writes to a value that nothing else refers to.
-        """
+    def note(self, tensors: Iterable[TensorBase]) -> None:
+        """Note that values are written to, or, for JAX values, that their memory is donated."""
+        self.last = serial = next_serial()
+        records = self._records
         for tensor in tensors:
             value = tensor._value
-            if getrefcount(value) > _ALONE or type(value) is not np.ndarray or value.base is not None:
-                self._note(owner_of(value))
-            elif count:
-                self._record(value).count += 1
-
-    def _note(self, array: Any) -> None:
-        self.last = serial = next_serial()
-        record = self._record(array)
-        record.count += 1
-        record.serials.append(serial)
+            # A view has no record of its own, so this finds the record of an array that owns its memory.
+            record = records.get(id(value))
+            if record is None:
+                record = self._record(owner_of(value))
+            record.count += 1
+            record.serials.append(serial)
 
     def _record(self, array: Any) -> _Record:
         record = self._records.get(id(array))
@@ -130,7 +96,7 @@ class Writes:
         for value in arrays_in(kept):
             record = self._records.get(id(owner_of(value)))
             if record is not None and record.serials and record.serials[-1] > node[0]:
-                name, origin = _TYPE_NAMES.get(value.dtype.name, value.dtype.name), _origin(node, value, record)
+                name, origin = tensor_type_name(value.dtype), _origin(node, value, record)
                 raise RuntimeError(
                     "one of the variables needed for gradient computation has been modified by an inplace operation: "
                     f"[{name} {list(value.shape)}]{origin} is at version {record.count}; expected "
@@ -139,17 +105,25 @@ class Writes:
                 )
 
 
+def gradient_of(tensor: TensorBase) -> Any:
+    """Return the gradient of a tensor for code that puts it into no graph, such as an optimizer's step.
+
+    ``tensor.grad`` marks the gradient as read, and writes to it are noted from then on.
+    """
+    return getattr(tensor, "_gradient", None)
+
+
+def was_read(gradient: TensorBase) -> bool:
+    """Return whether a gradient may be in a graph, because ``tensor.grad`` has returned it or has been set to it."""
+    return getattr(gradient, "_read", False)
+
+
 def owner_of(array: Any) -> Any:
     """Return the array that owns the memory of a view; a JAX array owns its own."""
     if isinstance(array, np.ndarray):
         while isinstance(array.base, np.ndarray):
             array = array.base
     return array
-
-
-def type_name(dtype: Any) -> str:
-    """Return PyTorch's name for a dtype in messages."""
-    return _TYPE_NAMES.get(str(dtype), str(dtype)).removesuffix("Tensor")
 
 
 def arrays_in(kept: Any) -> Iterator[Any]:

@@ -11,7 +11,8 @@ from funcgrad._transforms.control import associative, loops
 from funcgrad._transforms.control import switch as switches
 from funcgrad._transforms.custom import stop_gradient as constants
 from funcgrad._transforms.vmap import vmap
-from funcgrad.jax._array import immutably, tree_of_arrays
+from funcgrad.jax._array import tree_of_arrays
+from funcgrad.jax._immutable import immutably
 from funcgrad.numpy import concatenate
 from funcgrad.tree import leaves
 from funcgrad.tree import map as tree_map

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from funcgrad._transforms.derivative.reverse import grad
-from funcgrad.jax._array import arrays, immutably, plain
+from funcgrad.jax._array import arrays, plain
+from funcgrad.jax._immutable import immutably
 from funcgrad.jax._names import publish_as_jax
 from funcgrad.scipy import optimize
 

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from funcgrad import numpy as fnp
-from funcgrad._transforms.control.loops import scan
+from funcgrad._core.aval import Aval, aval_of
+from funcgrad._core.bind import untraced
+from funcgrad._ops.program.scan import Loop
+from funcgrad._transforms.base.bodies import stage_body
+from funcgrad._transforms.custom.decorators import custom_vjp
+from funcgrad._transforms.derivative.reverse import vjp
+from funcgrad.autograd import Tensor
 from funcgrad.nn._functions.activations import relu, sigmoid, tanh
 from funcgrad.nn._functions.linear import linear
+from funcgrad.nn._functions.recurrent_numpy import run_backward, run_forward
 
 State = tuple[Any, ...]
 
@@ -77,16 +87,93 @@ def run(
     Returns:
         The outputs ``f32[steps, batch, out]``, and the last state.
     """
-    step = CELLS[kind][2]
+    is_eager = present is None and weights.projection is None and _are_eager((x, *state, *weights[:4]))
+    if is_eager and kind != "GRU" and weights.input_bias is not None and weights.hidden_bias is not None:
+        # Both biases are added to the same sum: one addition at each step instead of one more over all steps.
+        bias = fnp.add(weights.input_bias, weights.hidden_bias)
+        weights = weights._replace(input_bias=None, hidden_bias=bias)
     # One product for the inputs of all steps.
     gates = linear(x, weights.input, weights.input_bias)
+    if is_eager:
+        return _run_eagerly(kind, reverse, gates, state, weights)
+    return _run_scan(kind, reverse, gates, state, weights, present)
 
-    def body(state: State, row: Any) -> tuple[State, Any]:
-        new = step(row[0], state, weights)
-        if present is not None:
+
+def _run_scan(
+    kind: str, reverse: bool, gates: Any, state: State, weights: Weights, present: Any = None
+) -> tuple[Any, State]:
+    held = [fnp.asarray(w) for w in weights[1:] if w is not None]
+    rows = [gates] if present is None else [gates, fnp.asarray(present)]
+    given = [*held, *map(fnp.asarray, state), *rows]
+    avals = tuple([aval_of(x) for x in given[: len(held) + len(state)]])
+    which = tuple([w is not None for w in weights])
+    loop = _loop(kind, which, avals, tuple([Aval(x.shape[1:], x.dtype) for x in rows]), gates.shape[0], reverse)
+    results = loop(*given)
+    return results[-1], tuple(results[:-1])
+
+
+@functools.lru_cache(maxsize=64)
+def _loop(
+    kind: str, which: tuple[bool, ...], avals: tuple[Aval, ...], rows: tuple[Aval, ...], steps: int, reverse: bool
+) -> Loop:
+    """Return the scan of a cell over operands of these types: the weights, the state, and the rows."""
+    count = sum(which[1:])
+
+    def body(values: list) -> Any:
+        held = iter(values[:count])
+        weights = Weights(None, *[next(held) if there else None for there in which[1:]])
+        state, row = tuple(values[count : len(avals)]), values[len(avals) :]
+        new = CELLS[kind][2](row[0], state, weights)
+        if len(row) == 2:
             new = tuple([fnp.where(row[1], a, b) for a, b in zip(new, state, strict=True)])
-        return new, new[0]
+        return (*new, new[0])
 
-    rows = (gates,) if present is None else (gates, present)
-    last, outputs = scan(body, state, rows, reverse=reverse)
-    return outputs, last
+    with untraced():
+        staged = stage_body("scan", body, [*avals, *rows], kind.lower())
+    return Loop(staged.graph, count, len(avals) - count, steps, reverse, 1)
+
+
+def _are_eager(operands: tuple[Any, ...]) -> bool:
+    """Return whether all operands are NumPy arrays, or tensors of such, of one dtype."""
+    given = [x for x in operands if x is not None]
+    values = [x._value if type(x) is Tensor else x for x in given]
+    return all(type(x) is np.ndarray and x.dtype == values[0].dtype for x in values) and values[0].size > 0
+
+
+def _run_eagerly(kind: str, reverse: bool, gates: Any, state: State, weights: Weights) -> tuple[Any, State]:
+    bias = [] if weights.hidden_bias is None else [weights.hidden_bias]
+    y, *last = _sequence(kind, reverse)(*state, gates, weights.hidden, *bias)
+    return y, (y[0 if reverse else -1], *last)
+
+
+@functools.cache
+def _sequence(kind: str, reverse: bool) -> Callable[..., Any]:
+    """Return the function of the states, the gates, the hidden weight and perhaps the hidden bias."""
+    count = CELLS[kind][1]
+
+    def composed(*xs: Any) -> Any:
+        """Compute the same from operations that have derivatives of every order."""
+        gates, hidden, *bias = xs[count:]
+        weights = Weights(None, hidden, None, bias[0] if bias else None)
+        y, last = _run_scan(kind, reverse, gates, xs[:count], weights)
+        return (y, *last[1:])
+
+    def forward(*xs: Any) -> Any:
+        if not _are_bare(xs):
+            return composed(*xs), (xs, None)
+        outputs, saved = run_forward(kind, reverse, xs[:count], xs[count:])
+        return outputs, (xs, saved)
+
+    def backward(kept: Any, bars: Any) -> Any:
+        xs, saved = kept
+        if saved is None or not _are_bare(bars):
+            return vjp(composed, *xs)[1](tuple(bars))
+        return run_backward(kind, reverse, xs[:count], xs[count:], saved, bars)
+
+    function: Any = custom_vjp(lambda *xs: forward(*xs)[0])
+    function.defvjp(forward, backward)
+    return function
+
+
+def _are_bare(xs: Any) -> bool:
+    return all(type(x) is np.ndarray for x in xs)

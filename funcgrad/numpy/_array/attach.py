@@ -20,6 +20,7 @@ from funcgrad.numpy._array.ufunc_at import ufunc_at
 from funcgrad.numpy._array.ufunc_folds import fold
 from funcgrad.numpy._array.ufunc_options import with_options
 from funcgrad.numpy._base import concrete, object_arrays, text
+from funcgrad.numpy._base.caller import caller
 from funcgrad.numpy._base.dispatch import (
     direct_ufuncs,
     find_late,
@@ -117,7 +118,7 @@ def _jax_array(self: Tracer) -> NoReturn:
 
     For JAX's operators (``jax_array * tracer``) the attribute is missing, so that they defer to ours.
     """
-    if sys._getframe(1).f_globals.get("__name__", "").endswith("array_methods"):
+    if caller().module.endswith("array_methods"):
         raise AttributeError("__jax_array__")
     # The class is not TypeError, because jax.jit would replace its message.
     raise errors.UnsupportedFunctionError(
@@ -145,7 +146,7 @@ _TWO_NAMESPACES = (
 
 def _array_namespace(self: Tracer, api_version: Any = None) -> Any:
     """Return the functions of the Array API. SciPy asks for them, but needs more functions than these."""
-    object_arrays.refuse_to_scipy(sys._getframe(1), ("scipy.fft",))
+    object_arrays.refuse_to_scipy(caller(), ("scipy.fft",))
     if self._owner.note is None:
         self._owner.note = _TWO_NAMESPACES, "Multiple namespaces"
     return sys.modules["funcgrad.numpy"]

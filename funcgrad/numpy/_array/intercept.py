@@ -8,14 +8,16 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar
-from types import FrameType, ModuleType
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from funcgrad._core.bind import active_trace
 from funcgrad._core.lazy import LazyModule
+from funcgrad.numpy._base.caller import Caller, caller
 from funcgrad.numpy._base.dispatch import functions
+from funcgrad.numpy._base.plain import without_number
 from funcgrad.numpy._layout import creation, makers
 
 Maker = Callable[..., Any]
@@ -88,9 +90,9 @@ def _stand_in(function: Maker, ours: Maker) -> Maker:
 
     @functools.wraps(function)
     def make(*args: Any, **kwargs: Any) -> Any:
-        if _inside.get() and active_trace() is not None and not _is_apart(sys._getframe(1)):
+        if _inside.get() and active_trace() is not None and not _is_apart(caller()):
             return ours(*args, **kwargs)
-        return function(*args, **kwargs)
+        return function(*args, **without_number(kwargs))
 
     if function in functions:
         # For ``like=x``, NumPy identifies the function by the object that has its name, so the replacement is
@@ -99,11 +101,11 @@ def _stand_in(function: Maker, ours: Maker) -> Maker:
     return make
 
 
-def _is_apart(asking: FrameType) -> bool:
-    module = str(asking.f_globals.get("__name__", ""))
-    # Sparse matrices compute in C. An example in a docstring has the name of the module that contains it.
-    apart = module.partition(".")[0] in _OTHERS or module.startswith("scipy.sparse")
-    return apart and not asking.f_code.co_filename.startswith("<doctest")
+def _is_apart(by: Caller) -> bool:
+    """Return whether a caller gets NumPy's own function."""
+    module = by.module
+    # Sparse matrices compute in C.
+    return (module.partition(".")[0] in _OTHERS or module.startswith("scipy.sparse")) and not by.is_example
 
 
 def _of_plain(function: Maker) -> Maker:

@@ -10,7 +10,7 @@ from funcgrad._core.aval import aval_of
 from funcgrad._core.trace.place import settled
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.index.gather import index_p
-from funcgrad._ops.index.plan import SLOT, Index, resolve
+from funcgrad._ops.index.plan import SLOT, Index, selected_shape
 from funcgrad._ops.index.scatter import scatter_add_p
 from funcgrad._ops.index.write import WHOLE, check_fits, write
 from funcgrad._ops.layout.broadcast import broadcast_to
@@ -43,7 +43,7 @@ def ufunc_at(ufunc: np.ufunc, x: Any, indices: Any, *operands: Any) -> None:
         refuse(name)
     target, index, arrays = parse(x, indices)
     arrays = tuple([settled(a) for a in arrays])
-    shape = resolve(index, target.shape, tuple([a.shape for a in arrays])).shape
+    shape = selected_shape(index, target.shape, tuple([a.shape for a in arrays]))
     values = tuple([_spread(strong(v), shape) for v in operands])
     if ufunc in (np.add, np.subtract) and _is_sum_in(ufunc, target, values[0]):
         v = cast(values[0] if ufunc is np.add else -values[0], target.dtype)

@@ -36,12 +36,19 @@ def as_value(x: Any) -> Any:
     becomes NumPy's array of it. Among bare values NumPy handles such an array. Combined with a traced value it has no
     common dtype, or `cast` refuses it.
 
-    >>> import numpy as np
-    >>> from funcgrad import extend
-    >>> extend.as_value([1.0, 2.0])
-    array([1., 2.])
-    >>> extend.as_value(3)
-    3
+    Args:
+        x: an array, number or tracer, or a nested list of these.
+
+    Returns:
+        ``x`` itself if it is an array, a number or a tracer, else an array.
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad import extend
+        >>> extend.as_value([1.0, 2.0])
+        array([1., 2.])
+        >>> extend.as_value(3)
+        3
     """
     if type(x) is np.ndarray:
         return from_objects(x) if x.dtype.kind == "O" else x
@@ -98,6 +105,12 @@ def _refuse_elements(x: np.ndarray, element: Any) -> NoReturn:
 
 def promote(*values: Any) -> tuple:
     """Return values as arrays of their common dtype. A Python number counts as an array of its own dtype.
+
+    Args:
+        *values: arrays of either engine, tracers, numbers.
+
+    Returns:
+        One array or tracer for each value, all of the same dtype.
 
     Example:
         >>> import numpy as np
@@ -157,9 +170,16 @@ _ROOMED = frozenset({int, float})
 def dtype_of(x: Any) -> np.dtype:
     """Return the dtype of a value; for a Python scalar the one it has on its own.
 
-    >>> from funcgrad import extend
-    >>> extend.dtype_of(1.5)
-    dtype('float64')
+    Args:
+        x: an array, number or tracer, or a nested list of numbers.
+
+    Returns:
+        The dtype; of a Python number float64, int64, bool or complex128.
+
+    Example:
+        >>> from funcgrad import extend
+        >>> extend.dtype_of(1.5)
+        dtype('float64')
     """
     return x.dtype if hasattr(x, "dtype") else aval_of(x).dtype
 
@@ -184,6 +204,9 @@ def operands_for(ufunc: np.ufunc, values: tuple) -> tuple:
     Args:
         ufunc: a ufunc of NumPy's or SciPy's, which defines the possible dtypes.
         values: arguments of a user: arrays of either engine, tracers, numbers, lists.
+
+    Returns:
+        The operands, cast. Python numbers that NumPy converts by itself stay numbers.
 
     Example:
         >>> import numpy as np

@@ -158,13 +158,20 @@ def _of_two(ours: Any, numpys: Any) -> Any:
 _MAKERS = ("creation", "makers")
 
 
+def without_number(options: dict[str, Any]) -> dict[str, Any]:
+    """Return a maker's options, without ``like`` if that is a number: NumPy's makers refuse numbers there."""
+    if isinstance(options.get("like"), int | float | complex | np.generic):
+        return {name: value for name, value in options.items() if name != "like"}
+    return options
+
+
 def _maker_of_none(ours: Any, numpys: Any) -> Any:
     def call(*args: Any, **options: Any) -> Any:
         try:
             if active_trace() is None and not options and len(args) == 1 and type(args[0]) is int:
                 return numpys(*args)
             if active_trace() is None and is_plain(args) and (not options or is_plain([*options.values()])):
-                return numpys(*args, **options)
+                return numpys(*args, **without_number(options))
             return ours(*args, **options)
         except BARE as error:
             retell(error, ours, args, options)
@@ -188,7 +195,7 @@ def _maker_of_one(ours: Any, numpys: Any) -> Any:
                     if not args and not options:
                         return numpys(a)
                     if is_plain(args) and (not options or is_plain([*options.values()])):
-                        return numpys(a, *args, **options)
+                        return numpys(a, *args, **without_number(options))
             return ours(a, *args, **options)
         except BARE as error:
             retell(error, ours, (a, *args), options)

@@ -30,6 +30,9 @@ def numpy_promotion(mode: str) -> Iterator[None]:
         mode: ``"numpy"``, NumPy's rules, which are always in force outside of this context; or ``"strict"``, where such
             an operation raises. Python numbers widen nothing in either mode.
 
+    Returns:
+        A context manager that is also a decorator.
+
     Raises:
         ValueError: there is no such mode.
         TypeError: inside, an operation would widen a float.

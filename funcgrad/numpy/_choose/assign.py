@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import opcode
-import sys
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
-from types import EllipsisType, FrameType, NoneType
+from types import EllipsisType, NoneType
 from typing import Any
 
 import numpy as np
@@ -15,7 +13,7 @@ import numpy as np
 from funcgrad._core.aval import aval_of
 from funcgrad._core.bind import Tracer
 from funcgrad._core.numbers import PYTHON_NUMBERS
-from funcgrad._core.trace.place import Place, is_number, settled, shows_part
+from funcgrad._core.trace.place import is_number, is_place, settled
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.index.gather import index_p
@@ -33,10 +31,9 @@ from funcgrad.numpy._choose.indexing import getitem, parse
 
 def setitem(self: Tracer, key: Any, value: Any, /) -> None:
     """Assign ``x[key] = value``, as NumPy does."""
-    if type(value) is Place and value._viewed is self and _shows(value, key):
+    if is_place(value) and value._viewed is self and _shows(value, key):
         # The statement ``x[key] += v`` ends with this call. The value has been written already.
         return
-    _check_asking(self, value, sys._getframe(1))
     _check_assignable(self)
     value = _as_assigned(self, as_value(value))
     if type(key) is int:
@@ -62,28 +59,6 @@ def _shows(view: Any, key: Any) -> bool:
         )
     found = view._viewed_at["index"].entries if step is index_p else ()
     return len(entries) == len(found) and all(entry is own for entry, own in zip(entries, found, strict=True))
-
-
-def _check_asking(x: Tracer, value: Any, asking: FrameType) -> None:
-    """Refuse ``np.random.shuffle`` of rows: it exchanges views, and one is overwritten before it is read.
-
-    NumPy does this in C, without a hook. So a write of a view outside a statement ``x[i] = v`` is refused. A shuffle of
-    single elements exchanges numbers, and is right.
-    """
-    if not isinstance(value, Tracer) or not shows_part(value):
-        return
-    if asking.f_code.co_code[asking.f_lasti] != _STORE and not _is_ours(asking):
-        raise TracerAssignmentError(
-            f"shuffle: it would exchange parts of a traced array {x.aval} one by one, and lose some. Write "
-            "x[...] = x[rng.permutation(len(x))]; where it is no shuffle, copy the part: x[i] = x[j].copy()."
-        )
-
-
-def _is_ours(asking: FrameType) -> bool:
-    return str(asking.f_globals.get("__name__", "")).startswith("funcgrad.")
-
-
-_STORE = opcode.opmap["STORE_SUBSCR"]
 
 
 def _check_assignable(x: Tracer) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.index.gather import index_p
-from funcgrad._ops.index.plan import Index, resolve
+from funcgrad._ops.index.plan import Index, selected_shape
 from funcgrad._ops.index.scatter import scatter_add_p, scatter_set_p
 from funcgrad._ops.layout.broadcast import broadcast_to
 from funcgrad._ops.layout.shape import reshape
@@ -108,7 +108,7 @@ class Selection:
                 f"x.at[...].{method}: the value is of dtype {value.dtype}, the array of dtype {dtype}, which cannot "
                 "hold it. Convert one of them with astype."
             )
-        shape = resolve(self._index, self._x.shape, tuple([a.shape for a in self._arrays])).shape
+        shape = selected_shape(self._index, self._x.shape, tuple([a.shape for a in self._arrays]))
         value = broadcast_to(cast(value, dtype), shape)
         return reshape(primitive(self._x, value, *self._arrays, index=self._index), self._shape)
 

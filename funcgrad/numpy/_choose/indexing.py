@@ -46,7 +46,7 @@ def getitem(self: Tracer, key: Any, /) -> Any:
         return _general(self, key)
     params = {"index": Index(entries)}
     y = self._owner.apply(index_p, (self,), params)
-    if type(y) is type(self) and y._tells_views:
+    if type(y) is type(self) and y._tells_views and y._owner is self._owner:
         # As `remember_view` does.
         y._viewed, y._viewed_by, y._viewed_at = self, index_p, params
     return y

@@ -9,7 +9,7 @@ import numpy as np
 from funcgrad._core.aval import aval_of, is_inexact, is_integer, is_real, result_dtype
 from funcgrad._core.bind import NO_PARAMS, Tracer, bind
 from funcgrad._core.numbers import require_room
-from funcgrad._core.trace.place import Place, array_like, is_number, new_place, settled, shows_part
+from funcgrad._core.trace.place import array_like, is_number, is_place, new_place, settled, shows_part
 from funcgrad._ops.elementwise.arithmetic import abs_p, pow_p, sign_p
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.elementwise.rounding import floor_p
@@ -267,7 +267,7 @@ def _memory_of(x: Tracer) -> Any:
     """Return an object that identifies the memory of an array."""
     while shows_part(x) and x._viewed is not None:
         x = x._viewed
-    if type(x) is Place:
-        return x._node
+    if is_place(x):
+        return x._memory
     bare = innermost(x)
     return holder(bare) if isinstance(bare, np.ndarray) else x

@@ -11,7 +11,7 @@ import numpy as np
 from funcgrad._core.aval import Aval
 from funcgrad._core.graph.ir import Equation, Graph, Literal, trusted_graph
 from funcgrad._core.graph.simplify import drop_dead, simplify
-from funcgrad._engines.source.elementwise import float_program, loop_program, ufunc_program
+from funcgrad._engines.source.extend import float_program, loop_program, ufunc_program
 from funcgrad._ops.elementwise.cast import cast_p
 from funcgrad._ops.program.barrier import separate_p
 from funcgrad._transforms.base.stage import stage_flat

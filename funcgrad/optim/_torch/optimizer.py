@@ -13,7 +13,7 @@ from funcgrad._core.aval import is_inexact
 from funcgrad._core.bind import is_engine_value, is_value
 from funcgrad._core.words import shown
 from funcgrad._ops.layout.fill import zeros_like
-from funcgrad.autograd.extend import WRITES, Hooks, RemovableHandle, is_tensor, rebuild
+from funcgrad.autograd.extend import WRITES, Hooks, RemovableHandle, gradient_of, is_tensor, rebuild, was_read
 from funcgrad.optim._torch.groups import UNORDERED, checked_group, required, typename
 from funcgrad.optim._torch.state_dict import load_groups, load_state, pack_groups, pack_state
 from funcgrad.tree import TreeDef, flatten, unflatten
@@ -123,7 +123,7 @@ class Optimizer:
         """
         for group in self.param_groups:
             for p in group["params"]:
-                gradient = p.grad
+                gradient = gradient_of(p)
                 if gradient is None:
                     continue
                 if set_to_none:
@@ -133,7 +133,8 @@ class Optimizer:
                 else:
                     if gradient._node is not None:
                         gradient.detach_()
-                    WRITES.note((gradient,))
+                    if was_read(gradient):
+                        WRITES.note((gradient,))
                     gradient._value.fill(0)
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:

@@ -16,7 +16,7 @@ from funcgrad._ops.index.rows import Rows
 from funcgrad._transforms.base.arguments import check_callable
 from funcgrad._transforms.compiled.jit import jit
 from funcgrad.autograd import enable_grad
-from funcgrad.autograd.extend import TRACE, WRITES, is_tensor, recorded, set_value
+from funcgrad.autograd.extend import TRACE, WRITES, gradient_of, is_tensor, recorded, set_value
 from funcgrad.errors import HyperparameterError
 from funcgrad.optim._rules.rule import REQUIRED, Choice, Number, Row, Rule, Slot
 from funcgrad.optim._run.leaf import Leaf, Stepper
@@ -37,6 +37,7 @@ _PLAIN = frozenset({bool, int, float, str, type(None)})
 _PLAIN_OR_TUPLE = _PLAIN | {tuple}
 _ROWS = 64  # The number of rows that are kept; a schedule makes new ones at each step.
 _value = operator.attrgetter("_value")
+_grad = operator.attrgetter("grad")
 _NOTHING_HELD: tuple[list[Any], int] = [], 1  # For a parameter without slots and without step count.
 
 
@@ -131,7 +132,7 @@ class RuleOptimizer(Optimizer):
         in_place: list[_Members] = []
         others: list[_Members] = []
         for group in self.param_groups:
-            pairs, foreign = _pairs(group["params"], given)
+            pairs, foreign = _pairs(group, given)
             if not pairs:
                 continue
             row = self._row(group)
@@ -201,7 +202,6 @@ class RuleOptimizer(Optimizer):
                 held, taken = _NOTHING_HELD if bare else self._held(p, row)
                 written += held
                 todo.append((p, gradient, held, taken, row))
-        # Note the writes before anything else refers to the values: a value that nothing refers to is in no graph.
         WRITES.note(written)
         gathered, tensor = stepper.gathered, TRACE.tracer_type
         new_slots: dict[int, Sequence[Any]] = {}
@@ -318,12 +318,14 @@ class RuleOptimizer(Optimizer):
                 self._count(p)
 
 
-def _pairs(params: Sequence[Any], given: Iterator[Any] | None) -> tuple[list[_Pair], list[_Pair]]:
+def _pairs(group: dict[str, Any], given: Iterator[Any] | None) -> tuple[list[_Pair], list[_Pair]]:
     """Return the parameters that have a gradient with it, and those of them that are no NumPy arrays."""
+    # A differentiable step puts the gradients into a graph, so it reads them as a user does.
+    read = _grad if group.get("differentiable") else gradient_of
     pairs: list[_Pair] = []
     foreign: list[_Pair] = []
-    for p in params:
-        gradient = p.grad if given is None else next(given)
+    for p in group["params"]:
+        gradient = read(p) if given is None else next(given)
         if gradient is not None:
             pairs.append((p, gradient))
             if type(p._value) is not np.ndarray:

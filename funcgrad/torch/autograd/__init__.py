@@ -10,12 +10,15 @@ from funcgrad.autograd import no_grad as no_grad
 from funcgrad.autograd import set_grad_enabled as set_grad_enabled
 from funcgrad.torch import _names
 from funcgrad.torch._settings import inference_mode as inference_mode
+from funcgrad.torch.autograd import anomaly_mode as anomaly_mode
 from funcgrad.torch.autograd import function as function
 from funcgrad.torch.autograd import functional as functional
 from funcgrad.torch.autograd._checks import GradcheckError as GradcheckError
 from funcgrad.torch.autograd._checks import gradcheck as gradcheck
 from funcgrad.torch.autograd._checks import gradgradcheck as gradgradcheck
 from funcgrad.torch.autograd._function import Function as Function
+from funcgrad.torch.autograd.anomaly_mode import detect_anomaly as detect_anomaly
+from funcgrad.torch.autograd.anomaly_mode import set_detect_anomaly as set_detect_anomaly
 
 
 def __getattr__(name: str) -> _Any:

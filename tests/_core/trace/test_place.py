@@ -237,7 +237,7 @@ def test_a_loop_that_fills_rows_keeps_no_copies() -> None:
         out = np.zeros_like(x)
         for t in range(1, len(x)):
             out[t] = np.tanh(out[t - 1]) + x[t]
-            copies.append(id(out._node.value._value))
+            copies.append(id(out._memory.value._value))
         return np.sum(out)
 
     fg.grad(f)(np.ones((50, 2)))

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import funcgrad as fg
+import funcgrad.numpy  # the traces made here need the operators
 from funcgrad._core.trace import tape
 from funcgrad._core.trace.backward import backward_pass
 from funcgrad._core.trace.reverse import ReverseTrace
@@ -208,3 +209,13 @@ def test_kinds_made_by_several_threads_are_apart() -> None:
     assert sorted(kind for kind, _, _ in made) == list(range(before, before + 4000, 2))
     for kind, count, pull in made:
         assert (tape.parent_counts[kind], tape.pulls[kind]) == (count, pull)
+
+
+def test_a_kind_after_an_interrupted_one_has_its_own_entries() -> None:
+    # An interruption between two lines of `new_kind` leaves entries without a pull.
+    tape.parent_counts.extend((5, 5))
+    tape.freed_kinds.append(None)
+    kind = tape.new_kind(None, 2, lambda y_bar, node: (y_bar, y_bar))
+    assert tape.parent_counts[kind] == 2
+    assert tape.freed_kinds[kind] == kind + 1
+    assert len(tape.parent_counts) == len(tape.freed_kinds) == len(tape.pulls) == kind + 2

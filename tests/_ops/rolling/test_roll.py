@@ -182,6 +182,18 @@ def test_the_sign_of_zero_and_numbers_that_are_none() -> None:
         np.testing.assert_array_equal(np.signbit(a), np.signbit(b))
 
 
+def test_rows_of_rows() -> None:
+    def f(x: Any) -> Any:
+        s, a = 0.0, np.zeros((3, 3))
+        for t in range(40):
+            a = np.stack([x * s, x + t, a[0]])
+            s = s + a[1][2] + a[2][0] + a[1:][0][1]
+        return s
+
+    for g in (f, fg.grad(f)):
+        assert_rolls(g, np.array([0.1, 0.2, 0.3]))
+
+
 def test_loops_in_loops_and_one_after_another() -> None:
     def f(x: Any) -> Any:
         total = 0.0

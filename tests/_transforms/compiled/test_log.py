@@ -70,3 +70,15 @@ def test_why_it_is_staged_again(name: str, engine: str, caplog: pytest.LogCaptur
 def test_silent_by_default(caplog: pytest.LogCaptureFixture) -> None:
     fg.jit(f, static_argnums=1, engine="numpy")({"w": W}, 3)
     assert not [record for record in caplog.records if record.name == "funcgrad"]
+
+
+def test_long_steps_have_the_level_info(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled = fg.jit(f, static_argnums=1, engine="numpy")
+    with caplog.at_level(logging.INFO, "funcgrad"):
+        compiled({"w": W}, 3)
+        assert not caplog.records
+        monkeypatch.setattr("funcgrad._transforms.compiled.log._LONG", 0.0)
+        compiled({"w": LONG}, 3)
+    staged, built = [record.getMessage() for record in caplog.records]
+    assert re.search(r"staged f in \d+\.\d s, \d+ equations", staged)
+    assert re.search(r"compiled f on numpy in \d+\.\d s", built)

@@ -108,6 +108,7 @@ _WEIGHTS, _STATEMENTS = zip(
     (6, "z[1:-1] = 0.5 * z[:-2] + 0.25 * z[2:] + 0.01 * A"),
     (4, "z[t] = z[t - 1] * 0.5 + A"),
     (4, "z = z @ (np.eye(3) + 0.01 * A)"),
+    (5, "v = v + 0.1 * np.stack([z, z * A])[1][2]"),
     (6, "if WHEN:\n    v = A * 0.7"),
     (3, "w = np.sum(y) * 0.1"),
     (2, "w = np.maximum(w, ys[-1]) if ys else w"),

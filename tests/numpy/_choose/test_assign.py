@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import funcgrad as fg
-from funcgrad.errors import TracerAssignmentError
 
 
 @pytest.mark.filterwarnings("ignore:you are shuffling a:UserWarning")
@@ -28,23 +27,23 @@ def test_a_shuffle_of_single_elements_is_numpys(make: Any) -> None:
         assert transform(shuffled)(np.ones(4))[order].tolist() == weights.tolist()
 
 
-def test_a_function_that_names_shuffle_may_write_by_other_functions() -> None:
+def test_any_function_may_write_a_view() -> None:
     def f(x: Any) -> Any:
-        np.random.default_rng(0).shuffle(np.arange(3))
-        y = x * 1.0
-        operator.setitem(y, 0, x[1])
-        return np.sum(y)
+        y: Any = np.reshape(x * 1.0, (3, 2))
+        operator.setitem(y, 0, y[1])
+        y.__setitem__(2, y[1] * 3.0)
+        return np.sum(y * y[2])
 
-    assert fg.grad(f)(np.ones(3)).tolist() == [0, 2, 1]
+    fg.check_grads(f, (np.arange(1.0, 7.0),))
 
 
-@pytest.mark.filterwarnings("ignore:you are shuffling a:UserWarning")
 @pytest.mark.parametrize("make", [np.random.default_rng, np.random.RandomState])
-def test_a_shuffle_of_rows_is_refused(make: Any) -> None:
+def test_numpy_warns_that_a_shuffle_of_rows_loses_some(make: Any) -> None:
+    # NumPy exchanges rows by views, of which one is overwritten before it is read. It says so itself.
     def shuffled(x: Any) -> Any:
         y = x * 1.0
         make(3).shuffle(y)
         return np.sum(y)
 
-    with pytest.raises(TracerAssignmentError, match=r"permutation\(len\(x\)\)"):
+    with pytest.warns(UserWarning, match="may contain duplicates after shuffling"):
         fg.grad(shuffled)(np.ones((3, 2)))

@@ -211,3 +211,23 @@ def test_of_a_number_an_array_is_made_that_can_be_written_to(make: Any, engine: 
     assert f(X) == pytest.approx(value, rel=1e-14)
     np.testing.assert_allclose(slope, np.full_like(X, 6 * (3 * X.sum() + 1) + 31), rtol=1e-14)
     np.testing.assert_allclose(fg.jvp(f, (X,), (X,))[1], slope @ X, rtol=1e-14)
+
+
+@pytest.mark.parametrize("number", [2.0, 2, True, 1j, np.float64(2.0)], ids=repr)
+def test_a_number_as_like_makes_a_plain_array(number: Any) -> None:
+    assert type(fnp.zeros(3, like=number)) is np.ndarray
+    assert fnp.asarray([1.0, 2.0], like=number).tolist() == [1.0, 2.0]
+    with fg.intercept():
+        assert UNTYPED.zeros(3, like=number).tolist() == [0.0, 0.0, 0.0]
+
+
+def test_a_program_with_a_maker_runs_on_numbers_plainly_and_traced() -> None:
+    def decay(rate: Any) -> Any:
+        y = fnp.zeros(3, like=rate)
+        y[0] = 1.0
+        for i in range(1, 3):
+            y[i] = y[i - 1] * rate
+        return y[-1]
+
+    assert decay(3.0) == 9.0
+    assert fg.grad(decay)(3.0) == 6.0

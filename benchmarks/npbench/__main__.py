@@ -1,0 +1,112 @@
+"""Run the gradients of NPBench's programs: `python -m benchmarks.npbench CHECKOUT`, where spcl/npbench was cloned.
+
+Each program runs in a process of its own for each contender, which is ended after `--limit` seconds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks._fresh import ROOT
+from benchmarks._report import RESULTS, environment
+from benchmarks.npbench import _table
+from benchmarks.npbench._programs import NOT_DIFFERENTIABLE, SIZES, read
+from benchmarks.npbench._run import CONTENDERS, OURS, apart
+
+# float64 and float32. A difference of JAX's from ours below this is rounding.
+CLOSE = 1e-6
+CLOSE_SINGLE = 1e-3
+ROUNDING = 1e-15
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run what the command line asks for; the exit status tells whether a gradient was wrong."""
+    options = _parser().parse_args(arguments)
+    names = options.programs or [name for name in read(options.checkout) if name not in NOT_DIFFERENTIABLE]
+    rows: list[_table.Row] = []
+    for name in names:
+        rows.append(run(options, name))
+        print(_table.markdown(rows[-1:]).splitlines()[2], flush=True)
+        content = {"size": options.size, "limit": options.limit, "environment": environment(), "rows": rows}
+        options.output.write_text(json.dumps(content, indent=1) + "\n")
+    print(_table.markdown(rows))
+    return int(any("wrong" in row["check"] for row in rows))
+
+
+def run(options: argparse.Namespace, name: str) -> _table.Row:
+    """Return what every contender did with one program, and whether the gradients agree."""
+    with tempfile.TemporaryDirectory() as scratch:
+        reference = _contender(options, name, "reference", scratch)
+        found = {each: _contender(options, name, each, scratch) for each in CONTENDERS if each not in options.without}
+        found |= {each: {"status": "failed", "error": "not run"} for each in options.without}
+        check = _check(Path(scratch), found)
+    return {"program": name, "reference": reference, "contenders": found, "check": check}
+
+
+def _contender(options: argparse.Namespace, name: str, contender: str, scratch: str) -> dict[str, Any]:
+    command = [sys.executable, "-m", "benchmarks.npbench._run"]
+    command += [str(options.checkout.resolve()), name, options.size, contender, scratch]
+    try:
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=options.limit)
+    except subprocess.TimeoutExpired:
+        return {"status": "failed", "error": f"> {options.limit} s"}
+    if done.returncode:
+        lines = done.stderr.strip().splitlines()
+        print(f"{name}, {contender}: status {done.returncode}\n" + "\n".join(lines[-5:]), file=sys.stderr, flush=True)
+        return {"status": "failed", "error": "crash" if done.returncode < 0 else "error"}
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def _check(scratch: Path, found: dict[str, Any]) -> str:
+    """Return how the gradients compare: ours with each other, with JAX's, and with a central difference."""
+    gradients = {name: _saved(scratch, name) for name in CONTENDERS if found[name]["status"] == "ok"}
+    ours = [name for name in OURS if name in gradients]
+    if not ours:
+        return "none"
+    first = gradients[ours[0]]
+    close = CLOSE_SINGLE if any(each.dtype in (np.float32, np.complex64) for each in first) else CLOSE
+    wrong = [name for name in ours[1:] if not _equal(gradients[name], first, close)]
+    if wrong:
+        return f"wrong: {', '.join(wrong)} beside {ours[0]}"
+    if "jax" in gradients and _equal(first, gradients["jax"], close):
+        return "JAX's"
+    difference = found.get("eager", {}).get("difference")
+    if difference is not None and difference < 1e-3:
+        return "the differences'" + (", not JAX's" if "jax" in gradients else "")
+    return "wrong, or not smooth" if "jax" in gradients or difference is not None else "not compared"
+
+
+def _equal(a: list[np.ndarray], b: list[np.ndarray], close: float) -> bool:
+    """Tell whether two values with gradients agree. Gradients below ROUNDING of the value count as 0."""
+    zero = ROUNDING * abs(float(b[0]))
+    return len(a) == len(b) and all(
+        apart(x, y) < close or max(np.max(np.abs(x)), np.max(np.abs(y))) < zero for x, y in zip(a, b, strict=True)
+    )
+
+
+def _saved(scratch: Path, name: str) -> list[np.ndarray]:
+    with np.load(scratch / f"{name}.npz") as file:
+        return [file[key] for key in file.files]
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.npbench", description=__doc__)
+    parser.add_argument("checkout", type=Path, help="where spcl/npbench was cloned")
+    parser.add_argument("programs", nargs="*", help="names of files in bench_info (default: all with a derivative)")
+    parser.add_argument("--size", choices=SIZES, default="S")
+    parser.add_argument("--limit", type=int, default=60, help="seconds for one program by one contender")
+    parser.add_argument("--without", nargs="*", choices=CONTENDERS, default=[], help="contenders to leave out")
+    parser.add_argument("--output", type=Path, default=RESULTS / "npbench.json")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

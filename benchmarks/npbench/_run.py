@@ -1,0 +1,234 @@
+"""One program's gradient by one contender, in a process of its own: `python -m benchmarks.npbench._run`.
+
+The process ends with an error, or is ended by its caller, where a contender does not manage the program. The first
+contender, "reference", runs the NumPy version and JAX's version and finds which results belong together.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import funcgrad as fg
+from benchmarks.npbench._programs import Program, differentiable, read
+
+OURS = ("eager", "numpy", "numba", "xla")
+CONTENDERS = ("jax", *OURS)
+SECONDS, MOST_RUNS = 1.0, 30
+STEPS = (1e-5, 1e-6, 1e-7, 1e-8, 1e-9)  # of central differences: some programs are ill-conditioned
+SAME = 1e-5  # the programs of `deep_learning` compute in float32
+Arrays = tuple[Any, ...]
+
+
+def main(checkout: str, name: str, size: str, contender: str, scratch: str) -> None:
+    """Print what one contender did as a line of JSON."""
+    warnings.simplefilter("ignore")  # the programs' own warnings of arithmetic
+    program, folder = read(Path(checkout))[name], Path(scratch)
+    given = program.inputs(size)
+    names = differentiable(given)
+    arrays = tuple(given[each] for each in names)
+    found = (
+        _reference(program, given, folder)
+        if contender == "reference"
+        else _gradient(program, given, names, arrays, contender, folder)
+    )
+    print(json.dumps(found))
+
+
+def results_of(program: Program, arguments: dict[str, Any], names: tuple[str, ...], returned: Any) -> list[Any]:
+    """Return a program's results: what it returns or, if that is None, the arguments that it wrote into.
+
+    NPBench does not name these for every program; then they are all arrays of floats, `names`.
+    """
+    if returned is None:
+        return [arguments[name] for name in program.outputs or names]
+    return list(returned) if isinstance(returned, (tuple, list)) else [returned]
+
+
+def total(np: Any, results: Sequence[Any], chosen: Sequence[int]) -> Any:
+    """Return the sum over all results of real part plus half the imaginary part, each element with a weight of its own.
+
+    A plain sum is constant where the elements are shares, as those of softmax.
+    """
+    sums: list[Any] = []
+    for index in chosen:
+        value = results[index]
+        if isinstance(value, (list, tuple)):
+            value = np.stack(value)
+        weights = 1.0 + 0.5 * np.cos(np.arange(value.size, dtype=np.float64)).reshape(value.shape)
+        if np.iscomplexobj(value):
+            value = np.real(value) + 0.5 * np.imag(value)
+        sums.append(np.sum(weights * value))
+    return sum(sums[1:], start=sums[0])
+
+
+def _reference(program: Program, given: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Run the plain versions, and save which result of JAX's version is which result of NumPy's."""
+    arguments = _copied(given)
+    start = time.perf_counter()
+    returned = program.function("numpy")(**_by_position(program, arguments))
+    seconds = time.perf_counter() - start
+    ours = [np.asarray(each) for each in results_of(program, arguments, differentiable(given), returned)]
+    floats = [i for i, each in enumerate(ours) if each.dtype.kind in "fc"]
+    pairs = _pairs(program, given, ours, floats)
+    (folder / "pairs.json").write_text(json.dumps({"pairs": pairs, "ours": [i for i, _ in pairs] or floats}))
+    return {"status": "ok", "seconds": seconds, "results": len(floats), "paired": len(pairs)}
+
+
+def _pairs(program: Program, given: dict[str, Any], ours: list[Any], floats: list[int]) -> list[tuple[int, int]]:
+    """Return pairs of a result of NumPy's version and the equal one of JAX's; none where JAX's version fails."""
+    jax = _jax()
+    try:
+        returned = _jax_function(program, given)(*_jax_arrays(jax, given))
+        theirs = [np.asarray(each) for each in (returned if isinstance(returned, (tuple, list)) else [returned])]
+    except Exception as error:  # noqa: BLE001  (a program of the peer that does not run is a row of the table)
+        print(f"{program.name}: JAX's version: {type(error).__name__}: {error}", file=sys.stderr)
+        return []
+    pairs: list[tuple[int, int]] = []
+    for i in floats:
+        for j, other in enumerate(theirs):
+            if j not in [taken for _, taken in pairs] and apart(other, ours[i]) < SAME:
+                pairs.append((i, j))
+                break
+    return pairs
+
+
+def apart(a: Any, b: Any) -> float:
+    """Return the largest difference of two arrays over the largest element of the second; infinity for other shapes."""
+    a, b = np.asarray(a), np.asarray(b)
+    if a.shape != b.shape or np.any(np.isnan(a) != np.isnan(b)):
+        return float("inf")
+    return float(np.nanmax(np.abs(a - b), initial=0.0)) / max(float(np.nanmax(np.abs(b), initial=0.0)), 1e-300)
+
+
+def _gradient(
+    program: Program, given: dict[str, Any], names: tuple[str, ...], arrays: Arrays, contender: str, folder: Path
+) -> dict[str, Any]:
+    chosen = json.loads((folder / "pairs.json").read_text())
+    if contender == "jax":
+        if not chosen["pairs"]:
+            return {"status": "failed", "error": "JAX's version does not run, or returns other results"}
+        jax = _jax()
+        function = _jax_function(program, given)
+        order = [j for _, j in chosen["pairs"]]
+
+        def their_loss(*values: Any) -> Any:
+            returned = function(*values)
+            return total(jax.numpy, returned if isinstance(returned, (tuple, list)) else [returned], order)
+
+        compiled = jax.jit(jax.value_and_grad(their_loss, argnums=tuple(range(len(names)))))
+        held = tuple(map(jax.numpy.asarray, arrays))
+        return _timed(lambda: jax.block_until_ready(compiled(*held)), folder, contender)
+
+    numpy_version = program.function("numpy")
+
+    def loss(*values: Any) -> Any:
+        arguments = given | {name: value.copy() for name, value in zip(names, values, strict=True)}
+        returned = numpy_version(**_by_position(program, arguments))
+        return total(np, results_of(program, arguments, names, returned), chosen["ours"])
+
+    gradient = fg.value_and_grad(loss, argnums=tuple(range(len(names))))
+    if contender != "eager":
+        gradient = fg.jit(gradient, engine=contender)
+    try:
+        found = _timed(lambda: _ready(gradient(*arrays)), folder, contender)
+        intercept = False
+    except (TypeError, ValueError) as error:
+        print(f"{program.name}: {type(error).__name__}: {error}", file=sys.stderr)
+        found = _timed(lambda: _ready(_intercepted(gradient, arrays)), folder, contender)
+        intercept = True
+    difference = _difference(loss, arrays, folder / f"{contender}.npz") if contender == "eager" else None
+    return found | {"intercept": intercept, "difference": difference}
+
+
+def _intercepted(gradient: Callable[..., Any], arrays: Arrays) -> Any:
+    with fg.intercept():
+        return gradient(*arrays)
+
+
+def _timed(run: Callable[[], Any], folder: Path, contender: str) -> dict[str, Any]:
+    """Return the seconds of the first call and of the best of the next ones; save the value and the gradient."""
+    start = time.perf_counter()
+    value, gradients = run()
+    first = time.perf_counter() - start
+    np.savez(folder / f"{contender}.npz", np.asarray(value), *map(np.asarray, gradients))
+    seconds: list[float] = []
+    while len(seconds) < 3 or (sum(seconds) < SECONDS and len(seconds) < MOST_RUNS):
+        start = time.perf_counter()
+        run()
+        seconds.append(time.perf_counter() - start)
+        if seconds[0] > 10:
+            break
+    return {"status": "ok", "first": first, "run": min(seconds), "value": float(value)}
+
+
+def _difference(loss: Callable[..., Any], arrays: Arrays, saved: Path) -> float | None:
+    """Return how far the gradient is from the nearest of the central differences along a random direction, relative."""
+    if any(a.dtype not in (np.float64, np.complex128) for a in arrays):
+        return None
+    rng = np.random.default_rng(0)
+    directions = [(rng.standard_normal(a.shape) * (np.abs(a).mean() + 1e-3)).astype(a.dtype) for a in arrays]
+    with np.load(saved) as file:
+        gradients = [file[f"arr_{i + 1}"] for i in range(len(arrays))]
+    along = sum(float(np.sum((g * d).real)) for g, d in zip(gradients, directions, strict=True))
+    found: list[float] = []
+    for step in STEPS:
+        moved = [[a + sign * step * d for a, d in zip(arrays, directions, strict=True)] for sign in (1, -1)]
+        with contextlib.suppress(np.linalg.LinAlgError):
+            up, down = (float(loss(*values)) for values in moved)
+            slope = (up - down) / (2 * step)
+            found.append(abs(along - slope) / max(abs(slope), abs(along), 1e-300))
+    return min(found, default=None)
+
+
+def _by_position(program: Program, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments under the names that the function gives them: NPBench passes them by position."""
+    function = program.function("numpy")
+    names = function.__code__.co_varnames[: function.__code__.co_argcount]
+    return dict(zip(names, arguments.values(), strict=False))
+
+
+def _jax() -> Any:
+    import jax  # only the process that measures JAX loads it
+
+    jax.config.update("jax_enable_x64", True)
+    return jax
+
+
+def _jax_function(program: Program, given: dict[str, Any]) -> Callable[..., Any]:
+    """Return JAX's version as a function of the arrays to differentiate by; the rest is held.
+
+    The outermost `jax.jit` of a version is taken off: it would trace the number of steps, and JAX has no reverse mode
+    for loops of unknown length. The gradient is compiled as a whole anyway.
+    """
+    function, names = program.function("jax"), differentiable(given)
+    function = getattr(function, "__wrapped__", function)
+
+    def run(*values: Any) -> Any:
+        return function(*(given | dict(zip(names, values, strict=True))).values())
+
+    return run
+
+
+def _jax_arrays(jax: Any, given: dict[str, Any]) -> Arrays:
+    return tuple(jax.numpy.asarray(given[name]) for name in differentiable(given))
+
+
+def _copied(given: dict[str, Any]) -> dict[str, Any]:
+    return {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in given.items()}
+
+
+def _ready(results: Any) -> Any:
+    return fg.tree.map(np.asarray, results)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

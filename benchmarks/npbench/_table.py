@@ -1,0 +1,71 @@
+"""What the contenders did, as a table in Markdown and as a summary."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from benchmarks._report import duration
+from benchmarks.npbench._run import OURS
+
+Row = dict[str, Any]
+
+
+def markdown(rows: Sequence[Row]) -> str:
+    """Return a line for each program: JAX's times, and for each of our ways build and run as multiples of JAX's."""
+    header = ["program", "unchanged", "JAX: build, run", *(f"{name}: build, run" for name in OURS), "gradient"]
+    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
+    lines += ["| " + " | ".join(_cells(row)) + " |" for row in rows]
+    return "\n".join([*lines, "", *summary(rows)])
+
+
+def summary(rows: Sequence[Row]) -> list[str]:
+    """Return sentences that count the programs and give the geometric means of the ratios."""
+    unchanged = sum(_changed(row) == "yes" for row in rows)
+    intercepted = sum(_changed(row) == "`intercept`" for row in rows)
+    lines = [f"- {len(rows)} programs: {unchanged} run unchanged, {intercepted} inside of `fg.intercept()`."]
+    for name in OURS:
+        ratios = [ratio for row in rows if (ratio := _ratio(row, name, "run")) is not None]
+        done = sum(_done(row, name) for row in rows)
+        if ratios:
+            lines.append(
+                f"- {name}: {done} of {len(rows)} within the limit; run over JAX's, geometric mean of {len(ratios)}: "
+                f"{_geometric_mean(ratios):.2f}."
+            )
+    return lines
+
+
+def _cells(row: Row) -> list[str]:
+    jax = row["contenders"]["jax"]
+    theirs = f"{duration(jax['first'])}, {duration(jax['run'])}" if _done(row, "jax") else jax["error"]
+    return [row["program"], _changed(row), theirs, *(_ours(row, name) for name in OURS), row["check"]]
+
+
+def _ours(row: Row, name: str) -> str:
+    found = row["contenders"][name]
+    if not _done(row, name):
+        return found["error"]
+    if not _done(row, "jax"):
+        return f"{duration(found['first'])}, {duration(found['run'])}"
+    return f"{_ratio(row, name, 'first'):.2g}, {_ratio(row, name, 'run'):.2g}"
+
+
+def _changed(row: Row) -> str:
+    ways = [row["contenders"][name] for name in OURS if _done(row, name)]
+    if not ways:
+        return "no"
+    return "`intercept`" if ways[0]["intercept"] else "yes"
+
+
+def _ratio(row: Row, name: str, what: str) -> float | None:
+    both = _done(row, name) and _done(row, "jax")
+    return row["contenders"][name][what] / row["contenders"]["jax"][what] if both else None
+
+
+def _done(row: Row, name: str) -> bool:
+    return row["contenders"][name]["status"] == "ok"
+
+
+def _geometric_mean(ratios: Sequence[float]) -> float:
+    return math.exp(sum(map(math.log, ratios)) / len(ratios))

@@ -1,0 +1,6 @@
+"""Names for other rooms, besides the engine's record. Other rooms import no other internals of this folder."""
+
+from funcgrad._engines.xla.donation import Order, donation_order, reordered, restored
+from funcgrad._engines.xla.programs import XlaProgram, spans
+
+__all__ = ["Order", "XlaProgram", "donation_order", "reordered", "restored", "spans"]

@@ -1,0 +1,94 @@
+"""``torch.autograd``: hooks of nodes, and the detection of anomalies."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import pytest
+
+import funcgrad.torch
+from tests._recorded import PyTorch
+
+
+def hooked(torch: Any) -> list[Any]:
+    """What hooks of nodes get, and the gradients that they leave."""
+    seen: list[Any] = []
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    w = torch.tensor([3.0, 4.0], requires_grad=True)
+    y = x * w
+    z = y.exp()
+
+    def doubled(by_operands: Any, by_result: Any) -> Any:
+        seen.extend([] if g is None else g.tolist() for g in (*by_operands, *by_result))
+        return tuple(None if g is None else g * 2 for g in by_operands)
+
+    after = y.grad_fn.register_hook(doubled)
+    before = z.grad_fn.register_prehook(lambda by_result: (by_result[0] * 10,))
+    z.grad_fn.register_hook(lambda *_: None)
+    (first,) = torch.autograd.grad(z.sum(), x, retain_graph=True, create_graph=True)
+    z.sum().backward(retain_graph=True)
+    seen += [first.tolist(), x.grad.tolist(), w.grad.tolist()]
+    after.remove()
+    before.remove()
+    x.grad = None
+    z.sum().backward()
+    return [*seen, x.grad.tolist()]
+
+
+def test_hooks_of_nodes(pytorch: PyTorch) -> None:
+    expected = pytorch(hooked)
+    for ours, theirs in zip(hooked(funcgrad.torch), expected, strict=True):
+        assert ours == pytest.approx(theirs, rel=1e-6)
+
+
+def test_hooks_that_are_refused() -> None:
+    torch = funcgrad.torch
+    x = torch.ones(2, requires_grad=True)
+    y = x * x.exp()
+    y.grad_fn.register_hook(lambda by_operands, by_result: (by_operands[0],))
+    with pytest.raises(RuntimeError, match=r"has returned an incorrect number of values \(got 1, but expected 2\)"):
+        y.sum().backward()
+    leaf = (x * 2).grad_fn.next_functions[0][0]
+    with pytest.raises(RuntimeError, match=r"AccumulateGrad has no derivative to hook\. Use tensor\.register_hook"):
+        leaf.register_hook(lambda *_: None)
+
+
+def anomalies(torch: Any) -> list[str]:
+    """The errors of passes back that meet a NaN, and of those that do not."""
+    q, found = torch.tensor([0.0, 1.0], requires_grad=True), []
+    losses = [lambda: (q.sqrt() * torch.tensor([0.0, 1.0])).sum(), lambda: (torch.log(q * 0) * 0).sum(), q.sum]
+
+    def message(loss: Any) -> str:
+        try:
+            loss().backward()
+        except RuntimeError as error:
+            return str(error)
+        return "none"
+
+    with warnings.catch_warnings(record=True) as given:
+        warnings.simplefilter("always")
+        with torch.autograd.detect_anomaly():
+            found += [message(loss) for loss in losses]
+        found.append(str(given[0].message))
+        with torch.autograd.set_detect_anomaly(True):
+            found.append(message(losses[0]))
+        with torch.autograd.detect_anomaly(check_nan=False):
+            found.append(message(losses[0]))
+        found.append(message(losses[0]))
+    return found
+
+
+def test_anomalies(pytorch: PyTorch) -> None:
+    assert anomalies(funcgrad.torch) == pytorch(anomalies)
+
+
+def test_an_anomaly_names_the_line_of_the_forward_pass() -> None:
+    torch = funcgrad.torch
+    x = torch.zeros(1, requires_grad=True)
+    with warnings.catch_warnings(action="ignore"), torch.autograd.detect_anomaly():
+        y = x.sqrt()
+        with pytest.raises(RuntimeError, match="SqrtBackward0") as caught:
+            (y * 0).sum().backward()
+    assert "test_autograd.py" in caught.value.__notes__[0]
+    assert "y = x.sqrt()" in caught.value.__notes__[0]
