@@ -128,6 +128,8 @@ def test_logarithms_of_gammas_tails_do_not_underflow() -> None:
 
 
 def test_polygamma_of_several_orders_has_derivatives() -> None:
+    with pytest.raises(ValueError, match="needed an integer from 0 on"):
+        fg.grad(lambda n: our_special.polygamma([n, 1.0], 2.5)[0])(2.0)
     np.testing.assert_allclose(
         fg.jacfwd(lambda x: our_special.polygamma([0, 1], x))(2.5), special.polygamma([1, 2], 2.5), rtol=1e-13
     )

@@ -14,13 +14,13 @@ from funcgrad.scipy.stats._base import choose, log_of_part, never
 
 # Terms of the two series. Their errors are below 1e-14 in the regions where they are used.
 _TERMS, _POWERS = 6, 16
-# Where (x - a)**2 is so many times max(x, a), the asymptotic series holds, and the smaller part is below exp(-150).
+# The asymptotic series holds if (x - a)**2 is at least this times max(x, a); the smaller part is below exp(-150).
 _APART = 400.0
 
 
 def _coefficients() -> list[list[int]]:
     """Return the polynomials ``P_k`` of ``r = a / x`` in DLMF 8.11.7, where ``a^k b_k`` is ``x^k P_k``."""
-    # By powers of a, the coefficients of the homogeneous polynomial u_k = x (a - x) u' + (2 k - 1) x u, u_0 = 1.
+    # The coefficients, by powers of a, of the homogeneous polynomial u_k = x (a - x) u' + (2 k - 1) x u, u_0 = 1.
     found, u = [], [1]
     for k in range(1, _TERMS + 1):
         degree = k - 1
