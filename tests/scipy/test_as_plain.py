@@ -81,7 +81,7 @@ CASES: dict[str, Case] = {
     "iqr of nothing": (stats.iqr, our_stats.iqr, (np.zeros(0),)),
     "iqr of empty rows": (lambda x: stats.iqr(x, axis=1), lambda x: our_stats.iqr(x, axis=1), (np.zeros((2, 0)),)),
     "decimate of a broken order": (
-        lambda x: signal.decimate(x, 2, n=2.5),  # pyright: ignore[reportArgumentType]  (the argument is wrong)
+        lambda x: signal.decimate(x, 2, n=2.5),
         lambda x: our_signal.decimate(x, 2, n=2.5),  # pyright: ignore[reportArgumentType]  (the argument is wrong)
         (np.arange(40.0),),
     ),

@@ -17,7 +17,7 @@ from funcgrad.scipy.stats._base import scipy_stats
 from funcgrad.scipy.stats._samples import Correlation, pair
 
 
-class Tested(NamedTuple):
+class Significance(NamedTuple):
     """The result of a test.
 
     Args:
@@ -29,7 +29,7 @@ class Tested(NamedTuple):
     pvalue: Any
 
 
-def f_oneway(*samples: Any, axis: int = 0, equal_var: bool = True) -> Tested:
+def f_oneway(*samples: Any, axis: int = 0, equal_var: bool = True) -> Significance:
     """Compute the analysis of variance: whether samples have the same mean (``scipy.stats.f_oneway``).
 
     Args:
@@ -65,10 +65,10 @@ def f_oneway(*samples: Any, axis: int = 0, equal_var: bool = True) -> Tested:
     between = sum(n * (m - whole) ** 2 for n, m in zip(counts, means, strict=True))
     first, second = len(samples) - 1, sum(counts) - len(samples)
     f = (between / first) / (sum(within) / second)
-    return Tested(f, special.fdtrc(first, second, f))
+    return Significance(f, special.fdtrc(first, second, f))
 
 
-def _welch(counts: list[int], means: list[Any], within: list[Any]) -> Tested:
+def _welch(counts: list[int], means: list[Any], within: list[Any]) -> Significance:
     """Return Welch's test, "On the comparison of several mean values: an alternative approach", 1951."""
     k = len(counts)
     weights = [n * (n - 1) / w for n, w in zip(counts, within, strict=True)]
@@ -77,7 +77,7 @@ def _welch(counts: list[int], means: list[Any], within: list[Any]) -> Tested:
     rest = sum((1 - w / total) ** 2 / (n - 1) for n, w in zip(counts, weights, strict=True))
     between = sum(w * (m - whole) ** 2 for w, m in zip(weights, means, strict=True)) / (k - 1)
     f = between / (1 + 2 * (k - 2) / (k**2 - 1) * rest)
-    return Tested(f, special.fdtrc(k - 1, (k**2 - 1) / (3 * rest), f))
+    return Significance(f, special.fdtrc(k - 1, (k**2 - 1) / (3 * rest), f))
 
 
 def kendalltau(x: Any, y: Any) -> Correlation:
@@ -138,7 +138,7 @@ def _weights(n: int) -> np.ndarray:
     return np.concatenate([-upper, np.zeros(n % 2), upper[::-1]])
 
 
-def shapiro(x: Any) -> Tested:
+def shapiro(x: Any) -> Significance:
     """Compute Shapiro and Wilk's test of whether a sample is normally distributed (``scipy.stats.shapiro``).
 
     Args:
@@ -154,7 +154,7 @@ def shapiro(x: Any) -> Tested:
         >>> import numpy as np
         >>> import funcgrad as fg
         >>> print(round(float(fg.scipy.stats.shapiro(np.array([1.0, 2.0, 4.0, 4.5])).statistic), 6))
-        0.925573
+        0.915686
 
     Source: Royston, "Remark AS R94: a remark on algorithm AS 181, the W-test for normality", 1995.
     """
@@ -170,7 +170,7 @@ def shapiro(x: Any) -> Tested:
     # The complement of the squared correlation, without cancellation.
     rest = fnp.sum((x - along * a) ** 2)
     w = 1 - rest
-    return Tested(w, _probability(w, rest, n))
+    return Significance(w, _probability(w, rest, n))
 
 
 def _probability(w: Any, rest: Any, n: int) -> Any:
