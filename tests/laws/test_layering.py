@@ -16,7 +16,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PACKAGE = "funcgrad"
 LAYERS = [
-    {"_public"},
+    {"_public", "_types"},
     {"errors"},
     {"tree"},
     {"_core"},
@@ -68,7 +68,7 @@ ROOMS = {
     "nn": [{"_functions"}, {"functional"}, {FILES}, {"utils"}, {"_modules"}, {FRONT}],
     "torch": [{FILES}, {"_files", "autograd"}, {"utils", "distributions"}, {FRONT}],
     "interop": [{FILES}, {"autograd"}, {FRONT}],
-    "jax": [{FILES}, {"numpy"}, {"lax"}, {"nn", "scipy"}, {FRONT}],
+    "jax": [{FILES}, {"numpy"}, {"lax"}, {"image", "nn", "scipy"}, {FRONT}],
     "optim": [
         *({"_rules"}, {"_run", "_state"}, {FILES}, {"_torch"}, {"_lr_scheduler"}, {"lr_scheduler"}),
         *({FRONT}, {"extend"}),
