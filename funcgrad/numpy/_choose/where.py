@@ -29,6 +29,7 @@ from funcgrad.numpy._math.elementwise import not_equal
 
 ml_dtypes = LazyModule("ml_dtypes")
 
+_CLIP: Any = vars(umath)["clip"]
 _MISSING: Any = getattr(np, "_NoValue", None)
 
 
@@ -153,7 +154,7 @@ def clip(
     return _bounded(logic.clip_p, a, low, high, **options)
 
 
-@implements(umath.clip)
+@implements(_CLIP)
 def _clip_of_plain(a: ArrayLike, low: ArrayLike, high: ArrayLike, /) -> Any:
     """Return ``plain_array.clip(low, high)`` with a traced bound, for which NumPy calls its ufunc."""
     return clip(a, low, high)

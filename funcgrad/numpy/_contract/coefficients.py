@@ -80,9 +80,10 @@ def _prepared(c: Any) -> Any:
     unknown = [isinstance(x, Tracer) and known_value(x) is None for x in objects.flat]
     if not any(unknown):
         return c
-    prepared = np.empty(objects.shape, object)
-    prepared.flat = [_Coefficient(x) if is_unknown else x for x, is_unknown in zip(objects.flat, unknown, strict=True)]
-    return prepared
+    prepared = np.empty(objects.size, object)
+    for i, x in enumerate(objects.flat):
+        prepared[i] = _Coefficient(x) if unknown[i] else x
+    return prepared.reshape(objects.shape)
 
 
 def _unwrapped(y: Any) -> Any:

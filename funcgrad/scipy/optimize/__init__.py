@@ -3,6 +3,9 @@
 from funcgrad._public import publish
 from funcgrad.scipy.optimize._fits import curve_fit as curve_fit
 from funcgrad.scipy.optimize._fits import least_squares as least_squares
+from funcgrad.scipy.optimize._lines import brent as brent
+from funcgrad.scipy.optimize._lines import fminbound as fminbound
+from funcgrad.scipy.optimize._lines import golden as golden
 from funcgrad.scipy.optimize._minimize import minimize as minimize
 from funcgrad.scipy.optimize._minimize import minimize_scalar as minimize_scalar
 from funcgrad.scipy.optimize._roots import fixed_point as fixed_point
@@ -22,11 +25,14 @@ from funcgrad.scipy.optimize._scalars import toms748 as toms748
 
 __all__ = [
     "bisect",
+    "brent",
     "brenth",
     "brentq",
     "curve_fit",
     "fixed_point",
+    "fminbound",
     "fsolve",
+    "golden",
     "least_squares",
     "minimize",
     "minimize_scalar",

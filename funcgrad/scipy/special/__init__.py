@@ -11,6 +11,15 @@ order) raises an error that names it.
 
 from funcgrad._public import publish
 from funcgrad.numpy import sinc
+from funcgrad.scipy.special._probabilities import (
+    chdtr,
+    chdtrc,
+    chdtri,
+    fdtr,
+    fdtrc,
+    gdtr,
+    gdtrc,
+)
 from funcgrad.scipy.special._sums import (
     log_softmax,
     logsumexp,
@@ -138,6 +147,9 @@ __all__ = [
     "boxcox",
     "boxcox1p",
     "cbrt",
+    "chdtr",
+    "chdtrc",
+    "chdtri",
     "comb",
     "cosm1",
     "dawsn",
@@ -172,6 +184,8 @@ __all__ = [
     "expn",
     "exprel",
     "factorial",
+    "fdtr",
+    "fdtrc",
     "gamma",
     "gammainc",
     "gammaincc",
@@ -179,6 +193,8 @@ __all__ = [
     "gammaincinv",
     "gammaln",
     "gammasgn",
+    "gdtr",
+    "gdtrc",
     "huber",
     "hyp0f1",
     "hyp1f1",

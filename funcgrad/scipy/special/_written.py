@@ -132,7 +132,9 @@ def polygamma(n: Any, x: ArrayLike) -> Any:
         >>> print(round(float(special.polygamma(1, 1.0)), 6))
         1.644934
     """
-    orders = known_value(as_value(n))
+    order = as_value(n)
+    # A derivative by the order would be dropped.
+    orders = None if isinstance(order, Tracer) and order.dtype.kind not in "biu" else known_value(order)
     orders = None if orders is None else np.asarray(orders)
     if orders is None or orders.dtype.kind not in "biuf" or not np.all((orders >= 0) & (orders == np.floor(orders))):
         raise ValueError(

@@ -36,6 +36,7 @@ from funcgrad.scipy.stats._half import (
     weibull_max,
     weibull_min,
 )
+from funcgrad.scipy.stats._hypotheses import f_oneway, kendalltau, shapiro
 from funcgrad.scipy.stats._lifetimes import (
     burr12,
     fisk,
@@ -54,7 +55,6 @@ from funcgrad.scipy.stats._line import (
     gumbel_l,
     gumbel_r,
     laplace,
-    loggamma,
     logistic,
     moyal,
     norm,
@@ -62,6 +62,7 @@ from funcgrad.scipy.stats._line import (
     t,
     vonmises,
 )
+from funcgrad.scipy.stats._loggamma import loggamma
 from funcgrad.scipy.stats._multivariate import (
     dirichlet,
     multinomial,
@@ -84,6 +85,7 @@ __all__ = [
     "expon",
     "exponweib",
     "f",
+    "f_oneway",
     "fisk",
     "gamma",
     "genextreme",
@@ -99,6 +101,7 @@ __all__ = [
     "invgamma",
     "invgauss",
     "iqr",
+    "kendalltau",
     "laplace",
     "levy",
     "loggamma",
@@ -119,6 +122,7 @@ __all__ = [
     "poisson",
     "powerlaw",
     "rayleigh",
+    "shapiro",
     "skewnorm",
     "spearmanr",
     "t",

@@ -158,7 +158,7 @@ class Distribution:
             return known[name]
         if name in _REST and name[3:] in known and _REST[name] in known:
             part, rest = known[name[3:]], known[_REST[name]]
-            return lambda x, *shapes: _log_of_part(part(x, *shapes), rest(x, *shapes))
+            return lambda x, *shapes: log_of_part(part(x, *shapes), rest(x, *shapes))
         for source, made in _MADE[name]:
             if source in known:
                 inner = known[source]
@@ -256,7 +256,7 @@ def refuse_method(dist: Any, name: str) -> NoReturn:
     raise AttributeError(f"{dist!r} has no {name}: {remedy}")
 
 
-def _log_of_part(part: Any, rest: Any) -> Any:
+def log_of_part(part: Any, rest: Any) -> Any:
     """Return the logarithm of a probability, from that of the complement if that is the smaller part."""
     greater = part > 0.5
     return select(greater, fnp.log1p(-select(greater, rest, 0.5)), fnp.log(select(greater, 0.5, part)))

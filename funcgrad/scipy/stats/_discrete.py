@@ -12,6 +12,7 @@ from funcgrad._types import ArrayLike
 from funcgrad.scipy import special
 from funcgrad.scipy.stats._base import choose
 from funcgrad.scipy.stats._families import Discrete
+from funcgrad.scipy.stats._gamma_tails import log_lower, log_upper
 
 _COUNTS = (0.0, math.inf)
 
@@ -36,6 +37,8 @@ poisson = Discrete(
     logpmf=poisson_log_mass,
     cdf=lambda k, mu: special.gammaincc(k + 1, mu),
     sf=lambda k, mu: special.gammainc(k + 1, mu),
+    logcdf=lambda k, mu: log_upper(k + 1, mu),
+    logsf=lambda k, mu: log_lower(k + 1, mu),
     mean=lambda mu: mu,
     var=lambda mu: mu,
 )

@@ -15,6 +15,7 @@ from funcgrad._types import ArrayLike
 from funcgrad.scipy import special
 from funcgrad.scipy.stats._base import above, choose, log_of_rest, never
 from funcgrad.scipy.stats._families import Continuous
+from funcgrad.scipy.stats._gamma_tails import log_lower, log_upper
 from funcgrad.scipy.stats._lifetimes import inside
 from funcgrad.scipy.stats._line import LOG_ROOT_TAU, log1p_of_square, log_both_tails, normal_log_density
 from funcgrad.scipy.stats._moments import gamma_entropy, mean_of_root, variance_of_root
@@ -50,6 +51,8 @@ gamma = Continuous(
     logpdf=log_gamma_density,
     cdf=lambda x, a: special.gammainc(a, x),
     sf=lambda x, a: special.gammaincc(a, x),
+    logcdf=lambda x, a: log_lower(a, x),
+    logsf=lambda x, a: log_upper(a, x),
     ppf=lambda q, a: special.gammaincinv(a, q),
     isf=lambda q, a: special.gammainccinv(a, q),
     mean=lambda a: a,
@@ -63,6 +66,8 @@ chi2 = Continuous(
     logpdf=lambda x, df: log_gamma_density(0.5 * x, 0.5 * df) - math.log(2),
     cdf=lambda x, df: special.gammainc(0.5 * df, 0.5 * x),
     sf=lambda x, df: special.gammaincc(0.5 * df, 0.5 * x),
+    logcdf=lambda x, df: log_lower(0.5 * df, 0.5 * x),
+    logsf=lambda x, df: log_upper(0.5 * df, 0.5 * x),
     ppf=lambda q, df: 2 * special.gammaincinv(0.5 * df, q),
     isf=lambda q, df: 2 * special.gammainccinv(0.5 * df, q),
     mean=lambda df: df,
@@ -76,6 +81,8 @@ invgamma = Continuous(
     logpdf=lambda x, a: inside(x, lambda x: -(a + 1) * fnp.log(x) - special.gammaln(a) - 1 / x),
     cdf=lambda x, a: special.gammaincc(a, 1 / x),
     sf=lambda x, a: special.gammainc(a, 1 / x),
+    logcdf=lambda x, a: log_upper(a, 1 / x),
+    logsf=lambda x, a: log_lower(a, 1 / x),
     ppf=lambda q, a: 1 / special.gammainccinv(a, q),
     isf=lambda q, a: 1 / special.gammaincinv(a, q),
     mean=lambda a: above(a, 1, lambda a: 1 / (a - 1), math.inf),
@@ -93,6 +100,8 @@ chi = Continuous(
     ),
     cdf=lambda x, df: special.gammainc(0.5 * df, 0.5 * x * x),
     sf=lambda x, df: special.gammaincc(0.5 * df, 0.5 * x * x),
+    logcdf=lambda x, df: log_lower(0.5 * df, 0.5 * x * x),
+    logsf=lambda x, df: log_upper(0.5 * df, 0.5 * x * x),
     ppf=lambda q, df: fnp.sqrt(2 * special.gammaincinv(0.5 * df, q)),
     isf=lambda q, df: fnp.sqrt(2 * special.gammainccinv(0.5 * df, q)),
     mean=lambda df: fnp.sqrt(df) * mean_of_root(0.5 * df),

@@ -13,6 +13,7 @@ from funcgrad._types import ArrayLike
 from funcgrad.scipy import special
 from funcgrad.scipy.stats._base import above, choose
 from funcgrad.scipy.stats._families import Continuous
+from funcgrad.scipy.stats._gamma_tails import log_lower, log_upper
 from funcgrad.scipy.stats._line import LOG_ROOT_TAU, log_both_tails
 from funcgrad.scipy.stats._moments import gamma_entropy, mean_of_root, variance_of_root
 
@@ -65,6 +66,12 @@ def _generalized_tail(x: ArrayLike, a: ArrayLike, c: ArrayLike, upper: bool) -> 
     return select(rising, special.gammainc(a, power), special.gammaincc(a, power))
 
 
+def _generalized_log_tail(x: ArrayLike, a: ArrayLike, c: ArrayLike, upper: bool) -> Any:
+    power = fnp.power(x, c)
+    rising = (c < 0) if upper else (c > 0)
+    return select(rising, log_lower(a, power), log_upper(a, power))
+
+
 def _generalized_quantile(q: ArrayLike, a: ArrayLike, c: ArrayLike, upper: bool) -> Any:
     rising = (c < 0) if upper else (c > 0)
     return fnp.power(select(rising, special.gammaincinv(a, q), special.gammainccinv(a, q)), 1 / c)
@@ -80,6 +87,8 @@ gengamma = Continuous(
     ),
     cdf=lambda x, a, c: _generalized_tail(x, a, c, False),
     sf=lambda x, a, c: _generalized_tail(x, a, c, True),
+    logcdf=lambda x, a, c: _generalized_log_tail(x, a, c, False),
+    logsf=lambda x, a, c: _generalized_log_tail(x, a, c, True),
     ppf=lambda q, a, c: _generalized_quantile(q, a, c, False),
     isf=lambda q, a, c: _generalized_quantile(q, a, c, True),
     entropy=lambda a, c: gamma_entropy(a) + (1 / c - 1) * special.digamma(a) - fnp.log(abs(c)),
@@ -95,6 +104,8 @@ nakagami = Continuous(
     ),
     cdf=lambda x, nu: special.gammainc(nu, nu * x * x),
     sf=lambda x, nu: special.gammaincc(nu, nu * x * x),
+    logcdf=lambda x, nu: log_lower(nu, nu * x * x),
+    logsf=lambda x, nu: log_upper(nu, nu * x * x),
     ppf=lambda q, nu: fnp.sqrt(special.gammaincinv(nu, q) / nu),
     isf=lambda q, nu: fnp.sqrt(special.gammainccinv(nu, q) / nu),
     entropy=lambda nu: gamma_entropy(nu) - 0.5 * (special.digamma(nu) + fnp.log(nu)) - math.log(2),
@@ -136,6 +147,8 @@ maxwell = Continuous(
     logpdf=lambda x: inside(x, lambda x: math.log(2) - LOG_ROOT_TAU + 2 * fnp.log(x) - 0.5 * x * x),
     cdf=lambda x: special.gammainc(1.5, 0.5 * x * x),
     sf=lambda x: special.gammaincc(1.5, 0.5 * x * x),
+    logcdf=lambda x: log_lower(1.5, 0.5 * x * x),
+    logsf=lambda x: log_upper(1.5, 0.5 * x * x),
     ppf=lambda q: fnp.sqrt(2 * special.gammaincinv(1.5, q)),
     isf=lambda q: fnp.sqrt(2 * special.gammainccinv(1.5, q)),
     mean=2 * math.sqrt(2 / math.pi),

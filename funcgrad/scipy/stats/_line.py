@@ -15,9 +15,9 @@ from funcgrad._ops.elementwise.special.series import log1prel
 from funcgrad._ops.elementwise.special.students import skewed_ndtr_p
 from funcgrad._types import ArrayLike
 from funcgrad.scipy import special
-from funcgrad.scipy.stats._base import above, choose, log_of_rest, never
+from funcgrad.scipy.stats._base import above, choose, log_of_part, log_of_rest, never
 from funcgrad.scipy.stats._families import Continuous
-from funcgrad.scipy.stats._moments import gamma_entropy, t_entropy
+from funcgrad.scipy.stats._moments import t_entropy
 
 LOG_ROOT_TAU = 0.5 * math.log(2 * math.pi)
 
@@ -147,10 +147,10 @@ laplace = Continuous(
 
 
 # Left of it ``exp(-exp(-x))`` is 0 in double precision, and so are its derivatives of every order.
-_VANISHED = -8.0
+VANISHED = -8.0
 
 
-def _unless(vanished: Any, limit: float, value: Callable[[Any], Any], x: ArrayLike, inside: Any = 0.0) -> Any:
+def value_unless(vanished: Any, limit: float, value: Callable[[Any], Any], x: ArrayLike, inside: Any = 0.0) -> Any:
     """Return ``value(x)``; a constant where it has vanished, as the derivative of ``exp(-exp(x))`` is 0 times infinity.
 
     There the value is asked at ``inside``. A NaN is no vanished point, and stays.
@@ -159,7 +159,7 @@ def _unless(vanished: Any, limit: float, value: Callable[[Any], Any], x: ArrayLi
 
 
 def _gumbel(x: ArrayLike, limit: float, value: Callable[[Any], Any]) -> Any:
-    return _unless(x < _VANISHED, limit, value, x)
+    return value_unless(x < VANISHED, limit, value, x)
 
 
 def _gumbel_density(x: ArrayLike) -> Any:
@@ -177,7 +177,7 @@ def _gumbel_above(x: ArrayLike) -> Any:
 def _gumbel_log_tail(x: ArrayLike) -> Any:
     """Return ``log(1 - exp(-exp(-x)))``: close to -x for large x, where the exponential may be 0."""
     right = x > 0
-    z, left = select(right, x, 1.0), select(right, -1.0, choose(x < _VANISHED, _VANISHED, x))
+    z, left = select(right, x, 1.0), select(right, -1.0, choose(x < VANISHED, VANISHED, x))
     tail = -z + fnp.log(special.exprel(-fnp.exp(-z)))
     return select(right, tail, fnp.log1p(-fnp.exp(-fnp.exp(-left))))
 
@@ -232,6 +232,22 @@ vonmises = _Circular(
 )
 
 
+# The coefficients of erf(z) / z * sqrt(pi) / 2 as a series in z**2, less the first one.
+_ERF = [(-1.0) ** n / (math.factorial(n) * (2 * n + 1)) for n in range(10, 0, -1)]
+
+
+def _moyal_logsf(x: Any) -> Any:
+    """Return ``log(erf(exp(-x / 2) / sqrt(2)))``: close to ``-x / 2 - log(pi / 2) / 2`` on the right."""
+    right = x > 2
+    u = 0.5 * fnp.exp(-select(right, x, 2.0))
+    series: Any = 0.0
+    for c in _ERF:
+        series = u * (c + series)
+    near = fnp.exp(-0.5 * select(right, 0.0, x)) * math.sqrt(0.5)
+    tail = -0.5 * x - 0.5 * math.log(math.pi / 2) + fnp.log1p(series)
+    return select(right, tail, log_of_part(special.erf(near), special.erfc(near)))
+
+
 moyal = Continuous(
     "moyal",
     pdf=lambda x: _gumbel(x, 0.0, lambda x: fnp.exp(-0.5 * (x + fnp.exp(-x)) - LOG_ROOT_TAU)),
@@ -239,54 +255,12 @@ moyal = Continuous(
     cdf=lambda x: _gumbel(x, 0.0, lambda x: special.erfc(fnp.exp(-0.5 * x) * math.sqrt(0.5))),
     logcdf=lambda x: log_both_tails(fnp.exp(-0.5 * x)),
     sf=lambda x: _gumbel(x, 1.0, lambda x: special.erf(fnp.exp(-0.5 * x) * math.sqrt(0.5))),
+    logsf=lambda x: _gumbel(x, 0.0, _moyal_logsf),
     ppf=lambda q: -fnp.log(2 * special.erfcinv(q) ** 2),
     isf=lambda q: -fnp.log(2 * special.erfinv(q) ** 2),
     mean=np.euler_gamma + math.log(2),
     var=math.pi**2 / 2,
     entropy=0.5 * (np.euler_gamma + math.log(2) + 1) + LOG_ROOT_TAU,
-)
-# Below it the distribution function is the first term of its series, and further left the exponential underflows.
-_LEFT = -36.0
-
-
-def _loggamma(x: ArrayLike, c: ArrayLike, limit: float, value: Callable[[Any], Any]) -> Any:
-    """Return ``value(x)``; its limit far to the right of the mode, where the density and its derivatives are 0."""
-    mode = fnp.log(fnp.maximum(c, 1.0))
-    return _unless(x > mode - _VANISHED, limit, value, x, mode)
-
-
-def _loggamma_tail(x: ArrayLike, c: ArrayLike, *, upper: bool) -> Any:
-    return _loggamma(x, c, 0.0 if upper else 1.0, lambda x: _loggamma_tail_of(x, c, upper=upper))
-
-
-def _loggamma_tail_of(x: ArrayLike, c: ArrayLike, *, upper: bool) -> Any:
-    left = x < _LEFT
-    z = fnp.exp(choose(left, 0.0, x))
-    near = special.gammaincc(c, z) if upper else special.gammainc(c, z)
-    power = c * choose(left, x, _LEFT) - special.gammaln(c + 1)
-    return choose(left, -fnp.expm1(power) if upper else fnp.exp(power), near)
-
-
-def _loggamma_quantile(q: ArrayLike, c: ArrayLike, *, upper: bool) -> Any:
-    far = ((fnp.log1p(-q) if upper else fnp.log(q)) + special.gammaln(c + 1)) / c
-    left = far < _LEFT
-    inner = choose(left, 0.5, q)
-    near = special.gammainccinv(c, inner) if upper else special.gammaincinv(c, inner)
-    return choose(left, far, fnp.log(near))
-
-
-loggamma = Continuous(
-    "loggamma",
-    "c",
-    pdf=lambda x, c: _loggamma(x, c, 0.0, lambda x: fnp.exp(c * x - fnp.exp(x) - special.gammaln(c))),
-    logpdf=lambda x, c: c * x - fnp.exp(x) - special.gammaln(c),
-    cdf=lambda x, c: _loggamma_tail(x, c, upper=False),
-    sf=lambda x, c: _loggamma_tail(x, c, upper=True),
-    ppf=lambda q, c: _loggamma_quantile(q, c, upper=False),
-    isf=lambda q, c: _loggamma_quantile(q, c, upper=True),
-    mean=special.digamma,
-    var=lambda c: special.polygamma(1, c),
-    entropy=lambda c: gamma_entropy(c) - special.digamma(c),
 )
 
 

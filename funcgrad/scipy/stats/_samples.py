@@ -31,7 +31,7 @@ class Correlation(NamedTuple):
     pvalue: Any
 
 
-def _pair(name: str, x: ArrayLike, y: ArrayLike) -> tuple[Any, Any]:
+def pair(name: str, x: ArrayLike, y: ArrayLike) -> tuple[Any, Any]:
     x, y = number(x), number(y)
     if np.ndim(x) != 1 or np.shape(x) != np.shape(y) or np.shape(x)[0] < 2:
         raise ValueError(
@@ -68,7 +68,7 @@ def pearsonr(x: ArrayLike, y: ArrayLike) -> Correlation:
         >>> float(fg.scipy.stats.pearsonr(np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 4.0])).statistic.round(6))
         0.981981
     """
-    x, y = _pair("pearsonr", x, y)
+    x, y = pair("pearsonr", x, y)
     a, b = _centered(x), _centered(y)
     count = np.shape(x)[0]
     statistic = fnp.sum(a * b) / (fnp.linalg.norm(a) * fnp.linalg.norm(b))
@@ -101,7 +101,7 @@ def spearmanr(a: ArrayLike, b: ArrayLike) -> Correlation:
         >>> float(fg.scipy.stats.spearmanr(np.array([1.0, 2.0, 3.0]), np.array([1.0, 5.0, 4.0])).statistic)
         0.5
     """
-    a, b = _pair("spearmanr", a, b)
+    a, b = pair("spearmanr", a, b)
     aval = Aval((), np.dtype(float))
     points = (stop_gradient_p(a), stop_gradient_p(b))
     found = callback_p(*points, function=_spearman, avals=(aval, aval), name="scipy.stats.spearmanr")
