@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, Protocol, Self
 import numpy as np
 
 from funcgrad._core.aval import WeakComplex, WeakFloat
+from funcgrad._core.described import described
 from funcgrad._core.numbers import keep_weak
 from funcgrad._public import published_as
 from funcgrad.errors import UnexpectedTracerError
@@ -141,8 +142,9 @@ class Trace:
     follows = False
     # Whether a new array of its tracers can be written to as NumPy's arrays are; tensors have their own writes.
     makes_places = True
-    # The reason why numbers cannot be read, for messages.
+    # For messages: the reason why numbers cannot be read, and the function that the transform runs.
     unknown = "only its shape and dtype are known"
+    function: Callable[..., Any] | None = None
     # A note for NumPy's errors that leave the user's function, and a part of the message that identifies these errors.
     note: tuple[str, str] | None = None
     # False after the transform has ended.
@@ -154,8 +156,7 @@ class Trace:
     refresh: Callable[[Trace, tuple], bool] | None = None
     # ``check(trace, primitive, operands, params, y)``, the hook after an application: `fg.debug_nans` sets it.
     check: Callable[[Trace, Primitive, tuple, dict, Any], None] | None = None
-    # Set when the trace is entered.
-    _token: Token[Trace | None]
+    _token: Token[Trace | None]  # set when the trace is entered
 
     def __init__(self) -> None:
         self.level = next_serial()
@@ -217,9 +218,9 @@ class Trace:
         return False
 
     def made_at(self, x: Any) -> str:
-        """Say in which line a tracer of this trace was made; an empty text if the trace does not know."""
+        """Say where a tracer of this trace was made: in which function, because only graphs know lines."""
         del x
-        return ""
+        return "" if self.function is None else f"; it was made in {described(self.function)}"
 
     def refuse_leak(self, primitive: Primitive, operands: tuple) -> NoReturn:
         where = next(self.made_at(x) for x in operands if isinstance(x, Tracer) and x._owner is self)
@@ -239,8 +240,7 @@ def _note(error: BaseException, note: tuple[str, str]) -> None:
         error.add_note(text)
 
 
-# Returns the innermost transform of this thread and context. It is called often, so it is the context variable's own
-# method rather than a function of ours.
+# Returns the innermost transform of this thread and context. A function of ours around it would take longer.
 active_trace: Callable[[], Trace | None] = _active.get
 
 

@@ -121,6 +121,7 @@ def mapped(
         axes = _axes_of(f, in_axes, args, kwargs, in_tree)
         size = _size_of(f, arguments, axes, in_tree, axis_size)
         trace = BatchTrace(size if axis_name is None else named_size(axis_name, size))
+        trace.function = f
         pairs = zip(arguments, axes, strict=True)
         # Unmapped arguments may be indexed by mapped ones, and written to.
         inputs = [

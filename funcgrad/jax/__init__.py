@@ -12,6 +12,7 @@ from funcgrad.jax import (
     debug as debug,
     dtypes as dtypes,
     flatten_util as flatten_util,
+    image as image,
     lax as lax,
     nn as nn,
     numpy as numpy,
@@ -24,6 +25,12 @@ from funcgrad.jax import (
 from funcgrad.jax._array import Array as Array
 from funcgrad.jax._compiled import (
     block_until_ready as block_until_ready,
+    check_tracer_leaks as check_tracer_leaks,
+    checking_leaks as checking_leaks,
+    clear_caches as clear_caches,
+    debug_infs as debug_infs,
+    log_compiles as log_compiles,
+    numpy_dtype_promotion as numpy_dtype_promotion,
     config as config,
     copy_to_host_async as copy_to_host_async,
     debug_nans as debug_nans,

@@ -22,12 +22,11 @@ HOW = frozenset(
     {
         *("precision", "out_sharding", "device", "method", "assume_unique_indices", "indices_are_sorted"),
         *("unique_indices", "accuracy", "algorithm", "implementation", "unroll", "debug", "sharding"),
+        *("allow_negative_indices", "use_magma", "upper_triangular", "max_squarings", "blocksize"),
     }
 )
 # Options for which JAX's default is None and NumPy's is a value.
-_NONE_IS_DEFAULT = frozenset(
-    {"where", "out", "dtype", "step", "keepdims", "order", "edge_order", "initial", "excluded"}
-)
+NONE_IS_DEFAULT = frozenset({"where", "out", "dtype", "step", "keepdims", "order", "edge_order", "initial", "excluded"})
 
 
 class _Kind(type):
@@ -184,14 +183,23 @@ def _leaf(y: Any) -> Any:
     return arrays(y) if isinstance(y, np.ndarray | np.generic) else y
 
 
-def with_arrays(f: F) -> F:
-    """Return a function of ours with JAX's arrays: it takes and returns `Array` s, and ignores options of `HOW`."""
-    accepted = _parameters(f)
+def with_arrays(f: F, arguments: tuple[str, ...] = ()) -> F:
+    """Return a function of ours with JAX's arrays: it takes and returns `Array` s, and ignores options of `HOW`.
+
+    Args:
+        f: the function.
+        arguments: JAX's names of its first arguments, if they differ.
+    """
+    accepted = HOW if hasattr(f, "is_of_jax") else _parameters(f)
 
     @functools.wraps(f)
     def call(*args: Any, **options: Any) -> Any:
         kind = None
         if options:
+            for name in arguments[len(args) :]:
+                if name not in options:
+                    break
+                args = (*args, options.pop(name))
             kind = options.pop("preferred_element_type", None)
             options = {name: plain(x) for name, x in options.items() if not _is_left_out(name, x, accepted)}
         y = f(*[x.view(np.ndarray) if type(x) is Array else x for x in args], **options)
@@ -208,4 +216,4 @@ def _parameters(f: Callable[..., Any]) -> frozenset[str]:
 
 
 def _is_left_out(name: str, x: Any, accepted: frozenset[str]) -> bool:
-    return (name in HOW and name not in accepted) or (x is None and name in _NONE_IS_DEFAULT)
+    return (name in HOW and name not in accepted) or (x is None and name in NONE_IS_DEFAULT)

@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.bind import is_value
-from funcgrad._engines.xla.record import jax_names
+from funcgrad._engines.xla.record import XLA, jax_names, xla
 from funcgrad.interop.jax import from_jax
+from funcgrad.jax._array import tree_of_arrays
 from funcgrad.numpy.extend import as_value
+from funcgrad.tree import map as tree_map
 
 
 def of_jax(path: str, *names: str) -> Callable[..., Any]:
@@ -34,6 +36,8 @@ def of_jax(path: str, *names: str) -> Callable[..., Any]:
         return _function(path, tuple(given), fixed)(*[_array(x) for x in given.values()])
 
     call.__name__ = call.__qualname__ = path.rpartition(".")[2]
+    # JAX's function takes all of its options, such as the method of jax.scipy.stats.rankdata.
+    vars(call)["is_of_jax"] = True
     call.__doc__ = f"``jax.{path}``: JAX's own function, as one operation."
     return call
 
@@ -63,3 +67,13 @@ def _function(path: str, names: tuple[str, ...], fixed: tuple) -> Callable[..., 
 
     apply.__name__ = path.rpartition(".")[2]
     return from_jax(apply)
+
+
+def run_as_jax(path: str, *args: Any, **options: Any) -> Any:
+    """Call a function of JAX's that takes functions, in 64-bit mode.
+
+    It refuses traced values of ours. The function that a transform of ours calls runs under `from_jax` then.
+    """
+    with xla.scope():
+        found = jax_names.lookup(path)(*args, **options)
+    return tree_of_arrays(tree_map(lambda y: y if not is_value(y) or XLA.is_abstract(y) else np.asarray(y), found))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import logging
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from typing import Any, NoReturn
+from weakref import WeakSet
 
 import numpy as np
 
@@ -17,10 +19,13 @@ from funcgrad._transforms.compiled import jit as compiled
 from funcgrad._transforms.custom.callback import call_numpy
 from funcgrad.jax._array import plain, tree_of_arrays
 from funcgrad.jax._immutable import immutably
+from funcgrad.numpy.extend import numpy_promotion
 from funcgrad.tree import leaves
 from funcgrad.tree import map as tree_map
 
 _off: ContextVar[bool] = ContextVar("funcgrad_jax_jit_is_off", default=False)
+
+_jitted: WeakSet[Any] = WeakSet()
 
 
 class Jitted:
@@ -31,6 +36,7 @@ class Jitted:
         self._function = f
         self._options = options
         self._compiled = compiled.jit(immutably(f), **options)
+        _jitted.add(self)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the program for these types of arguments, and compile it first if it is new."""
@@ -128,6 +134,45 @@ def _refuse_narrow() -> NoReturn:
 def debug_nans(new_val: bool = True) -> contextlib.AbstractContextManager[None]:
     """``jax.debug_nans``: raise an error at the operation that first gives NaN."""
     return debug.debug_nans(infinities=False) if new_val else contextlib.nullcontext()
+
+
+def debug_infs(new_val: bool = True) -> contextlib.AbstractContextManager[None]:
+    """``jax.debug_infs``: raise an error at the operation that first gives NaN or an infinity."""
+    return debug.debug_nans() if new_val else contextlib.nullcontext()
+
+
+def checking_leaks() -> contextlib.AbstractContextManager[None]:
+    """``jax.checking_leaks``: a context without effect. The use of a leaked tracer always raises an error."""
+    return contextlib.nullcontext()
+
+
+def check_tracer_leaks(new_val: bool = True) -> contextlib.AbstractContextManager[None]:
+    """``jax.check_tracer_leaks``: a context without effect, as `checking_leaks`."""
+    del new_val
+    return contextlib.nullcontext()
+
+
+@contextlib.contextmanager
+def log_compiles(new_val: bool = True) -> Iterator[None]:
+    """``jax.log_compiles``: let the logger ``funcgrad`` say what is compiled, how long it takes, and why again."""
+    logger = logging.getLogger("funcgrad")
+    before = logger.level
+    logger.setLevel(logging.DEBUG if new_val else before)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+
+
+def numpy_dtype_promotion(new_val: str) -> contextlib.AbstractContextManager[None]:
+    """``jax.numpy_dtype_promotion``: with ``"strict"``, refuse operations that widen a float."""
+    return numpy_promotion("strict") if new_val == "strict" else contextlib.nullcontext()
+
+
+def clear_caches() -> None:
+    """``jax.clear_caches``: forget the programs of all functions that ``jax.jit`` made here."""
+    for jitted in tuple(_jitted):
+        jitted.clear_cache()
 
 
 def named_call(fun: Callable[..., Any], *, name: str | None = None) -> Callable[..., Any]:

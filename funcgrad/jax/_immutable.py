@@ -10,7 +10,7 @@ from funcgrad import errors
 from funcgrad._core.bind import Tracer
 from funcgrad.interop.jax import from_jax
 from funcgrad.jax._array import tree_of_arrays
-from funcgrad.numpy.extend import immutable
+from funcgrad.numpy.extend import immutable, widening
 from funcgrad.tree import leaves
 
 # JAX refuses values that it does not know with a TypeError, Equinox's filters with a ValueError.
@@ -38,7 +38,8 @@ class Immutable:
         try:
             return self._call(*args, **kwargs)
         except _REFUSALS as error:
-            if not any(isinstance(x, Tracer) for x in leaves((args, kwargs))):
+            # JAX would widen dtypes by its own rules, which strict promotion could not refuse.
+            if widening.get() is not None or not any(isinstance(x, Tracer) for x in leaves((args, kwargs))):
                 raise
             try:
                 return from_jax(self._call)(*args, **kwargs)

@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 from funcgrad._engines.xla.record import jax_names
 from funcgrad._public import publish
 from funcgrad.jax._absent import ABSENT, NEVER
+from funcgrad.jax._arguments import first_arguments
 from funcgrad.jax._array import with_arrays
 
 # The functions that take and return JAX's arrays already.
@@ -35,10 +36,12 @@ def publish_as_jax(
     names = vars(module).get("__all__") or [each for each in vars(module) if not each.startswith("_")]
     loaders = {**(later or {}), **{each: _from_jax(name, each) for each in jaxs}}
     vars(module)["__all__"] = sorted({*names, *loaders})
+    arguments = first_arguments(name.removeprefix("funcgrad."))
     for each in names if arrays else ():
         value = getattr(module, each)
-        if callable(value) and not isinstance(value, type) and value not in _made:
-            made = _renamed(with_arrays(value), each, name)
+        if callable(value) and not isinstance(value, type) and (value not in _made or each in arguments):
+            plainly = inspect.unwrap(value, stop=lambda f: f not in _made) if value in _made else value
+            made = _renamed(with_arrays(plainly, arguments.get(each, ())), each, name)
             _made.add(made)
             setattr(module, each, made)
 

@@ -10,7 +10,6 @@ from funcgrad.jax import tree as names
 from funcgrad.jax._names import publish_as_jax
 from funcgrad.tree import KeyPath, Partial, register_node, register_static
 from funcgrad.tree import TreeDef as PyTreeDef
-from funcgrad.tree import key_path_str as keystr
 
 T = TypeVar("T")
 
@@ -85,6 +84,14 @@ def register_pytree_with_keys(
 ) -> None:
     """``jax.tree_util.register_pytree_with_keys``: `register_pytree_node` with keys for paths."""
     register_node(nodetype, flatten_func, unflatten_func, flatten_with_keys)
+
+
+def keystr(keys: KeyPath, *, simple: bool = False, separator: str = "") -> str:
+    """``jax.tree_util.keystr``: a key path as Python code; with ``simple`` its keys alone, between separators."""
+    if not simple and not separator:
+        return tree.key_path_str(keys)
+    texts = [str(each.entry) if simple else each.codify("") for each in keys]
+    return separator.join(texts)
 
 
 def all_leaves(iterable: Any, is_leaf: Any = None) -> bool:

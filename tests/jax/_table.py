@@ -8,6 +8,7 @@ from pathlib import Path
 
 import funcgrad.jax
 from funcgrad.jax._absent import ABSENT
+from funcgrad.jax._arguments import ABSENT_ARGUMENTS
 from tests.jax.rows.numpy import names
 
 PAGE = Path(__file__).parents[2] / "docs/start/jax_names.md"
@@ -16,9 +17,10 @@ RELEASE = "0.10"
 MODULES = (
     *("jax", "jax.numpy", "jax.numpy.linalg", "jax.numpy.fft", "jax.lax", "jax.lax.linalg", "jax.nn"),
     *("jax.nn.initializers", "jax.random", "jax.tree", "jax.tree_util", "jax.flatten_util", "jax.ops", "jax.debug"),
+    "jax.image",
     *("jax.dtypes", "jax.typing", "jax.scipy", "jax.scipy.fft", "jax.scipy.integrate", "jax.scipy.interpolate"),
     *("jax.scipy.linalg", "jax.scipy.ndimage", "jax.scipy.optimize", "jax.scipy.signal", "jax.scipy.special"),
-    "jax.scipy.stats",
+    *("jax.scipy.stats", "jax.scipy.sparse.linalg", "jax.scipy.cluster.vq"),
 )
 HEAD = """# Which of JAX's names are here
 
@@ -28,6 +30,8 @@ reason. The error of a missing name says the same. JAX's primitives (`add_p`) ar
 | module | names here | of JAX's |
 |---|---|---|
 """
+ARGUMENTS = """All other arguments have JAX's names. Options that say how JAX computes, such as `precision`, change
+nothing."""
 
 
 def public_of_jax(module: str) -> set[str]:
@@ -70,6 +74,12 @@ def text() -> str:
             lines += ["", f"## Missing in {module}", "", "| name | why |", "|---|---|"]
             rows = [(", ".join(f"`{name}`" for name in sorted(found)), reason) for reason, found in reasons.items()]
             lines += [f"| {listed} | {reason} |" for listed, reason in sorted(rows)]
+    lines += ["", "## Arguments that are missing", "", ARGUMENTS, "", "| argument | why |", "|---|---|"]
+    by_reason: dict[str, list[str]] = {}
+    for function, arguments in ABSENT_ARGUMENTS.items():
+        for argument, reason in arguments.items():
+            by_reason.setdefault(reason, []).append(f"`{function}({argument}=)`")
+    lines += [f"| {', '.join(listed)} | {reason} |" for reason, listed in by_reason.items()]
     return "\n".join(lines) + "\n"
 
 

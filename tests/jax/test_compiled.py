@@ -158,6 +158,23 @@ def test_generators_other_than_threefry_are_refused() -> None:
         ours.random.key(0, impl="rbg")
 
 
+def test_contexts_of_settings(caplog: pytest.LogCaptureFixture) -> None:
+    with ours.checking_leaks(), ours.check_tracer_leaks(), ours.log_compiles():
+        f = ours.jit(lambda x: x * 2.5)
+        f(X)
+    assert "compiled" in caplog.text
+    assert f.cache_size() == 1
+    ours.clear_caches()
+    assert f.cache_size() == 0
+    with ours.debug_infs(), pytest.raises(FloatingPointError), np.errstate(all="ignore"):
+        ours.grad(lambda x: jnp.sum(1.0 / x))(np.zeros(2))
+    widens = ours.grad(lambda x: jnp.sum(x * np.ones(2)))
+    with ours.numpy_dtype_promotion("standard"):
+        widens(np.ones(2, np.float32))
+    with ours.numpy_dtype_promotion("strict"), pytest.raises(TypeError, match="strict"):
+        widens(np.ones(2, np.float32))
+
+
 def test_transforms_with_options() -> None:
     y, aux = ours.vjp(lambda x: (x * 2, x + 1), X, has_aux=True)[::2]
     np.testing.assert_allclose(y, 2 * X)

@@ -20,6 +20,7 @@ TABLES: dict[str, tuple[dict[str, Any], frozenset[str]]] = {
     "lax": (laxs.ROWS, laxs.VALUES),
     "lax.linalg": (laxs.LINALG, frozenset()),
     "ops": (laxs.OPS, frozenset()),
+    "image": (laxs.IMAGES, frozenset({"ResizeMethod"})),
     "nn": (nns.ROWS, frozenset({"initializers"})),
     "nn.initializers": (nns.INITIALIZERS, frozenset({"Initializer"})),
     "random": (nns.RANDOM, frozenset()),
@@ -27,6 +28,8 @@ TABLES: dict[str, tuple[dict[str, Any], frozenset[str]]] = {
     "scipy.linalg": (scipys.LINALG, frozenset()),
     "scipy.signal": (scipys.SIGNALS, frozenset()),
     "scipy.stats": (scipys.STATS, frozenset()),
+    "scipy.sparse.linalg": (scipys.SPARSE, frozenset()),
+    "scipy.cluster.vq": (scipys.CLUSTERS, frozenset()),
     **{f"scipy.{module}": (rows, frozenset()) for module, rows in scipys.OTHERS.items()},
 }
 CALLS = [

@@ -35,6 +35,9 @@ ROWS: dict[str, Row] = {
     ),
     "tree.unflatten": lambda m: m.tree.unflatten(m.tree.structure(TREE), [1, 2, 3, 4]),
     "tree_util.all_leaves": lambda m: [m.tree_util.all_leaves(x) for x in ([1, 2], [1, (2,)], [None])],
+    "tree_util.keystr.simple": lambda m: [
+        m.tree_util.keystr(path, simple=True, separator="/") for path, _ in m.tree.flatten_with_path(TREE)[0]
+    ],
     "tree_util.keystr": lambda m: m.tree_util.keystr(m.tree.flatten_with_path(TREE)[0][1][0]),
     "tree_util.tree_all": lambda m: m.tree_util.tree_all([True, {"a": 0}]),
     "tree_util.tree_broadcast": lambda m: m.tree_util.tree_broadcast({"a": 1, "b": 2}, TREE),

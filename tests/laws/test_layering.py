@@ -68,7 +68,7 @@ ROOMS = {
     "nn": [{"_functions"}, {"functional"}, {FILES}, {"utils"}, {"_modules"}, {FRONT}],
     "torch": [{FILES}, {"_files", "autograd"}, {"utils", "distributions"}, {FRONT}],
     "interop": [{FILES}, {"autograd"}, {FRONT}],
-    "jax": [{FILES}, {"numpy"}, {"lax"}, {"nn", "scipy"}, {FRONT}],
+    "jax": [{FILES}, {"numpy"}, {"lax"}, {"image", "nn", "scipy"}, {FRONT}],
     "optim": [
         *({"_rules"}, {"_run", "_state"}, {FILES}, {"_torch"}, {"_lr_scheduler"}, {"lr_scheduler"}),
         *({FRONT}, {"extend"}),

@@ -13,7 +13,7 @@ from funcgrad._core.trace.derivative import NodeMaker, PerOperand, lasting
 from funcgrad._core.trace.joint import component, hub
 from funcgrad._core.trace.kept import SMALL, Watched
 from funcgrad._core.trace.place import frozen
-from funcgrad._core.trace.tape import LEAF, Node, next_serial
+from funcgrad._core.trace.tape import LEAF, Node, next_serial, primitive_of
 from funcgrad.tree import register_leaf
 
 if TYPE_CHECKING:
@@ -64,6 +64,11 @@ class ReverseTrace(Trace):
     node_type: Callable[[Any], Node] = tuple
     # The large plain arrays that nodes keep.
     watched: Watched | None = None
+
+    def made_at(self, x: Any) -> str:
+        operation = None if x._node is None else primitive_of(x._node)
+        role = "one of the arguments" if operation is None else f"the result of {operation.name}"
+        return super().made_at(x) and f"{super().made_at(x)}, as {role}"
 
     def input(self, value: Any) -> ReverseTracer:
         return ReverseTracer(self, frozen(value) if isinstance(value, Tracer) else value, (next_serial(), LEAF))

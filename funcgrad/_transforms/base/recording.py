@@ -96,6 +96,7 @@ class Recording:
 def record(transform: str, f: Callable[..., Any], args: tuple, kwargs: dict, numbers: Iterable[int]) -> Recording:
     """Run a function with the arguments of these numbers as inputs of a tape."""
     trace = ReverseTrace()
+    trace.function = f
     new_args = list(args)
     inputs = []
     for number in numbers:

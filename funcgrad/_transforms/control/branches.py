@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from funcgrad._core.aval import Aval, aval_of, result_dtype
 from funcgrad._core.bind import Trace, Tracer, active_trace
+from funcgrad._core.described import described
 from funcgrad._core.graph.ir import Graph, Var, trusted_graph
 from funcgrad._core.graph.key import canonical
 from funcgrad._core.trace.place import own_place, settled
@@ -92,7 +92,7 @@ def _compare(transform: str, functions: Functions, bodies: list[Body]) -> list[A
     for f, body in zip(functions[1:], bodies[1:], strict=True):
         if body.out_tree != first.out_tree:
             raise TreeMismatchError(
-                f"{transform}: {_described(functions[0])} returned {first.out_tree} and {_described(f)} returned "
+                f"{transform}: {described(functions[0])} returned {first.out_tree} and {described(f)} returned "
                 f"{body.out_tree}; needed the same structure from all. Return the same containers and keys."
             )
     return [_common(transform, functions, bodies, i) for i in range(first.out_tree.num_leaves)]
@@ -119,17 +119,11 @@ def _common(transform: str, functions: Functions, bodies: list[Body], i: int) ->
     return Aval(found[0].shape, wanted.dtype)
 
 
-def _described(f: Callable[..., Any]) -> str:
-    """Return the name of a function, with the line of its definition if it has one."""
-    code = getattr(f, "__code__", None)
-    return name_of(f) if code is None else f"{name_of(f)} ({os.path.basename(code.co_filename)}:{code.co_firstlineno})"
-
-
 def _output(f: Callable[..., Any], graph: Graph, i: int) -> str:
     """Describe an output for messages: its type, and the line that computes it, unless it is an input or a constant."""
     x = graph.outputs[i]
     found = [each.source for each in graph.equations if x in each.results and each.source is not None]
-    return f"{_described(f)} returned {x.aval}{f' (made at {found[0]})' if found else ''}"
+    return f"{described(f)} returned {x.aval}{f' (made at {found[0]})' if found else ''}"
 
 
 def with_common_inputs(bodies: Sequence[Body]) -> tuple[list[Graph], list[Any]]:

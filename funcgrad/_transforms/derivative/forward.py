@@ -70,6 +70,7 @@ def jvp(
             f"jvp: there are {len(primals)} primals and {len(tangents)} tangents; needed one tangent for each primal."
         )
     trace = ForwardTrace(engine_scope)
+    trace.function = f
     args = []
     given = []
     for number, (primal, tangent) in enumerate(zip(primals, tangents, strict=True)):

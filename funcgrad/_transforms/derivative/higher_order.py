@@ -42,13 +42,17 @@ _FEW = 3
 
 
 @picklable
-def jacfwd(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, Any]:
+def jacfwd(
+    f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False
+) -> Callable[P, Any]:
     """Make the function that computes the Jacobian column by column, by forward mode: for few inputs and many outputs.
 
     Args:
         f: a function of pytrees of arrays that returns one; with ``has_aux`` it returns ``(out, aux)``.
         argnums: the positional arguments, of float dtype, to differentiate by.
         has_aux: whether ``f`` also returns auxiliary data.
+        holomorphic: whether ``f`` is a holomorphic function of complex arguments with complex outputs. The elements of
+            the result are then its complex derivatives; this is not checked.
 
     Returns:
         A function of the arguments of ``f``. Its result has the structure of the output. Each leaf of shape ``s`` is
@@ -57,6 +61,7 @@ def jacfwd(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> 
 
     Raises:
         NotDifferentiableError: an argument is not of float dtype, or an output is of integer or boolean dtype.
+        TypeError: with ``holomorphic``, an argument or an output is real.
 
     Example:
         >>> import numpy as np
@@ -70,11 +75,14 @@ def jacfwd(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> 
     @functools.wraps(f)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         g, chosen = _of_chosen("jacfwd", f, argnums, args, kwargs)
-        refuse_complex("jacfwd", f"{name_of(f)} is asked by an input", "use jvp along the directions you need", chosen)
+        remedy = "use jvp along the directions you need"
+        _check_kind("jacfwd", f"{name_of(f)} is asked by an input", remedy, chosen, holomorphic)
         out, f_jvp, *aux = linearize(g, *chosen, has_aux=has_aux)
         inputs, in_tree = flatten(_alone(chosen, argnums))
         outs, out_tree = flatten(out)
         require_inexact("jacfwd", f, outs)
+        if holomorphic:
+            _check_kind("jacfwd", f"{name_of(f)} has an output", "", outs, holomorphic)
         columns = _each(lambda dots: leaves(evaluated(f_jvp.graph, dots)), inputs, outs, -1)
         blocks = [_split(column, x, inputs, -1) for column, x in zip(columns, outs, strict=True)]
         result = unflatten(out_tree, [unflatten(in_tree, row) for row in blocks])
@@ -84,19 +92,23 @@ def jacfwd(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> 
 
 
 @picklable
-def jacrev(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, Any]:
+def jacrev(
+    f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False
+) -> Callable[P, Any]:
     """Make the function that computes the Jacobian row by row, by reverse mode: for many inputs and few outputs.
 
     Args:
-        f: as for `jacfwd`; its outputs must be real.
+        f: as for `jacfwd`; its outputs must be real, unless it is ``holomorphic``.
         argnums: as for `jacfwd`.
         has_aux: as for `jacfwd`.
+        holomorphic: as for `jacfwd`.
 
     Returns:
         As for `jacfwd`.
 
     Raises:
         NotDifferentiableError: an argument or an output is of integer or boolean dtype, or an output is complex.
+        TypeError: with ``holomorphic``, an argument or an output is real.
 
     Example:
         >>> import numpy as np
@@ -109,7 +121,8 @@ def jacrev(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> 
     @folded
     @functools.wraps(f)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        return _by_rows("jacrev", f, argnums, _pulled("jacrev", f, argnums, has_aux, args, kwargs))
+        pulled = _pulled("jacrev", f, argnums, has_aux, args, kwargs)
+        return _by_rows("jacrev", f, argnums, pulled, holomorphic)
 
     return jacobian
 
@@ -123,12 +136,14 @@ def _pulled(
     return chosen, out, pullback, aux
 
 
-def _by_rows(transform: str, f: Callable[..., Any], argnums: Argnums, pulled: tuple[list[Any], Any, Any, list]) -> Any:
+def _by_rows(transform: str, f: Callable[..., Any], argnums: Argnums, pulled: Any, holomorphic: bool = False) -> Any:
     chosen, out, pullback, aux = pulled
     inputs, in_tree = flatten(_alone(chosen, argnums))
     outs, out_tree = flatten(out)
     require_inexact(transform, f, outs)
-    refuse_complex(transform, f"{name_of(f)} has an output", "take np.real and np.imag apart", outs)
+    if holomorphic:
+        _check_kind(transform, f"{name_of(f)} is asked by an input", "", inputs, holomorphic)
+    _check_kind(transform, f"{name_of(f)} has an output", "take np.real and np.imag apart", outs, holomorphic)
     rows = _each(lambda bars: leaves(pullback(unflatten(out_tree, bars))), outs, inputs, 0)
     blocks = [_split(row, x, outs, 0) for row, x in zip(rows, inputs, strict=True)]
     turned = [unflatten(in_tree, [column[i] for column in blocks]) for i in range(len(outs))]
@@ -194,13 +209,16 @@ def jacobian(
 
 
 @picklable
-def hessian(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, Any]:
+def hessian(
+    f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False
+) -> Callable[P, Any]:
     """Make the function that computes the Hessian, by forward mode over reverse mode.
 
     Args:
         f: as for `jacfwd`; its output is usually a scalar.
         argnums: as for `jacfwd`.
         has_aux: as for `jacfwd`.
+        holomorphic: as for `jacfwd`.
 
     Returns:
         A function of the arguments of ``f``. Its result has the structure of the output, with the argument's structure
@@ -213,7 +231,7 @@ def hessian(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) ->
         array([[10.,  6.], [ 6., 14.]])
     """
     argnums = checked_argnums("hessian", f, argnums)
-    return jacfwd(jacrev(f, argnums, has_aux), argnums, has_aux)
+    return jacfwd(jacrev(f, argnums, has_aux, holomorphic), argnums, has_aux, holomorphic)
 
 
 @overload
@@ -317,6 +335,18 @@ def refuse_complex(transform: str, what: str, remedy: str, tree: PyTree) -> None
             raise NotDifferentiableError(
                 f"{transform}: {what} of type {aval_of(x)}; needed a real dtype, since a complex derivative is no "
                 f"single number. To go on, {remedy}."
+            )
+
+
+def _check_kind(transform: str, what: str, remedy: str, tree: Any, holomorphic: bool) -> None:
+    """Refuse complex numbers; if the function is holomorphic, real ones."""
+    if not holomorphic:
+        refuse_complex(transform, what, remedy, tree)
+    for x in leaves(tree) if holomorphic else ():
+        if aval_of(x).dtype.kind != "c":
+            raise TypeError(
+                f"{transform}: with holomorphic=True {what} of type {aval_of(x)}; needed a complex dtype. Convert it "
+                "with .astype(complex), or leave holomorphic out."
             )
 
 

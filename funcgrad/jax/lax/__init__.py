@@ -5,6 +5,10 @@ from funcgrad.jax.lax import linalg as linalg
 
 # The imports are unformatted, because one name per line would take 200 lines.
 # fmt: off
+from funcgrad.jax.lax._collectives import (
+    all_to_all as all_to_all, pbroadcast as pbroadcast, ppermute as ppermute, pshuffle as pshuffle,
+    psum_scatter as psum_scatter, pswapaxes as pswapaxes,
+)
 from funcgrad.jax.lax._control import (
     all_gather as all_gather, associative_scan as associative_scan, axis_index as axis_index, axis_size as axis_size,
     pmax as pmax, pmean as pmean, pmin as pmin, psum as psum, cond as cond, fori_loop as fori_loop, map as map,
@@ -22,8 +26,10 @@ from funcgrad.jax.lax._elementwise import (
 from funcgrad.jax.lax._of_jax import (
     approx_max_k as approx_max_k, approx_min_k as approx_min_k,
     conv_general_dilated_local as conv_general_dilated_local,
-    conv_general_dilated_patches as conv_general_dilated_patches, fft as fft, gather as gather,
-    igamma_grad_a as igamma_grad_a, mulhi as mulhi,
+    conv_general_dilated_patches as conv_general_dilated_patches,
+    fft as fft, gather as gather,
+    igamma_grad_a as igamma_grad_a, mulhi as mulhi, ragged_dot as ragged_dot,
+
     reduce_precision as reduce_precision, scatter as scatter, scatter_add as scatter_add, scatter_max as scatter_max,
     scatter_min as scatter_min, scatter_mul as scatter_mul, scatter_sub as scatter_sub,
 )
@@ -46,6 +52,7 @@ from funcgrad.jax.lax._slices import (
     dynamic_update_slice as dynamic_update_slice, dynamic_update_slice_in_dim as dynamic_update_slice_in_dim,
     index_in_dim as index_in_dim, index_take as index_take, slice as slice, slice_in_dim as slice_in_dim,
 )
+from funcgrad.jax.lax._solvers import custom_linear_solve as custom_linear_solve, custom_root as custom_root
 from funcgrad.jax.lax._windows import (
     ConvDimensionNumbers as ConvDimensionNumbers, conv as conv, conv_dimension_numbers as conv_dimension_numbers,
     conv_general_dilated as conv_general_dilated, conv_transpose as conv_transpose,

@@ -17,7 +17,7 @@ from funcgrad.jax.numpy._changed import (
     apply_along_axis as apply_along_axis, polydiv as polydiv, polymul as polymul, reciprocal as reciprocal,
     fill_diagonal as fill_diagonal, put as put, place as place, put_along_axis as put_along_axis, sort as sort,
     argsort as argsort, take as take, asarray as asarray, astype as astype, roots as roots, vectorize as vectorize,
-    isscalar as isscalar,
+    isscalar as isscalar, take_along_axis as take_along_axis,
 )
 from funcgrad.jax.numpy._sized import (
     nonzero as nonzero, flatnonzero as flatnonzero, argwhere as argwhere, where as where, compress as compress,
@@ -82,7 +82,7 @@ from funcgrad.numpy import (
     select as select, setxor1d as setxor1d, shape as shape, sign as sign, signbit as signbit, sin as sin,
     sinc as sinc, sinh as sinh, size as size, sort_complex as sort_complex, spacing as spacing, split as split,
     sqrt as sqrt, square as square, squeeze as squeeze, stack as stack, std as std, subtract as subtract,
-    sum as sum, swapaxes as swapaxes, take_along_axis as take_along_axis, tan as tan, tanh as tanh,
+    sum as sum, swapaxes as swapaxes, tan as tan, tanh as tanh,
     tensordot as tensordot, tile as tile, trace as trace, transpose as transpose, trapezoid as trapezoid,
     tri as tri, tril as tril, tril_indices as tril_indices, tril_indices_from as tril_indices_from,
     trim_zeros as trim_zeros, triu as triu, triu_indices as triu_indices, triu_indices_from as triu_indices_from,

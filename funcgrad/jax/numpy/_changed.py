@@ -228,3 +228,34 @@ def _mapped(f: Callable[..., Any], axes: list, squeezed: list[bool]) -> Callable
         return inner(*[x[0] if drop else x for x, drop in zip(values, squeezed, strict=True)])
 
     return over
+
+
+def take_along_axis(
+    arr: Any,
+    indices: Any,
+    axis: int | None = -1,
+    mode: Any = None,
+    fill_value: Any = None,
+    *,
+    wrap_negative_indices: bool | None = None,
+) -> Any:
+    """``jax.numpy.take_along_axis``: elements at indices along an axis; ``mode`` is for indices out of bounds."""
+    if mode is None and fill_value is None:
+        return fnp.take_along_axis(arr, indices, axis)
+    arr, indices = fnp.asarray(arr), fnp.asarray(indices)
+    if axis is None:
+        arr, axis = fnp.ravel(arr), 0
+    count = arr.shape[axis]
+    if wrap_negative_indices is not False:
+        indices = fnp.where(indices < 0, indices + count, indices)
+    y = fnp.take_along_axis(arr, fnp.clip(indices, 0, count - 1), axis)
+    if mode not in (None, "fill"):
+        return y
+    there = fnp.logical_and(indices >= 0, indices < count)
+    return fnp.where(there, y, _default_fill(y.dtype) if fill_value is None else fill_value).astype(y.dtype)
+
+
+def _default_fill(dtype: np.dtype) -> Any:
+    if dtype.kind in "iu":
+        return np.iinfo(dtype).min if dtype.kind == "i" else np.iinfo(dtype).max
+    return True if dtype.kind == "b" else np.nan

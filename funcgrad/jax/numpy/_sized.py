@@ -86,23 +86,31 @@ class UniqueCounts(NamedTuple):
     counts: Any
 
 
-def _sized_unique(ar: Any, size: int, fill_value: Any) -> Unique:
-    """Find distinct elements with a fixed number of results: missing ones are the smallest value, or ``fill_value``."""
-    flat = fnp.ravel(ar)
-    order = fnp.argsort(flat, stable=True)
-    ordered = flat[order]
-    begins = fnp.concatenate([fnp.ones(min(1, flat.shape[0]), bool), ordered[1:] != ordered[:-1]])
+def _sized_unique(ar: Any, size: int, fill_value: Any, axis: int | None = None) -> Unique:
+    """Find distinct elements, or slices along an axis, with a fixed number of results.
+
+    Missing ones are the smallest value, or ``fill_value``.
+    """
+    slices = fnp.ravel(ar) if axis is None else fnp.moveaxis(ar, axis, 0)
+    count = slices.shape[0]
+    rows = slices.reshape(count, -1)
+    order = fnp.lexsort(rows.T[::-1]) if axis is not None else fnp.argsort(rows[:, 0], stable=True)
+    ordered = rows[order]
+    changes = fnp.any(ordered[1:] != ordered[:-1], axis=1)
+    begins = fnp.concatenate([fnp.ones(min(1, count), bool), changes])
     # One place more than asked for says where the last run of equal elements ends.
     every, found = _first(begins, size + 1)
-    ends = fnp.where(found[1:], every[1:], flat.shape[0])
+    ends = fnp.where(found[1:], every[1:], count)
     places, there = every[:size], found[:size]
-    values = fnp.where(there, ordered[places], ordered[0] if fill_value is None else fill_value)
+    filled = ordered[0] if fill_value is None else fill_value
+    values = fnp.where(there[:, None], ordered[places], filled).reshape(size, *slices.shape[1:])
     indices = fnp.where(there, order[places], order[0])
     rank = fnp.cumsum(begins) - 1
-    inverse = fnp.zeros_like(rank)
-    inverse = fnp.at(inverse)[order].set(rank).reshape(fnp.shape(ar))
+    inverse = fnp.at(fnp.zeros_like(rank))[order].set(rank)
+    inverse = inverse.reshape(fnp.shape(ar)) if axis is None else inverse
     counts = fnp.where(there, ends - places, 0)
-    return Unique(values.astype(flat.dtype), indices, inverse, counts)
+    values = values if axis is None else fnp.moveaxis(values, 0, axis)
+    return Unique(values.astype(slices.dtype), indices, inverse, counts)
 
 
 def unique(
@@ -121,12 +129,7 @@ def unique(
     del sorted  # they always are
     if size is None:
         return fnp.unique(ar, return_index, return_inverse, return_counts, axis, equal_nan=equal_nan)
-    if axis is not None:
-        raise NotImplementedError(
-            "unique: size and axis were given together; funcgrad.jax finds distinct slices only without size. "
-            "Flatten the array, or call fnp.unique(ar, axis=axis) outside of jit."
-        )
-    found = _sized_unique(fnp.asarray(ar), size, fill_value)
+    found = _sized_unique(fnp.asarray(ar), size, fill_value, axis)
     asked = (True, return_index, return_inverse, return_counts)
     chosen = tuple([each for each, wanted in zip(found, asked, strict=True) if wanted])
     return chosen if len(chosen) > 1 else found.values

@@ -2,6 +2,7 @@
 
 from funcgrad.jax._names import publish_as_jax as _publish
 from funcgrad.jax.scipy import (
+    cluster as cluster,
     fft as fft,
     integrate as integrate,
     interpolate as interpolate,
@@ -9,6 +10,7 @@ from funcgrad.jax.scipy import (
     ndimage as ndimage,
     optimize as optimize,
     signal as signal,
+    sparse as sparse,
     special as special,
     stats as stats,
 )

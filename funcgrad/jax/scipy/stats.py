@@ -7,6 +7,7 @@ from typing import Any
 from funcgrad.jax._array import arrays, with_arrays
 from funcgrad.jax._bridge import of_jax
 from funcgrad.jax._names import publish_as_jax
+from funcgrad.jax.scipy._density import gaussian_kde
 from funcgrad.scipy import stats
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "dirichlet",
     "expon",
     "gamma",
+    "gaussian_kde",
     "gennorm",
     "geom",
     "gumbel_l",

@@ -259,7 +259,7 @@ class Structure:
 class Row:
     """The hyperparameters of one parameter: their structure, and the numbers that are data."""
 
-    __slots__ = ("begun", "known", "numbers", "ready", "structure")
+    __slots__ = ("begun", "counting", "known", "numbers", "ready", "structure")
 
     def __init__(self, structure: Structure, numbers: Sequence[Any]) -> None:
         self.structure = structure
@@ -269,6 +269,8 @@ class Row:
         # The programs by dtype, with the values that they compute from the numbers alone; and those of a first step.
         self.ready: dict[Any, Any] = {}
         self.begun: dict[Any, Any] = {} if structure.rule.begins else self.ready
+        # The programs by dtype whose values depend on the number of the step, too.
+        self.counting: dict[Any, Any] = {}
 
     @property
     def hyper(self) -> SimpleNamespace:

@@ -47,6 +47,28 @@ def test_a_leaked_value_names_its_line() -> None:
         np.sin(kept[1])
 
 
+LEAKS = {
+    "grad": (lambda f, x: fg.grad(f)(x), "of a grad", r", as the result of sin\."),
+    "jvp": (lambda f, x: fg.jvp(f, (x,), (x,)), "of a jvp", r"\."),
+    "vmap": (lambda f, x: fg.vmap(f)(np.array([x, x])), "of a vmap", r"\."),
+}
+
+
+@pytest.mark.parametrize("name", LEAKS)
+def test_a_leaked_value_names_its_function(name: str) -> None:
+    kept = []
+
+    def leaky(x: Any) -> Any:
+        kept.append(np.sin(x))
+        return kept[0] * 2.0
+
+    call, transform, end = LEAKS[name]
+    call(leaky, 1.0)
+    where = rf"it was made in leaky \(test_stage.py:{leaky.__code__.co_firstlineno}\)"
+    with pytest.raises(UnexpectedTracerError, match=rf"{transform} that has ended; {where}{end}"):
+        np.sin(kept[0])
+
+
 def test_a_length_that_is_traced() -> None:
     """NumPy's own error gets a note, because NumPy replaces ours."""
     for make in (np.zeros, lambda n: np.full(n, 2.0)):

@@ -233,6 +233,21 @@ def test_refusals() -> None:
         fg.hvp(np.sum, (X,))  # pyright: ignore[reportCallIssue]  (the misuse under test)
     with pytest.raises(TypeError, match=r"jacrev: argument 1 .* 1 positional"):
         fg.jacrev(lambda x: x, 1)(X)
+    with pytest.raises(TypeError, match=r"jacrev: with holomorphic=True .* is asked by an input of type f64\[2\]"):
+        fg.jacrev(lambda x: x * 1j, holomorphic=True)(np.ones(2))
+    with pytest.raises(TypeError, match=r"jacfwd: with holomorphic=True .* has an output of type f64"):
+        fg.jacfwd(np.real, holomorphic=True)(np.ones(2, complex))
+
+
+@pytest.mark.parametrize("name", ["jacfwd", "jacrev", "hessian"])
+def test_holomorphic_functions(name: str) -> None:
+    def f(xp: Any, z: Any) -> Any:
+        return xp.stack([z[0] ** 2 * z[1], xp.sin(z[0]) * z[1] ** 3])
+
+    z = np.array([1.0 + 2.0j, 0.5 - 1.0j])
+    expected = by_jax(getattr(jax, name), f, (z,), holomorphic=True)
+    assert_same(getattr(fg, name)(partial(f, np), holomorphic=True)(z), expected)
+    assert_same(fg.jit(getattr(fg, name)(partial(f, np), holomorphic=True))(z), expected)
 
 
 WITHOUT_DERIVATIVE = {

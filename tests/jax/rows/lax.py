@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,12 @@ _INTEGER = names("bitwise_and bitwise_or bitwise_xor shift_left shift_right_arit
 
 def _tanh_root(lax: Any) -> Any:
     return lax.while_loop(lambda x: abs(x**2 - 2.0) > 1e-12, lambda x: x - (x**2 - 2.0) / (2 * x), 1.0)
+
+
+def collective(f: Callable[[Any, Any], Any], times: int = 1) -> Row:
+    """A function of elements of a named axis of length 3, each of shape (2, 3 * times)."""
+    x = np.sin(np.arange(18.0 * times)).reshape(3, 2, 3 * times)
+    return lambda m: sys.modules[m.__name__.removesuffix(".lax")].vmap(lambda x: f(m, x), axis_name="i")(x)
 
 
 ROWS: dict[str, Row] = {
@@ -133,6 +140,19 @@ ROWS: dict[str, Row] = {
     "stop_gradient": call("stop_gradient", X),
     "switch": lambda m: m.switch(2, [lambda x: x, lambda x: -x, lambda x: m.sin(x)], X),
     "tile": call("tile", X, (2, 3)),
+    "custom_root": lambda m: m.custom_root(lambda x: x**3 - 8.0, 1.0, lambda f, x: x + 1.0, lambda g, y: y / g(1.0)),
+    "custom_linear_solve": lambda m: m.custom_linear_solve(lambda x: 2.0 * x, V, lambda f, b: b / 2.0),
+    "sub.names": lambda m: m.sub(x=X, y=Y),
+    "dynamic_slice.positive": lambda m: m.dynamic_slice(V, (1,), (2,), allow_negative_indices=False),
+    "ppermute": collective(lambda m, x: m.ppermute(x, "i", [(0, 1), (1, 2), (2, 0)])),
+    "pshuffle": collective(lambda m, x: m.pshuffle(x, "i", [2, 0, 1])),
+    "pbroadcast": collective(lambda m, x: m.psum(0.0 * x, "i") + m.pbroadcast(x, "i", 1)),
+    "all_to_all": collective(lambda m, x: m.all_to_all(x, "i", 1, 0)),
+    "all_to_all.tiled": collective(lambda m, x: m.all_to_all(x, "i", 1, 0, tiled=True), 2),
+    "pswapaxes": collective(lambda m, x: m.pswapaxes(x, "i", 1)),
+    "psum_scatter": collective(lambda m, x: m.psum_scatter(x, "i", scatter_dimension=1)),
+    "psum_scatter.tiled": collective(lambda m, x: m.psum_scatter(x, "i", scatter_dimension=1, tiled=True), 2),
+    "ragged_dot": call("ragged_dot", Y.T @ X, np.stack([X.T @ Y, X.T @ X])[:, :, :2], np.array([1, 2], np.int32)),
     "top_k": call("top_k", np.array([[1.0, 3.0, 3.0, 2.0], [0.0, -1.0, 0.0, 5.0]]), 3),
     "transpose": call("transpose", Z, (2, 0, 1)),
     "unstack": call("unstack", X),
@@ -223,3 +243,11 @@ OPS: dict[str, Row] = {
 VALUES = frozenset(
     {"FftType", "GatherDimensionNumbers", "GatherScatterMode", "ScatterDimensionNumbers", "dtype", "linalg"}
 )
+IMAGES: dict[str, Row] = {
+    "resize": call("resize", X, (5, 2), "bilinear"),
+    "resize.cubic": call("resize", X, shape=(4, 6), method="cubic", antialias=False),
+    "resize.nearest": call("resize", NHWC, (2, 3, 3, 4), method="nearest"),
+    "scale_and_translate": lambda m: m.scale_and_translate(
+        X, (4, 3), (0, 1), np.array([1.2, 0.8]), np.array([0.5, 0.0]), m.ResizeMethod.LANCZOS3
+    ),
+}

@@ -58,6 +58,7 @@ def call(name: str, *args: Any, **options: Any) -> Row:
     return lambda m: getattr(m, name)(*args, **options)
 
 
+ROWS_OF_I = np.array([[1, 2], [0, 1], [1, 2], [0, 0]])
 ROWS: dict[str, Row] = {
     **{name: call(name, X) for name in _UNARY},
     **{name: call(name, P) for name in _POSITIVE},
@@ -241,6 +242,17 @@ ROWS: dict[str, Row] = {
         "unique", np.array([3, 1, 3, 2]), size=5, return_index=True, return_inverse=True, return_counts=True
     ),
     "unique.cut": call("unique", np.array([3, 1, 3, 2]), size=2, return_counts=True),
+    "unique.axis": call(
+        "unique", ROWS_OF_I, axis=0, size=4, return_index=True, return_inverse=True, return_counts=True
+    ),
+    "unique.columns": call("unique", ROWS_OF_I, axis=1, size=1, return_counts=True),
+    "unique.filled": call("unique", ROWS_OF_I, axis=0, size=5, fill_value=9),
+    "take_along_axis.fill": call("take_along_axis", X, np.array([[0, 5], [-1, -7]]), axis=1, mode="fill"),
+    "take_along_axis.value": call("take_along_axis", X, np.array([9, -1]), axis=None, mode="fill", fill_value=1.0),
+    "take_along_axis.clip": call("take_along_axis", X, np.array([[0, 5], [-1, -7]]), axis=1, mode="clip"),
+    "take_along_axis.integers": call("take_along_axis", ROWS_OF_I, np.array([[4, -5]]), axis=0, mode="fill"),
+    "matmul.names": lambda m: m.matmul(a=X, b=X.T),
+    "arange.names": lambda m: m.arange(start=1, stop=7, step=2),
     "setdiff1d.size": call("setdiff1d", I, J, size=4, fill_value=-1),
     "bincount.weights": call("bincount", I.ravel(), weights=X.ravel(), length=8),
     "repeat.cut": call("repeat", X, np.array([2, 3]), axis=0, total_repeat_length=4),

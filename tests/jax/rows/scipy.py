@@ -135,6 +135,14 @@ METHODS: dict[str, list[str]] = {
     "vonmises": _DENSITY,
 }
 COUNTS = np.array([0, 1, 3])
+SPARSE: dict[str, Row] = {
+    "bicgstab": lambda m: m.bicgstab(lambda x: S @ x, V[:3], tol=1e-10)[0],
+    "cg": lambda m: m.cg(S, V[:3], tol=1e-10)[0],
+    "gmres": lambda m: m.gmres(lambda x: S @ x, V[:3], tol=1e-10)[0],
+}
+CLUSTERS: dict[str, Row] = {"vq": call("vq", X.T, X.T[:2] + 0.1)}
+SAMPLE = np.sin(np.arange(16.0) ** 2).reshape(2, 8)
+KEY = np.array([0, 7], np.uint32)
 STATS: dict[str, Row] = {
     **_methods("bernoulli", np.array([0, 1, 1]), 0.3),
     "bernoulli.ppf": lambda m: m.bernoulli.ppf(np.array([0.2, 0.8]), 0.3),
@@ -166,5 +174,14 @@ STATS: dict[str, Row] = {
     "wrapcauchy.pdf": lambda m: m.wrapcauchy.pdf(U, 0.3),
     "mode": call("mode", np.array([[1, 2, 2], [3, 3, 1]]), axis=1),
     "rankdata": call("rankdata", V),
+    "rankdata.method": call("rankdata", np.array([3.0, 1.0, 1.0, 2.0]), method="min"),
+    "gaussian_kde": lambda m: m.gaussian_kde(SAMPLE)(X[:, :2].T[:, :2]),
+    "gaussian_kde.logpdf": lambda m: m.gaussian_kde(SAMPLE, "silverman", np.arange(1.0, 9.0)).logpdf(np.ones((2, 3))),
+    "gaussian_kde.integrals": lambda m: [
+        m.gaussian_kde(SAMPLE).integrate_gaussian(np.zeros(2), np.eye(2)),
+        m.gaussian_kde(SAMPLE).integrate_kde(m.gaussian_kde(2 * SAMPLE)),
+        m.gaussian_kde(SAMPLE[0], 0.3).integrate_box_1d(-1.0, 0.5),
+    ],
+    "gaussian_kde.resample": lambda m: m.gaussian_kde(SAMPLE, lambda k: k.neff**-0.2).resample(KEY, (3,)),
     "sem": call("sem", X),
 }
