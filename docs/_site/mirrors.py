@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from originals import sections
 from public_names import mirrored
 
 import funcgrad as fg
@@ -47,7 +48,7 @@ def rows() -> dict[str, list[str]]:
 def told(module: str, name: str, value: Any) -> list[str]:
     """The lines below the own documentation of a function or distribution, as reStructuredText."""
     if isinstance(value, type) or inspect.isfunction(value):
-        return _told(mirrored(value, module), module, name, value)
+        return _told(mirrored(value, module) or torchs(module, name), module, name, value)
     path = f"{module.removeprefix('funcgrad.')}.{name}"
     methods = [each for each in dir(value) if not each.startswith("_") and callable(getattr(value, each))]
     shapes = getattr(value, "shapes", ())
@@ -58,14 +59,23 @@ def told(module: str, name: str, value: Any) -> list[str]:
     return [*lines, *told_of_density[:-2], f"*In the original*: {link_of(path)}", ""]
 
 
+def torchs(module: str, name: str) -> str:
+    """PyTorch's name of what `funcgrad.nn` and its modules have under the same name."""
+    elsewhere = {"functional_call": "torch.func.functional_call", "manual_seed": "torch.manual_seed"}
+    path = f"torch.{module.removeprefix('funcgrad.')}"
+    is_function = path == "torch.nn" and name[0].islower()
+    return elsewhere.get(name, f"{path}.functional.{name}" if is_function else f"{path}.{name}")
+
+
 def _told(path: str, module: str, name: str, value: Any) -> list[str]:
     if path.startswith(("jax.", "torch.")):
-        return [f"*In the original*: {link_of(path)}", ""]
+        return [*sections(path, value), f"*In the original*: {link_of(path)}", ""]
     row = rows().get(path, rows().get(f"{module.removeprefix('funcgrad.')}.{name}", []))
     lines = []
     if row:
         lines.append(f"*Derivative*: {row[0] or '-'}. *Graphs*: {row[1] or '-'}. *vmap*: {row[2] or '-'}.")
         lines += [f"*Note*: {row[-1]}" if row[-1] and len(row) > 3 else "", ""]
+    lines += sections(path, value)
     with (
         warnings.catch_warnings(),
         np.errstate(all="ignore"),

@@ -102,7 +102,7 @@ def entry(module: str, name: str, value: Any) -> list[str]:
     if inspect.isclass(value):
         bases = value.__mro__[1:-1]
         private = bases and all(base.__module__.startswith("funcgrad.") and base not in origins for base in bases)
-        return [
+        lines = [
             f".. autoclass:: {module}.{name}",
             "   :members:",
             # Members that a class inherits from private bases count as its own.
@@ -110,11 +110,19 @@ def entry(module: str, name: str, value: Any) -> list[str]:
             "   :show-inheritance:",
             "   :exclude-members: compiled_update",
         ]
+        if module.startswith("funcgrad.nn"):
+            lines += ["", *[f"   {line}" if line else "" for line in told(module, name, value)]]
+        return lines
     if inspect.isfunction(value):
         lines = [f".. autofunction:: {module}.{name}"]
     else:
         lines = [f".. autodata:: {module}.{name}", "   :no-value:"]
-    if mirrors(value, module) or hasattr(value, "logpdf") or hasattr(value, "logpmf"):
+    if (
+        mirrors(value, module)
+        or module.startswith("funcgrad.nn")
+        or hasattr(value, "logpdf")
+        or hasattr(value, "logpmf")
+    ):
         lines += ["", *[f"   {line}" if line else "" for line in told(module, name, value)]]
     return lines
 

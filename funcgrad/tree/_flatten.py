@@ -37,6 +37,9 @@ def flatten(tree: PyTree, is_leaf: IsLeaf = None) -> tuple[list[Any], TreeDef]:
     Returns:
         The leaves, depth first with dict keys sorted, and the treedef from which `unflatten` rebuilds the tree.
 
+    Raises:
+        ValueError: the tree is nested too deeply, or contains itself.
+
     Example:
         >>> import funcgrad as fg
         >>> leaves, treedef = fg.tree.flatten({"w": [1.0, 2.0], "b": (3.0, None)})
@@ -198,6 +201,9 @@ def key_path_str(path: KeyPath) -> str:
 
     Returns:
         The path as text.
+
+    Raises:
+        TypeError: the argument is no key path.
 
     Example:
         >>> import funcgrad as fg
