@@ -1,4 +1,4 @@
-"""Where the time of a first call goes: tracing, lowering and compiling, as JAX itself reports them."""
+"""The parts of the time of a first call: tracing, lowering and compiling, as JAX itself reports them."""
 
 import statistics
 import time

@@ -90,7 +90,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Breakdown:
-    """Where a time goes: seconds per phase, for each contender."""
+    """The parts of a time: seconds per phase, for each contender."""
 
     name: str
     phases: Mapping[str, Mapping[str, float]]
@@ -98,7 +98,7 @@ class Breakdown:
 
 @dataclass
 class Suite:
-    """What one benchmark module hands back."""
+    """The results of one benchmark module."""
 
     name: str
     cases: list[Case] = field(default_factory=list[Case])

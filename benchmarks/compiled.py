@@ -104,7 +104,7 @@ def _of_pytensor(suite: Suite, effort: Effort, a: np.ndarray, b: np.ndarray) -> 
         return function
 
     def ours(folder: str | None) -> float:
-        # What is in memory is forgotten: the cache on disk alone is asked.
+        # Clear the caches in memory, so that only the cache on disk is used.
         _kernels._compiled.clear()  # noqa: SLF001  (another process, without the start of Numba)
         with tempfile.TemporaryDirectory() as empty:
             os.environ["FUNCGRAD_CACHE_DIR"] = folder or empty

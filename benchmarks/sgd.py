@@ -167,7 +167,7 @@ def _seconds(build: Callable[[], Any]) -> float:
 
 
 def measure_memory(suite: Suite, effort: Effort) -> None:
-    """What a donated step holds at its peak, over parameters, gradients and buffers."""
+    """The peak memory of a donated step beyond parameters, gradients and buffers."""
     for name, shapes in {"one leaf": [(16_000_000,)], "ResNet-50": resnet50_shapes()}.items():
         params = _on_device(shapes, 0)
         update: Any = fg.jit(fg.sgd_update, donate_argnums=(1, 2))

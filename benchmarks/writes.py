@@ -13,7 +13,7 @@ from funcgrad.autograd import tensor
 ROW = 50
 STEPS = (500, 2_000, 8_000, 16_000)
 QUICK_STEPS = (200, 500, 1_000)
-# Where the target is stated; and where PyTorch, whose time grows with the square of the rows, stops.
+# The number of rows of the target, and the most rows for PyTorch, whose time grows with their square.
 STATED, MOST_OF_PYTORCH = 2_000, 2_000
 
 

@@ -72,7 +72,7 @@ class Data:
 
 
 def begin(whole: NamedSharding) -> Run:
-    """What a run knows when it begins: parameters that all devices hold, a state of which each holds a part."""
+    """The start of a run: parameters that all devices hold, and a state of which each device holds a part."""
     rng = np.random.default_rng(1)
     shapes = {"first": (INPUTS, WIDTH), "bias": (WIDTH,), "second": (WIDTH,)}
     params = {k: (rng.normal(size=n) / n[0] ** 0.5).astype(np.float32) for k, n in shapes.items()}

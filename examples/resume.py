@@ -31,7 +31,7 @@ def spirals() -> tuple[np.ndarray, np.ndarray]:
 
 
 def begin(seed: int) -> Params:
-    """What a run knows when it begins."""
+    """The start of a run."""
     sizes = (2, WIDTH, WIDTH, 1)
     keys = fg.random.split(fg.random.key(seed), len(sizes))
     weights = [

@@ -1,4 +1,4 @@
-"""What the contenders did, as a table in Markdown and as a summary."""
+"""The results of all contenders, as a table in Markdown and as a summary."""
 
 from __future__ import annotations
 

@@ -14,19 +14,19 @@ from pathlib import Path
 from urllib.parse import unquote
 
 README = Path(__file__).parents[2] / "README.md"
-# What themes bring along are templates, and frames are pages of their own.
+# Themes bring templates, and frames are pages of their own.
 _TEMPLATES, _FRAMES = "{{", re.compile(r'<iframe srcdoc="[^"]*"')
 _ELSEWHERE = re.compile(r"^(https?:|mailto:|data:|javascript:)")
 
 
 @cache
 def places(page: Path) -> frozenset[str]:
-    """What a page can be entered at."""
+    """Return the anchors of a page."""
     return frozenset(re.findall(r'\bid="([^"]+)"', page.read_text(encoding="utf-8")))
 
 
 def links(page: Path) -> list[str]:
-    """Where a page leads to, within the site."""
+    """Return the links of a page to other pages of the site."""
     found = re.findall(r'(?:href|src)="([^"]+)"', _FRAMES.sub("", page.read_text(encoding="utf-8")))
     return [link.replace("&amp;", "&") for link in found if not _ELSEWHERE.match(link) and _TEMPLATES not in link]
 

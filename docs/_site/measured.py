@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
 OURS, _LIGHTER, _OTHERS = "#1b6ca8", "#8fbbdc", "#e08a5f"
-# What is shown at a glance: suite, case, title.
+# The cases in the short table: suite, case, title.
 CASES = (
     ("eager", "sum(3*a**3 - b**2)", "eager: gradient of sum(3*a**3 - b**2)"),
     ("eager", "MLP 64-32-32-10, batch 8", "eager: gradient of an MLP 64-32-32-10"),
@@ -28,7 +28,7 @@ _UNITS = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", 0.0))
 
 
 def suite(name: str) -> dict[str, Any]:
-    """What a suite last measured."""
+    """Return the last results of a suite."""
     return json.loads((RESULTS / f"{name}.json").read_text())
 
 

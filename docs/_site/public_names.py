@@ -42,8 +42,8 @@ CHAPTERS = {
         "funcgrad.tree.extend",
     ),
 }
-# What stands on a page of its own, by where in the package it was written, and its title. All other names of a module
-# stand on the module's own page.
+# Parts of a module that get a page of their own, by the folder they are written in, and the page's title. All other
+# names of a module stand on the module's own page.
 GROUPS = {
     "funcgrad": {
         "_transforms.derivative": "Derivatives",
@@ -155,7 +155,7 @@ def mirrored(value: Any, module: str) -> str:
     if said.startswith(("``numpy.", "``scipy.", "``torch.")):
         return said.split("``")[1]
     theirs, name = module.removeprefix("funcgrad."), getattr(value, "__name__", "")
-    # Where a package is missing, nothing is known of its modules.
+    # The modules of a package that is not installed are unknown.
     known = importlib.util.find_spec(theirs.partition(".")[0]) and importlib.util.find_spec(theirs)
     there = known and hasattr(importlib.import_module(theirs), name)
     return f"{theirs}.{name}" if there else ""
@@ -177,7 +177,7 @@ def heading_of(value: Any, module: str, title: str) -> str:
 
 
 def link(value: Any, name: str, module: ModuleType) -> str:
-    """What a name is that is entered elsewhere, as reStructuredText: ours by a link, others' by their own name."""
+    """Return the text for a name with its entry elsewhere: a link, or another library's name."""
     if inspect.ismodule(value):
         return f"module ``{value.__name__}``"
     where = getattr(value, "__module__", None) or type(value).__module__

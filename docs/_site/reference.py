@@ -86,7 +86,7 @@ def text_of(page: Page, parts: list[Page]) -> str:
 
 
 def summary(value: Any) -> str:
-    """What a name is, in a sentence: the first of its docstring; of a distribution its kind and its shapes."""
+    """Return the first sentence of a docstring; for a distribution, its kind and its shape parameters."""
     paragraphs = (inspect.getdoc(value) or "").split("\n\n")
     # The docstring of a function in C begins with the signature.
     begins = f"{getattr(value, '__name__', '')}("
@@ -105,7 +105,7 @@ def entry(module: str, name: str, value: Any) -> list[str]:
         lines = [
             f".. autoclass:: {module}.{name}",
             "   :members:",
-            # What a class has from bases that nobody knows is its own.
+            # Members that a class inherits from private bases count as its own.
             *(["   :inherited-members:"] if private else []),
             "   :show-inheritance:",
             "   :exclude-members: compiled_update",

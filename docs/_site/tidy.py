@@ -22,7 +22,7 @@ def tidy_examples(app: Sphinx, document: nodes.document) -> None:
 
 
 def with_colons(app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
-    """What stands before a colon in ``Returns`` is no type with us: napoleon is kept from seeing the colon."""
+    """The text before a colon in ``Returns`` is not a type, so the colon is hidden from napoleon."""
     del app, what, name, thing, options
     inside = False
     for number, line in enumerate(lines):

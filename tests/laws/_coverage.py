@@ -30,8 +30,8 @@ Under `jit` and `make_graph` the program runs on **NumPy** and on **XLA**; `vmap
 where the result depends on numbers in more than value, in its length as that of `unique`, say: there the function works
 eagerly, under `grad` and all other transforms of known values, and `jit` raises `ConcretizationTypeError`.
 
-What `numpy.random` draws are plain numbers, under `jit` those of the first call; traced parameters are refused. Rows of
-functions that the installed release of NumPy lacks are not looked at.
+`numpy.random` draws plain numbers; under `jit` these are the numbers of the first call. Traced parameters are refused.
+Rows of functions that the installed release of NumPy lacks are not looked at.
 """
 
 

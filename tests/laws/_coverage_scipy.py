@@ -299,7 +299,7 @@ def table(module: str) -> str:
     ]
     for names, what in (
         (refused, "Not here; where they meet traced values, they are refused"),
-        (untried, "Of these no call was found that takes float numbers alone and gives such"),
+        (untried, "No call that takes float numbers alone and returns such was found for these"),
     ):
         if names:
             parts += ["", f"{what}: {', '.join(f'`{name}`' for name in names)}."]

@@ -40,6 +40,7 @@ MAX_CORE_LINES = 12_000
 # know them. The next one is Taylor mode. No other module of the core imports the last ones, transforms on top of the
 # others.
 BESIDE_THE_CORE = (
+    "funcgrad._core.graph.path_rounds",
     "funcgrad._core.graph.paths",
     "funcgrad._core.trace.jet",
     "funcgrad._core.trace.path",

@@ -12,6 +12,7 @@ OUTSIDE = re.compile(
 # Files that read frames, or a function's own code, only for text: source lines, tracebacks, breakpoints, and printed
 # Python.
 FOR_PEOPLE = {
+    "_core/described.py",
     "_core/graph/ir.py",
     "_core/graph/line.py",
     "_core/trace/backward.py",
@@ -20,7 +21,6 @@ FOR_PEOPLE = {
     "_report/python/definitions.py",
     "_report/python/texts.py",
     "_transforms/compiled/log.py",
-    "_transforms/control/branches.py",
     "_transforms/effects.py",
 }
 # The number of lines in each other file. Decision 0015 says why they are there and what would replace them. The numbers

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 # A program of fewer equations is shown whole, and so are stretches that would hide fewer equations than the second.
 _LONG = 200
 _FOLDED = 100
-# Of more operands, or parts of a parameter, some are shown.
+# If there are more operands than this, or more parts of a parameter, only some of them are shown.
 _MANY = 12
 
 

@@ -59,7 +59,7 @@ class _Way(NamedTuple):
 
 
 class _Before(NamedTuple):
-    """What stands before a part of the program.
+    """The program before a part of it.
 
     Args:
         given: for each variable that the part may read, the operand of the program before it.
@@ -87,7 +87,7 @@ class _Here(NamedTuple):
 
 
 class _Follow(NamedTuple):
-    """What follows a loop.
+    """The program after a loop.
 
     Args:
         answer: the answer of the guard.
@@ -256,7 +256,7 @@ class _Program:
         self._loops += 1
         first = [f"{_kept(r, k)} = []" for k in follows.kept]
         for var, x in carried:
-            # Nothing writes to the memory of what is carried: it may be an argument's.
+            # The memory of carried values is never written to: it may be an argument's.
             inside.buffers.made(var, own=False)
             inside.numbers.update(() if var.aval.shape else (var,))
             first.append(f"{inside.new(var)} = {as_number(writer, before.given.get(x, x), var.aval.dtype)}")

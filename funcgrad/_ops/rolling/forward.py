@@ -93,7 +93,7 @@ class Forwarder(Emitter):
         self._rows: dict[Var, tuple[Equation, Pattern, dict[Key, list[Operand]]]] = {}
         # The results of equations that are not in the new program, or not yet.
         self._pending: set[Operand] = set()
-        # What is tried with an equation: it returns whether the equation is done.
+        # A rule that is tried with an equation. It returns whether the equation is done.
         self._updates: dict[Primitive, Callable[..., bool]] = {
             scatter_set_p: self._set,
             scatter_p: self._is_row,

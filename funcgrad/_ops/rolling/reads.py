@@ -1,4 +1,4 @@
-"""What each operand of a program reads, as arrays of numbers, so that thousands of rounds are compared at once."""
+"""The reads of each operand of a program, as arrays of numbers, so that thousands of rounds are compared at once."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Reads:
         numbers: dict[Operand, int] = {}
         starts: list[int] = []
         made: list[int] = []
-        # Of the operands that are rows: their place, and the array that they are rows of.
+        # For each operand that is a row: its position, and the array that it is a row of.
         parts: list[tuple[int, int]] = []
         for i, equation in enumerate(equations):
             starts.append(len(made))
