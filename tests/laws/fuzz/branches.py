@@ -26,8 +26,8 @@ CALLS = 6
 PATHS = 4
 _SCALARS = ("s", "np.sum(x)", "x[0]", "np.max(x)", "np.mean(y)", "y[-1]", "x[1] * s", "np.dot(x, y)")
 _VECTORS = ("x", "y", "np.sin(x)", "x * s", "y + x", "np.abs(y)", "x[::-1]", "np.cumsum(y) * 0.1", "np.tanh(y - x)")
-# Arrays that the function makes anew in each call.
-_VECTORS += ("np.array([0.5, -0.3, 1.0, 0.2])", "np.linspace(-1.0, 1.0, 4)")
+# The function makes these arrays anew in each call.
+_VECTORS += ("x * np.array([0.5, -0.3, 1.0, 0.2])", "y + np.linspace(-1.0, 1.0, 4)")
 _LIMITS = ("0.0", "0.5", "-0.7", "1.5")
 
 
