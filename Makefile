@@ -22,10 +22,10 @@ PYTHONS ?= $(or $(strip $(foreach version,3.11 3.12 3.13 3.13t 3.14 3.14t,\
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check $(if $(PIP_PRE),--pre)
 
-.PHONY: help train gallery test test-python test-long test-torch record test-lowest test-without-jax tails fuzz own-tests lint format types docs package bench npbench array-api clients torch clean
+.PHONY: help train gallery test test-python test-long test-torch record test-lowest test-without-jax tails fuzz own-tests lint format types docs package bench npbench pyhpc array-api clients torch clean
 
 help:
-	@echo "make train | gallery | test | test-python | test-long | test-torch | record | test-lowest | test-without-jax | tails | fuzz | own-tests | lint | format | types | docs | package | bench | npbench | array-api | clients | torch | clean"
+	@echo "make train | gallery | test | test-python | test-long | test-torch | record | test-lowest | test-without-jax | tails | fuzz | own-tests | lint | format | types | docs | package | bench | npbench | pyhpc | array-api | clients | torch | clean"
 
 train: $(VENV)/.has-examples
 	$(BIN)/python examples/digits.py $(ARGS)
@@ -110,6 +110,10 @@ bench: $(VENV)/.has-bench
 # The gradients of NPBench's programs beside JAX's versions, from a checkout of spcl/npbench: make npbench CHECKOUT=../npbench
 npbench: $(VENV)/.has-bench
 	$(BIN)/python -m benchmarks.npbench $(CHECKOUT) $(ARGS)
+
+# Three parts of an ocean model, from a checkout of dionhaefner/pyhpc-benchmarks: make pyhpc CHECKOUT=../pyhpc-benchmarks
+pyhpc: $(VENV)/.has-bench
+	$(BIN)/python -m benchmarks.pyhpc $(CHECKOUT) $(ARGS)
 
 # The Array API's own test suite on traced values: it is cloned into build/ from where it is published.
 array-api: $(VENV)/.has-array-api

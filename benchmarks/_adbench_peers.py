@@ -8,10 +8,10 @@ import numpy as np
 from scipy.special import multigammaln
 
 
-def logsumexp(xp: Any, x: Any, axis: int) -> Any:
-    """Return log(sum(exp(x))) along an axis."""
-    largest = xp.amax(x, axis)
-    return largest + xp.log(xp.sum(xp.exp(x - xp.expand_dims(largest, axis)), axis))
+def logsumexp(xp: Any, x: Any) -> Any:
+    """Return log(sum(exp(x))) along the first axis."""
+    largest = xp.amax(x, 0)
+    return largest + xp.log(xp.sum(xp.exp(x - largest), 0))
 
 
 def log_posterior(xp: Any, parameters: Any, x: Any, gamma: float, m: int) -> Any:
@@ -27,7 +27,7 @@ def log_posterior(xp: Any, parameters: Any, x: Any, gamma: float, m: int) -> Any
     factor = entries[:, places.ravel()].reshape(k, d, d)
     distances = xp.sum(xp.matmul(x - mu[:, None], xp.swapaxes(factor, 1, 2)) ** 2, -1)
     terms = (alpha + xp.sum(q, 1))[:, None] - 0.5 * distances
-    likelihood = xp.sum(logsumexp(xp, terms, 0)) - len(x) * (0.5 * d * np.log(2 * np.pi) + logsumexp(xp, alpha, 0))
+    likelihood = xp.sum(logsumexp(xp, terms)) - len(x) * (0.5 * d * np.log(2 * np.pi) + logsumexp(xp, alpha))
     freedom = d + m + 1
     prior = k * (freedom * d * np.log(gamma / np.sqrt(2)) - multigammaln(0.5 * freedom, d))
     return likelihood + prior - 0.5 * gamma**2 * xp.sum(factor**2) + m * xp.sum(q)
@@ -57,7 +57,7 @@ def vertices(xp: Any, theta: Any, hand: Any, parents: tuple[int, ...]) -> Any:
     for finger in range(5):
         a = theta[6 + 4 * finger : 10 + 4 * finger]
         joints += [(a[0], a[1], zero), (a[2], zero, zero), (a[3], zero, zero), (zero, zero, zero)]
-    angles = [(zero,) * 3, (zero,) * 3, *joints[:-1]]
+    angles = [(zero,) * 3, (zero,) * 3, *joints]
     absolutes: list[Any] = []
     for bone, parent in enumerate(parents):
         turned = xp.matmul(hand.relatives[bone], _turn(xp, *angles[bone]))

@@ -21,7 +21,7 @@ from benchmarks import _models_pytensor
 from benchmarks._resnet import resnet50_shapes
 from benchmarks._timing import Case, Effort, Samples, Suite, interleave, interleave_once
 from funcgrad import nn
-from funcgrad._engines.source import numba as _numba_engine
+from funcgrad._engines.source.kernels import parallel as _kernels
 
 OURS = "funcgrad, NumPy"
 NUMBA = "funcgrad, Numba"
@@ -105,7 +105,7 @@ def _of_pytensor(suite: Suite, effort: Effort, a: np.ndarray, b: np.ndarray) -> 
 
     def ours(folder: str | None) -> float:
         # What is in memory is forgotten: the cache on disk alone is asked.
-        _numba_engine._compiled.clear()  # noqa: SLF001  (another process, without the start of Numba)
+        _kernels._compiled.clear()  # noqa: SLF001  (another process, without the start of Numba)
         with tempfile.TemporaryDirectory() as empty:
             os.environ["FUNCGRAD_CACHE_DIR"] = folder or empty
             jitted = fg.jit(fg.grad(_polynomial(np), argnums=(0, 1)), engine="numba")

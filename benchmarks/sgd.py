@@ -58,6 +58,20 @@ def _numpy(shapes: Shapes) -> Callable[[], Any]:
     return step
 
 
+def _donated(shapes: Shapes, engine: str) -> Callable[[], Any]:
+    """Return a compiled step of NumPy arrays that writes over parameters and buffers."""
+    params, grads = _arrays(shapes, 0), _arrays(shapes, 1)
+    state = fg.sgd_init(params, **OPTIONS)
+    update = fg.jit(lambda *args: fg.sgd_update(*args), engine=engine, donate_argnums=(1, 2))
+
+    def step() -> Any:
+        nonlocal state, params
+        params, state = update(grads, state, params)
+        return params
+
+    return step
+
+
 def _optax_sgd() -> Any:
     return optax.chain(optax.add_decayed_weights(1e-4), optax.sgd(0.01, momentum=0.9, nesterov=True))
 
@@ -110,6 +124,17 @@ def measure(name: str, shapes: Shapes, limits: dict[str, float], suite: Suite, e
     for found in results.values():
         np.testing.assert_allclose(found, results["torch fused"], rtol=1e-4, atol=1e-6)
     suite.cases.append(Case(name, interleave(steps, effort.at_most(40)), ours=OURS, limits=limits))
+
+
+def measure_donated(name: str, shapes: Shapes, engine: str, limit: float, suite: Suite, effort: Effort) -> None:
+    """See that a donated step on an engine that writes source is PyTorch's, then time it."""
+    ours = f"funcgrad, {engine}"
+    steps = {ours: _donated(shapes, engine), "torch fused": _torch(shapes, fused=True)}
+    for _ in range(3):
+        results = {contender: _flat(step()) for contender, step in steps.items()}
+    np.testing.assert_allclose(results[ours], results["torch fused"], rtol=1e-4, atol=1e-6)
+    samples = interleave(steps, effort.at_most(40))
+    suite.cases.append(Case(f"{name}: donated, {engine}", samples, ours=ours, limits={"torch fused": limit}))
 
 
 def measure_build(suite: Suite, effort: Effort) -> None:
@@ -185,6 +210,12 @@ CASES: dict[str, Callable[[Suite, Effort], None]] = {
     ),
     "1,000 small": lambda suite, effort: measure(
         "1,000 tensors of 1,000", [(1000,)] * 1000, {"optax": 0.08, "torch fused": 0.2}, suite, effort
+    ),
+    "16 M, donated": lambda suite, effort: measure_donated(
+        "one leaf of 16 M", [(16_000_000,)], "numpy", 2.0, suite, effort
+    ),
+    "ResNet-50, donated": lambda suite, effort: measure_donated(
+        "ResNet-50, 161 tensors", resnet50_shapes(), "numba", 1.15, suite, effort
     ),
     "rows": measure_rows,
     "memory": measure_memory,

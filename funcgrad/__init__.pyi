@@ -6,6 +6,7 @@ from . import (
     extend as extend,
     interop as interop,
     io as io,
+    jax as jax,
     nn as nn,
     numpy as numpy,
     optim as optim,
@@ -14,6 +15,7 @@ from . import (
     sharding as sharding,
     sparse as sparse,
     testing as testing,
+    torch as torch,
     tree as tree,
 )
 from ._core.bind import Tracer as Tracer, is_traced as is_traced
@@ -109,6 +111,7 @@ __all__ = [
     "jacfwd",
     "jacobian",
     "jacrev",
+    "jax",
     "jet",
     "jit",
     "jvp",
@@ -142,6 +145,7 @@ __all__ = [
     "taps",
     "testing",
     "to_jax",
+    "torch",
     "tree",
     "value_and_grad",
     "vjp",

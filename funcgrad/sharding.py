@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from funcgrad._engines.xla.record import shardings
 from funcgrad._public import publish
+from funcgrad._types import PyTree
 from funcgrad.optim.extend import State
 from funcgrad.tree import flatten, leaves, unflatten
 
@@ -69,12 +70,12 @@ def _spread(part: Any, mesh: Any, axis: str) -> Any:
     return dataclasses.replace(part, numbers=numbers, step=step, taken=taken, slots=slots, masters=masters)
 
 
-def _each(tree: Any, mesh: Any, axis: str) -> Any:
+def _each(tree: PyTree, mesh: Any, axis: str) -> Any:
     found, treedef = flatten(tree)
     return unflatten(treedef, [shardings.spread_one(x, mesh, axis) for x in found])
 
 
-def memory_per_device(tree: Any) -> dict[str, int]:
+def memory_per_device(tree: PyTree) -> dict[str, int]:
     """Return the number of bytes that the arrays of a tree take on each device of this process.
 
     Args:
@@ -92,7 +93,7 @@ def memory_per_device(tree: Any) -> dict[str, int]:
     return shardings.bytes_per_device(_arrays(tree))
 
 
-def _arrays(tree: Any) -> Sequence[Any]:
+def _arrays(tree: PyTree) -> Sequence[Any]:
     return [x for x in leaves(tree) if hasattr(x, "nbytes")]
 
 

@@ -16,6 +16,7 @@ from funcgrad._public import publish
 from funcgrad._transforms.base.arguments import argument_name, check_callable, differentiable_leaves, name_of, taken
 from funcgrad._transforms.derivative.forward import jvp
 from funcgrad._transforms.derivative.reverse import vjp
+from funcgrad._types import ArrayLike
 from funcgrad.errors import GradientMismatchError
 from funcgrad.tree import flatten, flatten_with_path, key_path_str, unflatten
 
@@ -122,7 +123,7 @@ def _flattened(f: Callable[..., Any], args: Sequence[Any]) -> tuple[FlatFunction
     return flat, [_doubled(x) for x in leaves], paths
 
 
-def _doubled(x: Any) -> Any:
+def _doubled(x: ArrayLike) -> Any:
     dtype = np.dtype(complex if aval_of(x).dtype.kind == "c" else float)
     return cast(x if hasattr(x, "dtype") else np.asarray(x), dtype)
 
@@ -170,7 +171,7 @@ class _Checker:
         for mode in self.modes:
             self.check(derivatives[mode], xs, f"{_MODES[mode]}({name})", level + 1, order)
 
-    def _direction(self, x: Any) -> np.ndarray:
+    def _direction(self, x: ArrayLike) -> np.ndarray:
         shape, dtype = x.shape, np.dtype(x.dtype)
         parts = self.rng.normal(size=(2, *shape))
         return np.asarray(parts[0] + 1j * parts[1] if dtype.kind == "c" else parts[0], dtype)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import re
 from typing import Any
 
 import pytest
@@ -11,6 +12,9 @@ from public_names import MIRRORS, mirrors, modules, own, pages
 
 # What other rooms of the library build on; what is for users there is published by `funcgrad.extend`.
 DOORS = tuple(f"funcgrad.{room}.extend" for room in ("numpy", "autograd", "optim", "random", "tree"))
+
+# PyTorch's names: its pages say what the arguments are, and the reference links to them.
+PYTORCHS = ("funcgrad.nn",)
 
 # Called once, by the room that knows of arrays.
 HOOKS = ("set_packing",)
@@ -38,6 +42,33 @@ def lacks_example(value: Any, name: str) -> bool:
     if name in DOORS or not inspect.isfunction(value) or value.__name__ in HOOKS or mirrors(value, name):
         return False
     return ">>>" not in (inspect.getdoc(value) or "")
+
+
+@pytest.mark.parametrize("name", [each for each in modules() if each not in DOORS and not each.startswith(PYTORCHS)])
+def test_a_function_of_ours_tells_its_arguments_its_result_and_its_errors(name: str) -> None:
+    published = [(each, value) for page in pages(name) for each, value in page.entries() if own(value, name)]
+    assert {each: lacked for each, value in published if (lacked := sections_lacked(value, name))} == {}
+
+
+def sections_lacked(value: Any, name: str) -> list[str]:
+    """Return the sections that the docstring of a function of ours needs and lacks."""
+    if not inspect.isfunction(value) or mirrors(value, name):
+        return []
+    said, signature = inspect.getdoc(value) or "", inspect.signature(value)
+    returns = str(signature.return_annotation).strip("'") not in ("None", "NoReturn")
+    raises = re.search(r"^\s+raise \w", inspect.getsource(inspect.unwrap(value)), re.MULTILINE)
+    needed = {"Args": signature.parameters, "Returns": returns, "Raises": raises}
+    return [each for each, need in needed.items() if need and f"{each}:" not in said]
+
+
+def test_a_function_without_sections_is_seen() -> None:
+    def one(x: Any) -> Any:
+        """Return it."""
+        if x is None:
+            raise ValueError("none")
+        return x
+
+    assert sections_lacked(one, "funcgrad") == ["Args", "Returns", "Raises"]
 
 
 def test_a_function_without_an_example_is_seen() -> None:

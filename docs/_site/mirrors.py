@@ -1,4 +1,7 @@
-"""What is told of a function that NumPy or SciPy name: its row in the tables of coverage, and a call made here."""
+"""The text below a function with a name of NumPy's or SciPy's: its row in the tables of coverage, and a call made here.
+
+A function with a name of JAX's or PyTorch's gets a link to the original.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from originals import sections
 from public_names import mirrored
 
 import funcgrad as fg
@@ -44,7 +48,7 @@ def rows() -> dict[str, list[str]]:
 def told(module: str, name: str, value: Any) -> list[str]:
     """The lines below the own documentation of a function or distribution, as reStructuredText."""
     if isinstance(value, type) or inspect.isfunction(value):
-        return _told(mirrored(value, module), module, name, value)
+        return _told(mirrored(value, module) or torchs(module, name), module, name, value)
     path = f"{module.removeprefix('funcgrad.')}.{name}"
     methods = [each for each in dir(value) if not each.startswith("_") and callable(getattr(value, each))]
     shapes = getattr(value, "shapes", ())
@@ -55,14 +59,23 @@ def told(module: str, name: str, value: Any) -> list[str]:
     return [*lines, *told_of_density[:-2], f"*In the original*: {link_of(path)}", ""]
 
 
+def torchs(module: str, name: str) -> str:
+    """PyTorch's name of what `funcgrad.nn` and its modules have under the same name."""
+    elsewhere = {"functional_call": "torch.func.functional_call", "manual_seed": "torch.manual_seed"}
+    path = f"torch.{module.removeprefix('funcgrad.')}"
+    is_function = path == "torch.nn" and name[0].islower()
+    return elsewhere.get(name, f"{path}.functional.{name}" if is_function else f"{path}.{name}")
+
+
 def _told(path: str, module: str, name: str, value: Any) -> list[str]:
-    if path.startswith("jax"):
-        return [f"*In the original*: {link_of(path)}", ""]
+    if path.startswith(("jax.", "torch.")):
+        return [*sections(path, value), f"*In the original*: {link_of(path)}", ""]
     row = rows().get(path, rows().get(f"{module.removeprefix('funcgrad.')}.{name}", []))
     lines = []
     if row:
         lines.append(f"*Derivative*: {row[0] or '-'}. *Graphs*: {row[1] or '-'}. *vmap*: {row[2] or '-'}.")
         lines += [f"*Note*: {row[-1]}" if row[-1] and len(row) > 3 else "", ""]
+    lines += sections(path, value)
     with (
         warnings.catch_warnings(),
         np.errstate(all="ignore"),
@@ -75,11 +88,24 @@ def _told(path: str, module: str, name: str, value: Any) -> list[str]:
     return [*lines, f"*In the original*: {link_of(path)}", ""]
 
 
+# PyTorch's modules that have one page for all names. The names of other modules have a page each.
+_PYTORCHS_PAGES = {
+    "torch.distributions": "distributions",
+    "torch.special": "special",
+    "torch.utils.data": "data",
+    "torch.utils.checkpoint": "checkpoint",
+}
+
+
 def link_of(path: str) -> str:
-    """The page of NumPy's or SciPy's reference."""
+    """The name in the library that has it first, as a link to its page there."""
     if path.startswith("numpy."):
         return f"`{path} <https://numpy.org/doc/stable/reference/generated/{path}.html>`__"
-    if path.startswith("jax"):
+    if path.startswith("torch."):
+        pages = "https://docs.pytorch.org/docs/stable"
+        page = next((page for module, page in _PYTORCHS_PAGES.items() if path.startswith(f"{module}.")), None)
+        return f"`{path} <{pages}/{f'generated/{path}.html' if page is None else f'{page}.html#{path}'}>`__"
+    if path.startswith("jax."):
         return f"`{path} <https://docs.jax.dev/en/latest/_autosummary/{path}.html>`__"
     return f"`{path} <https://docs.scipy.org/doc/scipy/reference/generated/{path}.html>`__"
 

@@ -87,7 +87,10 @@ def text_of(page: Page, parts: list[Page]) -> str:
 
 def summary(value: Any) -> str:
     """What a name is, in a sentence: the first of its docstring; of a distribution its kind and its shapes."""
-    said = (inspect.getdoc(value) or "").split("\n\n")[0].replace("\n", " ")
+    paragraphs = (inspect.getdoc(value) or "").split("\n\n")
+    # The docstring of a function in C begins with the signature.
+    begins = f"{getattr(value, '__name__', '')}("
+    said = next((text for text in paragraphs if not text.startswith(begins)), "").replace("\n", " ")
     if hasattr(value, "logpdf") or hasattr(value, "logpmf"):
         shapes = ", ".join(f"``{each}``" for each in getattr(value, "shapes", ()))
         return said.split(":")[0].rstrip(".") + (f" with {shapes}." if shapes else ".")
@@ -99,7 +102,7 @@ def entry(module: str, name: str, value: Any) -> list[str]:
     if inspect.isclass(value):
         bases = value.__mro__[1:-1]
         private = bases and all(base.__module__.startswith("funcgrad.") and base not in origins for base in bases)
-        return [
+        lines = [
             f".. autoclass:: {module}.{name}",
             "   :members:",
             # What a class has from bases that nobody knows is its own.
@@ -107,11 +110,19 @@ def entry(module: str, name: str, value: Any) -> list[str]:
             "   :show-inheritance:",
             "   :exclude-members: compiled_update",
         ]
+        if module.startswith("funcgrad.nn"):
+            lines += ["", *[f"   {line}" if line else "" for line in told(module, name, value)]]
+        return lines
     if inspect.isfunction(value):
         lines = [f".. autofunction:: {module}.{name}"]
     else:
         lines = [f".. autodata:: {module}.{name}", "   :no-value:"]
-    if mirrors(value, module) or hasattr(value, "logpdf") or hasattr(value, "logpmf"):
+    if (
+        mirrors(value, module)
+        or module.startswith("funcgrad.nn")
+        or hasattr(value, "logpdf")
+        or hasattr(value, "logpmf")
+    ):
         lines += ["", *[f"   {line}" if line else "" for line in told(module, name, value)]]
     return lines
 

@@ -34,16 +34,23 @@ def together(tasks: Sequence[Callable[[], Any]]) -> None:
         one.result()
 
 
-def each(do: Callable[[Any], Any], parts: Sequence[Any]) -> None:
-    """Call the function with each part. Each thread takes the next part when it is free."""
+def each(do: Callable[..., Any], parts: Sequence[Any], held: Callable[[], Sequence[Any]] = tuple) -> None:
+    """Call the function with each part. Each thread takes the next part when it is free.
+
+    Args:
+        do: the function.
+        parts: its first arguments.
+        held: returns further arguments, such as memory; called once in each thread.
+    """
     # `next` of a counter is atomic.
     numbers = itertools.count()
 
     def work() -> None:
+        others = held()
         while (k := next(numbers)) < len(parts):
-            do(parts[k])
+            do(parts[k], *others)
 
-    together([work] * min(workers(), len(parts)))
+    together([work] * max(min(workers(), len(parts)), 1))
 
 
 @functools.cache

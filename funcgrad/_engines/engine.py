@@ -69,7 +69,8 @@ class Engine:
             Python; ``None`` if ``fg.jit`` stages the function and ``compile`` takes the graph.
         written: ``written(graph, signature)`` returns a function of the user's arguments, check and results
             included, and its source; ``None`` if the engine writes no source, and calls use ``compile``.
-        written_paths: ``written_paths(tree, signature, questions)`` returns the same for a tree of paths.
+        written_paths: ``written_paths(tree, signature, questions, rolls_above)`` returns the same for a tree of paths.
+            Stretches of more than ``rolls_above`` equations are rolled, and loops of guards; ``None`` for neither.
         rolls_above: a program of more equations than this is rolled before it is compiled (`Graph.roll`).
         settle: waits for all Python functions that its programs call.
         is_tracing: returns whether the engine is tracing a function in this thread now.
@@ -86,7 +87,7 @@ class Engine:
     lasting: Callable[[Any, Any], Any]
     tracing: Tracing | None
     written: Callable[[Graph, Signature], Written] | None
-    written_paths: Callable[[PathTree, Signature, Questions], Written] | None
+    written_paths: Callable[[PathTree, Signature, Questions, int | None], Written] | None
     rolls_above: int
     settle: Callable[[], None]
     is_tracing: Callable[[], bool]

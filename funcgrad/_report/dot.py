@@ -65,7 +65,8 @@ def _equation(name: str, equation: Equation, names: Names) -> str:
     types = ", ".join(str(var.aval) for var in equation.results)
     color = _BACKWARD if source is not None and source.backward else _FORWARD
     about = f"{source}  {source.text}" if source else ""
-    shown = quoted(f"{label}\n{types}")
+    # A guard has no result that anything reads; its text is the question and the answer.
+    shown = quoted(text if equation.primitive.guards else f"{label}\n{types}")
     return f"  {name} [label={shown}, fillcolor={quoted(color)}, tooltip={quoted(about)}];"
 
 

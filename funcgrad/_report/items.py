@@ -151,6 +151,8 @@ class _Builder:
         return group
 
     def _detail(self, equation: Equation) -> str:
+        if equation.primitive.guards:
+            return _cut(equation_text(equation, self.names).removeprefix("guard "), 2 * _SHORT)
         operands = " ".join(map(self.names, equation.operands))
         params = ", ".join(
             f"{name}={param_text(value)}"

@@ -10,6 +10,7 @@ from typing import Any
 
 from funcgrad._engines.xla.record import processes
 from funcgrad._public import published_as
+from funcgrad._types import PyTree
 from funcgrad.errors import CheckpointError
 from funcgrad.io._describe import Description
 from funcgrad.io._file import check_path
@@ -80,7 +81,7 @@ class CheckpointDir:
         """Return the last step that has a checkpoint, or ``None``."""
         return max(self.steps(), default=None)
 
-    def save(self, step: int, tree: Any) -> None:
+    def save(self, step: int, tree: PyTree) -> None:
         """Write the checkpoint of a step, then remove the old checkpoints.
 
         Args:

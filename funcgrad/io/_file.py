@@ -17,6 +17,7 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 
 from funcgrad._core.lazy import LazyModule
+from funcgrad._types import ArrayLike
 from funcgrad.errors import CheckpointError
 from funcgrad.io._build import Match, arrays_of, built
 from funcgrad.io._describe import DTYPES, Description, Node
@@ -230,7 +231,7 @@ def _arrays(file: BufferedReader, header: _Header, node: Node, where: str) -> di
     return arrays
 
 
-def checksum(data: Any) -> str:
+def checksum(data: ArrayLike) -> str:
     """Return the checksum of bytes (CRC-32). zlib releases Python's lock."""
     return f"{zlib.crc32(data):0{_DIGITS}x}"
 

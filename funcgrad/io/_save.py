@@ -6,13 +6,14 @@ import os
 from pathlib import Path
 from typing import Any
 
+from funcgrad._types import PyTree
 from funcgrad.io._build import Match, built
 from funcgrad.io._describe import Description
 from funcgrad.io._file import check_path, read_file, write_file
 from funcgrad.io._spread import read_folder, write_folder, write_once
 
 
-def save(path: str | os.PathLike[str], tree: Any) -> None:
+def save(path: str | os.PathLike[str], tree: PyTree) -> None:
     """Write a pytree to a file, completely or not at all.
 
     The file appears under its name when all of it is on the disk. If anything fails before, an existing file of this

@@ -93,6 +93,7 @@ from funcgrad.nn._modules.normalization import (
     LayerNorm,
     LocalResponseNorm,
     RMSNorm,
+    SyncBatchNorm,
 )
 from funcgrad.nn._modules.parameters import ParameterDict, ParameterList
 from funcgrad.nn._modules.pooling import (
@@ -278,6 +279,7 @@ __all__ = [
     "Softplus",
     "Softshrink",
     "Softsign",
+    "SyncBatchNorm",
     "Tanh",
     "Tanhshrink",
     "Threshold",

@@ -27,6 +27,7 @@ from funcgrad._core.bind import Tracer
 from funcgrad._core.tracebacks import caller_level
 from funcgrad._ops.elementwise.select import select
 from funcgrad._public import publish
+from funcgrad._types import ArrayLike
 from funcgrad.numpy._base.concrete import known_value
 from funcgrad.numpy._base.object_arrays import elements
 from funcgrad.numpy._base.plain import beside_numpys
@@ -93,7 +94,7 @@ def _least_squares(name: str, vander: Function, points: tuple[Any, Any, Any], de
     return c
 
 
-def _check(name: str, x: Any, y: Any, w: Any, degrees: np.ndarray) -> None:
+def _check(name: str, x: ArrayLike, y: ArrayLike, w: ArrayLike, degrees: np.ndarray) -> None:
     if degrees.ndim > 1 or degrees.dtype.kind not in "iu" or not degrees.size:
         raise TypeError(
             f"{name}: deg must be an int or non-empty 1-D array of int, and is {aval_of(degrees)}. Give one degree, or "
@@ -117,11 +118,13 @@ def _functions(numpys: ModuleType, prefix: str) -> tuple[Function, Function]:
     family = numpys.__name__.rpartition(".")[2]
     vander, companion = (getattr(numpys, prefix + function) for function in ("vander", "companion"))
 
-    def fit(x: Any, y: Any, deg: Any, rcond: float | None = None, full: bool = False, w: Any = None) -> Any:
+    def fit(
+        x: ArrayLike, y: ArrayLike, deg: Any, rcond: float | None = None, full: bool = False, w: ArrayLike = None
+    ) -> Any:
         weights = None if w is None else inexact(w)
         return _least_squares(f"{prefix}fit", vander, (inexact(x), inexact(y), weights), deg, rcond, full)
 
-    def roots(c: Any) -> Any:
+    def roots(c: ArrayLike) -> Any:
         c = as_array(c)
         if len(c.shape) != 1:
             raise ValueError(f"{prefix}roots: Coefficient array is {aval_of(c)}, not 1-d. Use fg.vmap for more.")

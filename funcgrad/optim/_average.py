@@ -17,6 +17,7 @@ from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.layout.copy import fresh
 from funcgrad._ops.layout.fill import zeros_like
 from funcgrad._ops.program.barrier import alike
+from funcgrad._types import ArrayLike, Params
 from funcgrad.errors import HyperparameterError
 from funcgrad.optim._state.begin import placed
 from funcgrad.optim._state.hyperparameters import is_function, number
@@ -62,7 +63,7 @@ class EMAState(Shown):
         return dataclasses.replace(self, **changes)
 
 
-def ema_init(params: Any, *, decay: Any = 0.999, debias: bool = False) -> EMAState:
+def ema_init(params: Params, *, decay: Any = 0.999, debias: bool = False) -> EMAState:
     """Make the state that a moving average of parameters begins with.
 
     Args:
@@ -98,7 +99,7 @@ def ema_init(params: Any, *, decay: Any = 0.999, debias: bool = False) -> EMASta
     return EMAState(unflatten(treedef, averages), value, step, debias, schedule)
 
 
-def ema_update(params: Any, state: EMAState) -> tuple[Any, EMAState]:
+def ema_update(params: Params, state: EMAState) -> tuple[Any, EMAState]:
     """Add parameters to their moving average: ``average = decay * average + (1 - decay) * params``.
 
     Args:
@@ -149,11 +150,11 @@ def _checked(decay: Any) -> Any:
     return decay if known is None else np.array(known, np.float64)
 
 
-def _is_averaged(p: Any) -> bool:
+def _is_averaged(p: ArrayLike) -> bool:
     return is_inexact(aval_of(p).dtype)
 
 
-def _begun(p: Any, debias: bool) -> Any:
+def _begun(p: ArrayLike, debias: bool) -> Any:
     if not _is_averaged(p):
         return fresh(p, p)
     dtype = aval_of(p).dtype
@@ -161,7 +162,7 @@ def _begun(p: Any, debias: bool) -> Any:
     return zeros_like(wide) if debias else fresh(wide, p)
 
 
-def _averaged(average: Any, p: Any, decay: Any) -> Any:
+def _averaged(average: Any, p: ArrayLike, decay: Any) -> Any:
     if not _is_averaged(p):
         return fresh(p, p)
     dtype = aval_of(average).dtype
@@ -171,7 +172,7 @@ def _averaged(average: Any, p: Any, decay: Any) -> Any:
     return add_p(mul_p(kept, average), mul_p(added, cast(p, dtype)))
 
 
-def _read(average: Any, p: Any, correction: Any) -> Any:
+def _read(average: Any, p: ArrayLike, correction: Any) -> Any:
     if not _is_averaged(p):
         return average
     dtype = aval_of(average).dtype

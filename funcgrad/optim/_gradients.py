@@ -13,6 +13,7 @@ from funcgrad._core.bind import is_value
 from funcgrad._core.words import shown
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.index.rows import Rows
+from funcgrad._types import ArrayLike, PyTree
 from funcgrad.errors import HyperparameterError
 from funcgrad.optim._state.hyperparameters import number
 from funcgrad.tree import flatten, key_paths, unflatten
@@ -20,7 +21,7 @@ from funcgrad.tree import flatten, key_paths, unflatten
 _FLOAT32 = np.dtype(np.float32)
 
 
-def global_norm(tree: Any) -> Any:
+def global_norm(tree: PyTree) -> Any:
     """Return the Euclidean norm of a pytree as one vector: ``sqrt(sum(abs(x)**2))`` over all elements of all leaves.
 
     Args:
@@ -50,7 +51,7 @@ def global_norm(tree: Any) -> Any:
     return fnp.sqrt(total)
 
 
-def clip_by_global_norm(tree: Any, max_norm: Any) -> Any:
+def clip_by_global_norm(tree: PyTree, max_norm: Any) -> Any:
     """Scale all leaves of a pytree by one factor, so that its `global_norm` is at most ``max_norm``.
 
     If the norm is small enough, the leaves are returned unchanged, to the last bit. If the norm is NaN, every element
@@ -84,7 +85,7 @@ def clip_by_global_norm(tree: Any, max_norm: Any) -> Any:
     return _mapped("clip_by_global_norm", tree, lambda x: x * cast(factor, _real(aval_of(x).dtype)))
 
 
-def clip_by_value(tree: Any, max_value: Any) -> Any:
+def clip_by_value(tree: PyTree, max_value: Any) -> Any:
     """Clip each element of a pytree to ``[-max_value, max_value]``.
 
     Args:
@@ -110,7 +111,7 @@ def clip_by_value(tree: Any, max_value: Any) -> Any:
     """
     _check_limit("clip_by_value", "max_value", max_value)
 
-    def clipped(x: Any) -> Any:
+    def clipped(x: ArrayLike) -> Any:
         limit = cast(np.float64(max_value) if isinstance(max_value, int | float) else max_value, aval_of(x).dtype)
         return fnp.minimum(fnp.maximum(x, -limit), limit)
 
@@ -123,7 +124,7 @@ def clip_by_value(tree: Any, max_value: Any) -> Any:
     return _mapped("clip_by_value", tree, clipped)
 
 
-def all_finite(tree: Any) -> Any:
+def all_finite(tree: PyTree) -> Any:
     """Return whether every element of every leaf is finite: bool[]."""
     found: Any = np.True_
     for x in _leaves(tree)[0]:
@@ -133,11 +134,11 @@ def all_finite(tree: Any) -> Any:
     return found
 
 
-def _leaves(tree: Any) -> tuple[list[Any], Any]:
+def _leaves(tree: PyTree) -> tuple[list[Any], Any]:
     return flatten(tree, lambda x: type(x) is Rows)
 
 
-def _checked(asked: str, tree: Any) -> tuple[list[Any], Any]:
+def _checked(asked: str, tree: PyTree) -> tuple[list[Any], Any]:
     """Return the leaves, including rows, and check them."""
     leaves, treedef = _leaves(tree)
     for i, x in enumerate(leaves):
@@ -151,13 +152,13 @@ def _checked(asked: str, tree: Any) -> tuple[list[Any], Any]:
     return leaves, treedef
 
 
-def _mapped(asked: str, tree: Any, function: Callable[[Any], Any]) -> Any:
+def _mapped(asked: str, tree: PyTree, function: Callable[[Any], Any]) -> Any:
     leaves, treedef = _checked(asked, tree)
     made = [Rows(x.indices, function(x.values), x.shape) if type(x) is Rows else function(x) for x in leaves]
     return unflatten(treedef, made)
 
 
-def _square(x: Any) -> Any:
+def _square(x: ArrayLike) -> Any:
     x = x.todense() if type(x) is Rows else x
     dtype = aval_of(x).dtype
     if dtype.itemsize == 2 or dtype.kind == "V":

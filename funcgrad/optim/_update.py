@@ -11,6 +11,7 @@ from funcgrad._core.aval import aval_of
 from funcgrad._engines.engine import in_use
 from funcgrad._ops.elementwise.arithmetic import add_p
 from funcgrad._ops.index.split import split
+from funcgrad._types import ArrayLike, Grads, Params
 from funcgrad.errors import HyperparameterError, TreeMismatchError
 from funcgrad.optim._rules.rule import Row, Rule
 from funcgrad.optim._run.leaf import Leaf, Result, Stepper
@@ -24,7 +25,7 @@ S = TypeVar("S", bound=State)
 _ARRAYS = frozenset({np.ndarray})
 
 
-def update(kind: type[S], grads: Any, state: S, params: Any, into: Any = None) -> tuple[Any, S]:
+def update(kind: type[S], grads: Grads, state: S, params: Params, into: Any = None) -> tuple[Any, S]:
     """Take one step of a rule on pytrees."""
     rule = kind.rule
     asked = f"{rule.name}_update"
@@ -211,7 +212,7 @@ def _places(
     return places
 
 
-def _same_type(x: Any, p: Any) -> bool:
+def _same_type(x: ArrayLike, p: ArrayLike) -> bool:
     try:
         return x.shape == p.shape and x.dtype == p.dtype
     except AttributeError:

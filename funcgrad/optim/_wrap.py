@@ -12,6 +12,7 @@ from funcgrad._core.aval import aval_of
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.layout.fill import zeros_like
 from funcgrad._transforms.control.loops import cond
+from funcgrad._types import ArrayLike, Grads, Params
 from funcgrad.numpy import where
 from funcgrad.optim._gradients import all_finite
 from funcgrad.optim._state.begin import placed
@@ -93,12 +94,12 @@ def skip_nonfinite(init: Init, update: Update) -> tuple[Init, Update]:
     Source: ``optax.apply_if_finite``, without its limit of errors in a row: look at ``in_a_row``.
     """
 
-    def skipping_init(params: Any, **options: Any) -> SkipState:
+    def skipping_init(params: Params, **options: Any) -> SkipState:
         inner = init(params, **options)
         skipped, in_a_row = placed([np.int32(0), np.int32(0)], params)
         return SkipState(inner, skipped, in_a_row)
 
-    def skipping_update(grads: Any, state: SkipState, params: Any) -> tuple[Any, SkipState]:
+    def skipping_update(grads: Grads, state: SkipState, params: Params) -> tuple[Any, SkipState]:
         finite = all_finite(grads)
         new, inner = cond(
             finite, lambda grads, inner, params: update(grads, inner, params), _kept, grads, state.inner, params
@@ -109,7 +110,7 @@ def skip_nonfinite(init: Init, update: Update) -> tuple[Init, Update]:
     return skipping_init, skipping_update
 
 
-def _kept(grads: Any, inner: Any, params: Any) -> tuple[Any, Any]:
+def _kept(grads: Grads, inner: Any, params: Params) -> tuple[Any, Any]:
     return params, inner
 
 
@@ -171,19 +172,19 @@ def accumulate(init: Init, update: Update, every: int) -> tuple[Init, Update]:
     if every < 1:
         raise ValueError(f"accumulate: every is {every}; needed 1 or more. Give the number of gradients for each step.")
 
-    def gathering_init(params: Any, **options: Any) -> AccumulateState:
+    def gathering_init(params: Params, **options: Any) -> AccumulateState:
         inner = init(params, **options)
         leaves, treedef = flatten(params)
         (count,) = placed([np.int32(0)], params)
         return AccumulateState(inner, unflatten(treedef, [zeros_like(_wide(p)) for p in leaves]), count)
 
-    def gathering_update(grads: Any, state: AccumulateState, params: Any) -> tuple[Any, AccumulateState]:
+    def gathering_update(grads: Grads, state: AccumulateState, params: Params) -> tuple[Any, AccumulateState]:
         treedef = flatten(params)[1]
         given = flatten_up_to(treedef, grads, "accumulate: grads")
         held = flatten_up_to(treedef, state.gathered, "accumulate: state.gathered")
         sums = [x if g is None else x + cast(_dense(g), aval_of(x).dtype) for g, x in zip(given, held, strict=True)]
 
-        def step(sums: Any, inner: Any, params: Any) -> tuple[Any, Any, Any]:
+        def step(sums: Any, inner: Any, params: Params) -> tuple[Any, Any, Any]:
             leaves = flatten(params)[0]
             means = [
                 None if g is None else cast(x / every, aval_of(p).dtype)
@@ -192,7 +193,7 @@ def accumulate(init: Init, update: Update, every: int) -> tuple[Init, Update]:
             new, inner = update(unflatten(treedef, means), inner, params)
             return new, inner, [x if g is None else zeros_like(x) for g, x in zip(given, sums, strict=True)]
 
-        def wait(sums: Any, inner: Any, params: Any) -> tuple[Any, Any, Any]:
+        def wait(sums: Any, inner: Any, params: Params) -> tuple[Any, Any, Any]:
             return params, inner, sums
 
         full = state.count + 1 == every
@@ -203,7 +204,7 @@ def accumulate(init: Init, update: Update, every: int) -> tuple[Init, Update]:
     return gathering_init, gathering_update
 
 
-def _wide(p: Any) -> Any:
+def _wide(p: ArrayLike) -> Any:
     dtype = aval_of(p).dtype
     return cast(p, _FLOAT32) if dtype.itemsize == 2 or dtype.kind == "V" else p
 

@@ -50,6 +50,9 @@ def constant(value: Number) -> Formula:
     Returns:
         A schedule: a function of the step count that returns the value for that step.
 
+    Raises:
+        TypeError: the value is text.
+
     Example:
         >>> from funcgrad.optim import schedules
         >>> schedules.constant(0.1)(7)

@@ -16,6 +16,7 @@ from funcgrad._ops.elementwise.special.normal import erfinv_p
 from funcgrad._ops.layout.shape import expand_dims
 from funcgrad._ops.program.barrier import stop_gradient_p
 from funcgrad._ops.random import bits as ops
+from funcgrad._types import ArrayLike, DTypeLike
 from funcgrad.numpy.extend import as_value, promote
 from funcgrad.random._keys import FLOATS, Shape, as_key, as_shape, float_dtype, parameter_shape, real_parameter
 from funcgrad.random._uniform import between
@@ -23,7 +24,7 @@ from funcgrad.random._uniform import between
 _SQRT2 = math.sqrt(2)
 
 
-def normal(key: Any, shape: Shape = (), dtype: Any = None) -> Any:
+def normal(key: Any, shape: Shape = (), dtype: DTypeLike = None) -> Any:
     """Draw normal numbers with mean 0 and variance 1: ``sqrt(2) * erfinv(u)`` for ``u`` uniform from -1 to 1.
 
     Another mean or deviation is arithmetic, which has derivatives: ``mean + deviation * normal(key)``.
@@ -64,14 +65,14 @@ def _normal(key: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
     return _quantile(between(ops.unit(key, shape, dtype), least, one))
 
 
-def _quantile(u: Any) -> Any:
+def _quantile(u: ArrayLike) -> Any:
     """Return ``sqrt(2) * erfinv(u)``, computed in single precision for half precision."""
     dtype = u.dtype
     wide = cast(u, np.dtype(np.float32)) if dtype.itemsize == 2 else u
     return dtype.type(_SQRT2) * cast(erfinv_p(wide), dtype)
 
 
-def truncated_normal(key: Any, lower: Any, upper: Any, shape: Shape | None = None, dtype: Any = None) -> Any:
+def truncated_normal(key: Any, lower: Any, upper: Any, shape: Shape | None = None, dtype: DTypeLike = None) -> Any:
     """Draw normal numbers between two bounds: ``sqrt(2) * erfinv(u)``, ``u`` uniform between the bounds' ``erf``.
 
     Args:
@@ -107,7 +108,7 @@ def truncated_normal(key: Any, lower: Any, upper: Any, shape: Shape | None = Non
     return fnp.clip(_quantile(u), least, fnp.nextafter(stop_gradient_p(upper), -infinity))
 
 
-def exponential(key: Any, shape: Shape = (), dtype: Any = None) -> Any:
+def exponential(key: Any, shape: Shape = (), dtype: DTypeLike = None) -> Any:
     """Draw exponential numbers of rate 1: ``-log(1 - u)``.
 
     Args:
@@ -131,7 +132,7 @@ def exponential(key: Any, shape: Shape = (), dtype: Any = None) -> Any:
     return -fnp.log1p(-u)
 
 
-def laplace(key: Any, shape: Shape = (), dtype: Any = None) -> Any:
+def laplace(key: Any, shape: Shape = (), dtype: DTypeLike = None) -> Any:
     """Draw numbers of the Laplace distribution: ``sign(u) * log(1 - abs(u))`` for ``u`` from -1 to 1.
 
     Args:
@@ -156,7 +157,7 @@ def laplace(key: Any, shape: Shape = (), dtype: Any = None) -> Any:
     return fnp.sign(u) * fnp.log1p(-abs(u))
 
 
-def cauchy(key: Any, shape: Shape = (), dtype: Any = None) -> Any:
+def cauchy(key: Any, shape: Shape = (), dtype: DTypeLike = None) -> Any:
     """Draw numbers of the Cauchy distribution: ``tan(pi * (u - 1/2))``.
 
     Args:
@@ -182,7 +183,7 @@ def cauchy(key: Any, shape: Shape = (), dtype: Any = None) -> Any:
     return fnp.tan(number(math.pi) * (u - number(0.5)))
 
 
-def gumbel(key: Any, shape: Shape = (), dtype: Any = None, mode: Literal["low", "high"] | None = None) -> Any:
+def gumbel(key: Any, shape: Shape = (), dtype: DTypeLike = None, mode: Literal["low", "high"] | None = None) -> Any:
     """Draw numbers of the Gumbel distribution: ``-log(-log(u))``.
 
     Args:
@@ -215,16 +216,16 @@ def gumbel(key: Any, shape: Shape = (), dtype: Any = None, mode: Literal["low", 
     return -fnp.log(-fnp.log(u))
 
 
-def _unit(name: str, key: Any, shape: Shape, dtype: Any) -> Any:
+def _unit(name: str, key: Any, shape: Shape, dtype: DTypeLike) -> Any:
     return ops.unit(as_key(name, key), as_shape(name, shape), float_dtype(name, dtype))
 
 
 def multivariate_normal(
     key: Any,
-    mean: Any,
-    cov: Any,
+    mean: ArrayLike,
+    cov: ArrayLike,
     shape: Shape | None = None,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     method: Literal["cholesky", "eigh", "svd"] = "cholesky",
 ) -> Any:
     """Draw normal vectors: ``mean + factor @ z`` for standard normal ``z``, where ``factor @ factor.T`` is ``cov``.
@@ -269,7 +270,7 @@ def multivariate_normal(
     return mean + fnp.matmul(_factor(cov, method), expand_dims(z, (z.ndim,)))[..., 0]
 
 
-def _factor(cov: Any, method: str) -> Any:
+def _factor(cov: ArrayLike, method: str) -> Any:
     if method == "cholesky":
         return fnp.linalg.cholesky(cov)
     if method == "eigh":

@@ -15,6 +15,7 @@ from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.layout.shape import reshape
 from funcgrad._ops.random import bits as ops
 from funcgrad._ops.reduce.sort import argsort, searchsorted
+from funcgrad._types import ArrayLike
 from funcgrad.numpy.extend import as_value, normalize_axis
 from funcgrad.random._continuous import gumbel
 from funcgrad.random._keys import FLOATS, Shape, as_key, as_shape, parameter_shape
@@ -24,7 +25,7 @@ _WORD = np.dtype(np.uint32)
 _INDEX = np.dtype(np.int64)
 
 
-def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False) -> Any:
+def permutation(key: Any, x: ArrayLike, axis: int = 0, independent: bool = False) -> Any:
     """Return the elements of an array along an axis, or the numbers below an integer, in random order.
 
     Args:
@@ -55,7 +56,7 @@ def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False) -> A
     return fnp.take_along_axis(x, _order(key, x.shape, axis), axis)
 
 
-def _count(name: str, x: Any) -> int:
+def _count(name: str, x: ArrayLike) -> int:
     try:
         return operator.index(x)
     except TypeError:
@@ -78,10 +79,10 @@ def _order(key: Any, shape: tuple[int, ...], axis: int) -> Any:
 
 def choice(  # noqa: PLR0917  (jax.random's signature)
     key: Any,
-    a: Any,
+    a: ArrayLike,
     shape: Shape = (),
     replace: bool = True,
-    p: Any = None,
+    p: ArrayLike = None,
     axis: int = 0,
     mode: Literal["low", "high"] | None = None,
 ) -> Any:
@@ -126,7 +127,7 @@ def choice(  # noqa: PLR0917  (jax.random's signature)
     return order if single else fnp.take(a, order, axis)
 
 
-def _picked(key: Any, count: int, shape: tuple[int, ...], replace: bool, p: Any, mode: Any) -> Any:
+def _picked(key: Any, count: int, shape: tuple[int, ...], replace: bool, p: ArrayLike, mode: Any) -> Any:
     """Return the indices of the picked elements."""
     wanted = math.prod(shape)
     if p is None:

@@ -14,6 +14,7 @@ from funcgrad._core.bind import is_value
 from funcgrad._core.words import shown
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.random import bits as ops
+from funcgrad._types import ArrayLike, DTypeLike
 from funcgrad.numpy.extend import as_value
 
 Shape = Sequence[int] | int
@@ -85,7 +86,7 @@ def split(key: Any, num: int | Sequence[int] = 2) -> Any:
     return ops.split(as_key("split", key), as_shape("split", num))
 
 
-def fold_in(key: Any, data: Any) -> Any:
+def fold_in(key: Any, data: ArrayLike) -> Any:
     """Make a new key from a key and an integer, for example the number of a step.
 
     Args:
@@ -174,7 +175,7 @@ def parameter_shape(name: str, shape: Shape | None, *parameters: tuple[int, ...]
     return shape
 
 
-def float_dtype(name: str, dtype: Any) -> np.dtype:
+def float_dtype(name: str, dtype: DTypeLike) -> np.dtype:
     """Return a floating-point dtype, float64 by default."""
     dtype = np.dtype(float if dtype is None else dtype)
     if dtype not in FLOATS:
@@ -183,7 +184,7 @@ def float_dtype(name: str, dtype: Any) -> np.dtype:
     return dtype
 
 
-def real_parameter(name: str, x: Any, dtype: np.dtype) -> Any:
+def real_parameter(name: str, x: ArrayLike, dtype: np.dtype) -> Any:
     """Return a parameter as an array of the samples' dtype."""
     x = as_value(x)
     kind = aval_of(x).dtype

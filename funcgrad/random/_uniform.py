@@ -13,11 +13,12 @@ from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.layout.broadcast import broadcast_to
 from funcgrad._ops.layout.shape import reshape
 from funcgrad._ops.random import bits as ops
+from funcgrad._types import ArrayLike, DTypeLike
 from funcgrad.numpy.extend import as_value
 from funcgrad.random._keys import FLOATS, Shape, as_key, as_shape, float_dtype, parameter_shape, real_parameter
 
 
-def bits(key: Any, shape: Shape = (), dtype: Any = None) -> Any:
+def bits(key: Any, shape: Shape = (), dtype: DTypeLike = None) -> Any:
     """Draw random bits.
 
     Args:
@@ -47,7 +48,7 @@ def bits(key: Any, shape: Shape = (), dtype: Any = None) -> Any:
     return ops.bits(key, as_shape("bits", shape), found)
 
 
-def uniform(key: Any, shape: Shape = (), dtype: Any = None, minval: Any = 0.0, maxval: Any = 1.0) -> Any:
+def uniform(key: Any, shape: Shape = (), dtype: DTypeLike = None, minval: Any = 0.0, maxval: Any = 1.0) -> Any:
     """Draw uniform numbers from ``minval`` (included) to ``maxval`` (excluded).
 
     Args:
@@ -80,12 +81,12 @@ def uniform(key: Any, shape: Shape = (), dtype: Any = None, minval: Any = 0.0, m
     return between(ops.unit(key, shape, dtype), low, high)
 
 
-def between(u: Any, low: Any, high: Any) -> Any:
+def between(u: ArrayLike, low: ArrayLike, high: ArrayLike) -> Any:
     """Scale numbers from [0, 1) to other ends; rounding never gives a number below the lower end."""
     return fnp.maximum(low, u * (high - low) + low)
 
 
-def bernoulli(key: Any, p: Any = 0.5, shape: Shape | None = None, mode: Literal["low", "high"] = "low") -> Any:
+def bernoulli(key: Any, p: ArrayLike = 0.5, shape: Shape | None = None, mode: Literal["low", "high"] = "low") -> Any:
     """Draw booleans that are True with probability ``p``.
 
     Args:
@@ -120,7 +121,7 @@ def bernoulli(key: Any, p: Any = 0.5, shape: Shape | None = None, mode: Literal[
     return fine * aval.dtype.type(2.0 ** -ml_dtypes.finfo(aval.dtype).nmant) < p - coarse
 
 
-def rademacher(key: Any, shape: Shape = (), dtype: Any = None) -> Any:
+def rademacher(key: Any, shape: Shape = (), dtype: DTypeLike = None) -> Any:
     """Draw 1 and -1, equally likely.
 
     Args:
@@ -149,7 +150,7 @@ def rademacher(key: Any, shape: Shape = (), dtype: Any = None) -> Any:
     return cast(2 * cast(heads, np.dtype(np.int8)) - 1, dtype)
 
 
-def randint(key: Any, shape: Shape, minval: Any, maxval: Any, dtype: Any = None) -> Any:
+def randint(key: Any, shape: Shape, minval: Any, maxval: Any, dtype: DTypeLike = None) -> Any:
     """Draw integers from ``minval`` (included) to ``maxval`` (excluded), equally likely.
 
     Args:
@@ -185,19 +186,19 @@ def randint(key: Any, shape: Shape, minval: Any, maxval: Any, dtype: Any = None)
     return _integers_between(key, shape, low, high, dtype)
 
 
-def _integers(x: Any) -> Any:
+def _integers(x: ArrayLike) -> Any:
     """Return an end of the range as an array with axes: NumPy would warn when a scalar wraps around."""
     x = fnp.atleast_1d(as_value(x))
     return x if x.dtype.kind in "iu" else cast(x, np.dtype(np.int64))
 
 
-def _brought_to(x: Any, dtype: np.dtype) -> Any:
+def _brought_to(x: ArrayLike, dtype: np.dtype) -> Any:
     """Convert integers to another dtype; integers outside its range become its least or greatest integer."""
     to, own = np.iinfo(dtype), np.iinfo(x.dtype)
     return cast(fnp.clip(x, max(to.min, own.min), min(to.max, own.max)), dtype)
 
 
-def _integers_between(key: Any, shape: tuple[int, ...], low: Any, high: Any, dtype: np.dtype) -> Any:
+def _integers_between(key: Any, shape: tuple[int, ...], low: ArrayLike, high: ArrayLike, dtype: np.dtype) -> Any:
     """Draw twice the bits of the dtype, modulo the number of integers, so that small ones are hardly more likely."""
     unsigned = ops.UNSIGNED[8 * dtype.itemsize]
     beyond = high > min(np.iinfo(dtype).max, np.iinfo(high.dtype).max)

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import Any
 
+from funcgrad._types import ArrayLike
+
 Call = Callable[..., Any]
 # Tells whether a call with these arguments is ours to handle.
 Asked = Callable[[tuple, dict[str, Any]], bool]
@@ -27,7 +29,7 @@ def standing(theirs: type, ours: type, is_ours: Asked) -> type:
             return type.__call__(cls, *args, **kwargs)
         return ours(*args, **kwargs) if is_ours(args, kwargs) else theirs(*args, **kwargs)
 
-    def has_instance(cls: Any, x: Any) -> bool:
+    def has_instance(cls: Any, x: ArrayLike) -> bool:
         return isinstance(x, theirs | ours) if cls is stand else type.__instancecheck__(cls, x)
 
     def has_subclass(cls: Any, kind: type) -> bool:

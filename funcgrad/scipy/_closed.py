@@ -26,6 +26,7 @@ from funcgrad._engines import NUMPY, is_abstract
 from funcgrad._ops.program.callback import callback_p
 from funcgrad._ops.program.custom import custom_jvp_p
 from funcgrad._ops.program.derived import staged_graph
+from funcgrad._types import ArrayLike, PyTree
 from funcgrad.errors import NotDifferentiableError
 from funcgrad.numpy.extend import as_value
 from funcgrad.random.extend import DrawCheck
@@ -67,12 +68,12 @@ def _derived(graph: Graph, make: Callable[..., Flat], avals: Sequence[Aval], *ke
     return staged_graph(make(graph.evaluate, *key), avals, f"{make.__name__.strip('_')}_{graph.name}")
 
 
-def is_traced(x: Any) -> bool:
+def is_traced(x: ArrayLike) -> bool:
     """Return whether a value is traced by a transform of ours or of another engine."""
     return isinstance(x, Tracer) or is_abstract(x)
 
 
-def traced_leaves(tree: Any) -> list[Any]:
+def traced_leaves(tree: PyTree) -> list[Any]:
     """Return the traced values in a pytree."""
     return [x for x in map(settled, flatten(tree)[0]) if is_traced(x)]
 
@@ -159,7 +160,7 @@ def _as_it_is(
     return Closed(name, evaluate, None, why), [leaves[i] for i in places]
 
 
-def settled_array(y: Any) -> Any:
+def settled_array(y: ArrayLike) -> Any:
     """Return the result of a user's function (a list, an array of objects) as one array."""
     y = settled(as_value(y))
     return y if hasattr(y, "dtype") else np.asarray(y)[()]

@@ -10,6 +10,7 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._core.aval import aval_of
+from funcgrad._types import ArrayLike
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy.extend import as_value, getitem
 from funcgrad.scipy._splines import coefficients, shares
@@ -18,7 +19,7 @@ from funcgrad.scipy._splines import coefficients, shares
 _APRON = 12
 
 
-def in_doubles(name: str, x: Any, output: Any) -> tuple[Any, np.dtype]:
+def in_doubles(name: str, x: ArrayLike, output: Any) -> tuple[Any, np.dtype]:
     """Return the input in the precision of the computation, and the dtype of the result."""
     if output is not None:
         raise UnsupportedFunctionError(
@@ -28,17 +29,17 @@ def in_doubles(name: str, x: Any, output: Any) -> tuple[Any, np.dtype]:
     return fnp.astype(x, np.dtype(complex if x.dtype.kind == "c" else float)), x.dtype
 
 
-def given_back(y: Any, dtype: np.dtype) -> Any:
+def given_back(y: ArrayLike, dtype: np.dtype) -> Any:
     return fnp.astype(y, dtype)
 
 
 def map_coordinates(  # noqa: PLR0917  (SciPy's arguments)
-    input: Any,  # noqa: A002  (SciPy's name)
+    input: ArrayLike,  # noqa: A002  (SciPy's name)
     coordinates: Any,
     output: None = None,
     order: int = 3,
     mode: str = "constant",
-    cval: Any = 0.0,
+    cval: ArrayLike = 0.0,
     prefilter: bool = True,
 ) -> Any:
     """``scipy.ndimage.map_coordinates``: nearest element, linear interpolation, or splines of order 2 to 5.
@@ -101,7 +102,7 @@ def map_coordinates(  # noqa: PLR0917  (SciPy's arguments)
     return given_back(fnp.where(inside, total, cval) if mode == "constant" else total, dtype)
 
 
-def _of_nothing(x: Any, shape: tuple[int, ...], mode: str, cval: Any) -> Any:
+def _of_nothing(x: ArrayLike, shape: tuple[int, ...], mode: str, cval: ArrayLike) -> Any:
     """Return the values for an empty array: all points are beyond its edges, so the mode must be 'constant'."""
     if mode != "constant":
         raise ValueError(
@@ -111,7 +112,7 @@ def _of_nothing(x: Any, shape: tuple[int, ...], mode: str, cval: Any) -> Any:
     return fnp.broadcast_to(as_value(cval), shape)
 
 
-def _by_splines(x: Any, places: list[Any], how: tuple[int, str], prefilter: bool) -> Any:
+def _by_splines(x: ArrayLike, places: list[Any], how: tuple[int, str], prefilter: bool) -> Any:
     order, mode = how
     if prefilter:
         if mode == "nearest":

@@ -22,6 +22,7 @@ from funcgrad._core.bind import untraced
 from funcgrad._core.trace.backward import backward_pass
 from funcgrad._core.trace.reverse import ReverseTrace, ReverseTracer
 from funcgrad._ops.layout.fill import ones_like, zeros_like
+from funcgrad._types import ArrayLike
 from funcgrad.numpy.extend import known_value
 from funcgrad.numpy.linalg import solve
 from funcgrad.scipy._closed import Closed, Flat, Solver, solved
@@ -78,7 +79,9 @@ class _Implicit(Solver):
         x_dot = self.moved(ys[0], given, held, rest, dots)
         return ys, [zeros_like(ys[0]) if x_dot is None else x_dot, zeros_like(ys[1])]
 
-    def moved(self, x: Any, given: Sequence[Any], held: Sequence[Any], rest: Sequence[Any], dots: Sequence[Any]) -> Any:
+    def moved(
+        self, x: ArrayLike, given: Sequence[Any], held: Sequence[Any], rest: Sequence[Any], dots: Sequence[Any]
+    ) -> Any:
         """Return the tangent of the solution; ``None`` if it is zero."""
         raise NotImplementedError
 
@@ -108,7 +111,9 @@ def answer(solver: _Implicit, operands: Sequence[Any]) -> tuple[Any, Any, Any]:
 class Root(_Implicit):
     """A root of a function from n numbers to n numbers."""
 
-    def moved(self, x: Any, given: Sequence[Any], held: Sequence[Any], rest: Sequence[Any], dots: Sequence[Any]) -> Any:
+    def moved(
+        self, x: ArrayLike, given: Sequence[Any], held: Sequence[Any], rest: Sequence[Any], dots: Sequence[Any]
+    ) -> Any:
         if all(dot is None for dot in dots):
             return None
         (f_dot,) = pushed(self.f.evaluate, (x, *rest), (None, *dots))[1]
@@ -122,7 +127,9 @@ class Root(_Implicit):
 class RootOfEach(_Implicit):
     """A root of an elementwise function."""
 
-    def moved(self, x: Any, given: Sequence[Any], held: Sequence[Any], rest: Sequence[Any], dots: Sequence[Any]) -> Any:
+    def moved(
+        self, x: ArrayLike, given: Sequence[Any], held: Sequence[Any], rest: Sequence[Any], dots: Sequence[Any]
+    ) -> Any:
         if all(dot is None for dot in dots):
             return None
         (f_dot,) = pushed(self.f.evaluate, (x, *rest), (None, *dots))[1]
@@ -141,7 +148,9 @@ class Minimum(_Implicit):
 
     bounded = False
 
-    def moved(self, x: Any, given: Sequence[Any], held: Sequence[Any], rest: Sequence[Any], dots: Sequence[Any]) -> Any:
+    def moved(
+        self, x: ArrayLike, given: Sequence[Any], held: Sequence[Any], rest: Sequence[Any], dots: Sequence[Any]
+    ) -> Any:
         if all(dot is None for dot in (*dots, *held[1:3])):
             return None
         gradient, hessian = self.made(gradient_of, rest), self.made(hessian_of, rest)
@@ -163,7 +172,7 @@ class Minimum(_Implicit):
         return solve(matrix, fixed - free * (g_dot + h @ fixed))
 
 
-def _is_held(x: Any, g: Any, h: Any, bound: Any, sign: int) -> Any:
+def _is_held(x: ArrayLike, g: Any, h: Any, bound: Any, sign: int) -> Any:
     """Return which components a bound holds: those on it with a slope beyond it, and those that stop close to it.
 
     Methods that stay inside the bounds end close to them. Then the minimum along the component lies beyond the bound.
@@ -181,7 +190,7 @@ def parts_jacobian_of(evaluate: Flat, x: Aval) -> Flat:
     (units,) = directions_of((x,), (True,), 0)
     assert units is not None
 
-    def jacobian(x: Any, *rest: Any) -> list[Any]:
+    def jacobian(x: ArrayLike, *rest: Any) -> list[Any]:
         _, (rows,) = all_directions(evaluate, (x, *rest), (units, *[None] * len(rest)), len(units))
         rows = fnp.reshape(rows, (len(units), -1))
         parts = fnp.concatenate([fnp.real(rows), fnp.imag(rows)], 1) if rows.dtype.kind == "c" else rows
@@ -194,7 +203,7 @@ def slopes_of(evaluate: Flat, x: Aval) -> Flat:
     """Return the derivative of an elementwise function."""
     del x
 
-    def slopes(x: Any, *rest: Any) -> list[Any]:
+    def slopes(x: ArrayLike, *rest: Any) -> list[Any]:
         return pushed(evaluate, (x, *rest), (ones_like(x), *[None] * len(rest)))[1]
 
     return slopes
@@ -204,7 +213,7 @@ def gradient_of(evaluate: Flat, x: Aval) -> Flat:
     """Return the gradient of a function with one number as result."""
     del x
 
-    def gradient(x: Any, *rest: Any) -> list[Any]:
+    def gradient(x: ArrayLike, *rest: Any) -> list[Any]:
         reverse = ReverseTrace()
         with reverse:
             start = reverse.input(x)

@@ -14,6 +14,7 @@ import numpy as np
 from funcgrad import numpy as fnp
 from funcgrad._ops.layout.broadcast import broadcast_to
 from funcgrad._ops.reduce.recursion import recursion
+from funcgrad._types import ArrayLike
 
 # The poles for the orders 2 to 5.
 _POLES: dict[int, tuple[float, ...]] = {
@@ -30,7 +31,7 @@ _POLES: dict[int, tuple[float, ...]] = {
 }
 
 
-def coefficients(x: Any, order: int, edge: str) -> Any:
+def coefficients(x: ArrayLike, order: int, edge: str) -> Any:
     """Return the spline coefficients of an array, along all axes; ``edge`` is 'mirror', 'reflect' or 'wrap'."""
     for axis, n in enumerate(x.shape):
         if n > 1:
@@ -38,7 +39,7 @@ def coefficients(x: Any, order: int, edge: str) -> Any:
     return x
 
 
-def _along_last(x: Any, order: int, edge: str) -> Any:
+def _along_last(x: ArrayLike, order: int, edge: str) -> Any:
     n = x.shape[-1]
     for z in _POLES[order]:
         x = fnp.multiply(x, (1 - z) * (1 - 1 / z))
@@ -50,7 +51,7 @@ def _along_last(x: Any, order: int, edge: str) -> Any:
     return x
 
 
-def _recursion(x: Any, z: float) -> Any:
+def _recursion(x: ArrayLike, z: float) -> Any:
     """Compute ``y[n] = x[n] + z y[n - 1]``."""
     b, feedback = np.array([1.0, 0.0], x.dtype), np.array([-z], x.dtype)
     nothing = broadcast_to(x.dtype.type(0), (*x.shape[:-1], 1))

@@ -18,6 +18,7 @@ from funcgrad import numpy as fnp
 from funcgrad._core.aval import aval_of
 from funcgrad._core.words import told
 from funcgrad._public import publish
+from funcgrad._types import ArrayLike
 from funcgrad.errors import ConcretizationTypeError
 from funcgrad.numpy.extend import as_value, concrete_value, normalize_axis, sliding_window_view
 from funcgrad.scipy._coordinates import given_back, in_doubles, map_coordinates
@@ -46,7 +47,7 @@ _PADDING = {
 }
 
 
-def _padded(name: str, x: Any, widths: Sequence[tuple[int, int]], mode: str, cval: Any) -> Any:
+def _padded(name: str, x: ArrayLike, widths: Sequence[tuple[int, int]], mode: str, cval: ArrayLike) -> Any:
     if mode not in _PADDING:
         raise RuntimeError(f"scipy.ndimage.{name}: mode is {mode!r}; needed one of {', '.join(_PADDING)}.")
     how = _PADDING[mode]
@@ -66,11 +67,11 @@ def _reach(name: str, size: int, origin: int) -> tuple[int, int]:
 
 @told
 def correlate(
-    input: Any,  # noqa: A002  (SciPy's name)
-    weights: Any,
+    input: ArrayLike,  # noqa: A002  (SciPy's name)
+    weights: ArrayLike,
     output: None = None,
     mode: str = "reflect",
-    cval: Any = 0.0,
+    cval: ArrayLike = 0.0,
     origin: int | Sequence[int] = 0,
 ) -> Any:
     """``scipy.ndimage.correlate``: the sum of the neighbours of each element times the weights.
@@ -112,11 +113,11 @@ def correlate(
 
 @told
 def convolve(
-    input: Any,  # noqa: A002  (SciPy's name)
-    weights: Any,
+    input: ArrayLike,  # noqa: A002  (SciPy's name)
+    weights: ArrayLike,
     output: None = None,
     mode: str = "reflect",
-    cval: Any = 0.0,
+    cval: ArrayLike = 0.0,
     origin: int | Sequence[int] = 0,
 ) -> Any:
     """``scipy.ndimage.convolve``: `correlate` with the reversed weights.
@@ -140,19 +141,19 @@ def _turned(size: int, origin: int) -> int:
 
 @told
 def correlate1d(  # noqa: PLR0917  (SciPy's arguments)
-    input: Any,  # noqa: A002  (SciPy's name)
-    weights: Any,
+    input: ArrayLike,  # noqa: A002  (SciPy's name)
+    weights: ArrayLike,
     axis: int = -1,
     output: None = None,
     mode: str = "reflect",
-    cval: Any = 0.0,
+    cval: ArrayLike = 0.0,
     origin: int = 0,
 ) -> Any:
     """``scipy.ndimage.correlate1d``: `correlate` along one axis."""
     return _along("correlate1d", input, weights, axis, output, (mode, cval, origin))
 
 
-def _vector(name: str, weights: Any) -> Any:
+def _vector(name: str, weights: ArrayLike) -> Any:
     w = fnp.asarray(as_value(weights))
     if len(w.shape) != 1 or not w.shape[0]:
         raise RuntimeError(
@@ -162,7 +163,7 @@ def _vector(name: str, weights: Any) -> Any:
     return w
 
 
-def _along(name: str, x: Any, weights: Any, axis: int, output: None, edge: tuple[str, Any, int]) -> Any:
+def _along(name: str, x: ArrayLike, weights: ArrayLike, axis: int, output: None, edge: tuple[str, Any, int]) -> Any:
     mode, cval, origin = edge
     x, dtype = in_doubles(name, x, output)
     w = _vector(name, weights)
@@ -177,12 +178,12 @@ def _along(name: str, x: Any, weights: Any, axis: int, output: None, edge: tuple
 
 @told
 def convolve1d(  # noqa: PLR0917  (SciPy's arguments)
-    input: Any,  # noqa: A002  (SciPy's name)
-    weights: Any,
+    input: ArrayLike,  # noqa: A002  (SciPy's name)
+    weights: ArrayLike,
     axis: int = -1,
     output: None = None,
     mode: str = "reflect",
-    cval: Any = 0.0,
+    cval: ArrayLike = 0.0,
     origin: int = 0,
 ) -> Any:
     """``scipy.ndimage.convolve1d``: `convolve` along one axis."""
@@ -192,12 +193,12 @@ def convolve1d(  # noqa: PLR0917  (SciPy's arguments)
 
 @told
 def uniform_filter1d(  # noqa: PLR0917  (SciPy's arguments)
-    input: Any,  # noqa: A002  (SciPy's name)
+    input: ArrayLike,  # noqa: A002  (SciPy's name)
     size: int,
     axis: int = -1,
     output: None = None,
     mode: str = "reflect",
-    cval: Any = 0.0,
+    cval: ArrayLike = 0.0,
     origin: int = 0,
 ) -> Any:
     """``scipy.ndimage.uniform_filter1d``: the mean of ``size`` neighbours along an axis."""
@@ -206,13 +207,13 @@ def uniform_filter1d(  # noqa: PLR0917  (SciPy's arguments)
 
 @told
 def gaussian_filter1d(  # noqa: PLR0917  (SciPy's arguments)
-    input: Any,  # noqa: A002  (SciPy's name)
-    sigma: Any,
+    input: ArrayLike,  # noqa: A002  (SciPy's name)
+    sigma: ArrayLike,
     axis: int = -1,
     order: int = 0,
     output: None = None,
     mode: str = "reflect",
-    cval: Any = 0.0,
+    cval: ArrayLike = 0.0,
     truncate: float = 4.0,
     *,
     radius: int | None = None,
@@ -253,7 +254,7 @@ def gaussian_filter1d(  # noqa: PLR0917  (SciPy's arguments)
     return _along("gaussian_filter1d", input, weights[::-1], axis, output, (mode, cval, 0))
 
 
-def _gaussian(sigma: Any, order: int, radius: int) -> Any:
+def _gaussian(sigma: ArrayLike, order: int, radius: int) -> Any:
     """Return the density and its derivatives: each has one more polynomial factor, by the product rule."""
     places = np.arange(-radius, radius + 1)
     square = fnp.multiply(sigma, sigma)
@@ -272,12 +273,12 @@ def _gaussian(sigma: Any, order: int, radius: int) -> Any:
 
 @told
 def gaussian_filter(  # noqa: PLR0917  (SciPy's arguments)
-    input: Any,  # noqa: A002  (SciPy's name)
-    sigma: Any,
+    input: ArrayLike,  # noqa: A002  (SciPy's name)
+    sigma: ArrayLike,
     order: int | Sequence[int] = 0,
     output: None = None,
     mode: str | Sequence[str] = "reflect",
-    cval: Any = 0.0,
+    cval: ArrayLike = 0.0,
     truncate: float = 4.0,
     *,
     radius: int | Sequence[int] | None = None,
@@ -306,7 +307,7 @@ def gaussian_filter(  # noqa: PLR0917  (SciPy's arguments)
     return y
 
 
-def _is_none(sigma: Any, radius: int | None) -> bool:
+def _is_none(sigma: ArrayLike, radius: int | None) -> bool:
     """Return whether a width is so small that the filter is the identity, if it is known."""
     try:
         known = concrete_value(sigma, "scipy.ndimage.gaussian_filter without radius")

@@ -14,6 +14,7 @@ from funcgrad._core.trace.derivative import CONSTANT
 from funcgrad._engines import is_abstract
 from funcgrad._ops.layout.depends import Application, Read, Rule, dense, elementwise
 from funcgrad._ops.layout.fill import full_like_p
+from funcgrad._types import ArrayLike
 from funcgrad.sparse._pattern import Pattern, each, nothing
 
 
@@ -50,7 +51,7 @@ class _Space:
         found: dict[Any, Read] = {var: self.known(value) for var, value in graph.constants}
         found.update(zip(graph.inputs, reads, strict=True))
 
-        def read(x: Any) -> Read:
+        def read(x: ArrayLike) -> Read:
             return self.known(x.value) if type(x) is Literal else found[x]
 
         last = {x: i for i, equation in enumerate(graph.equations) for x in equation.operands}

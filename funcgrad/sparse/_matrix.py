@@ -14,6 +14,7 @@ from funcgrad._core.graph.simplify import avals_of
 from funcgrad._public import published_as
 from funcgrad._transforms.base.arguments import argument_name, differentiable_leaves, name_of, taken
 from funcgrad._transforms.base.stage import is_stageable
+from funcgrad._types import ArrayLike
 from funcgrad.errors import NotDifferentiableError, TracerArrayConversionError
 from funcgrad.sparse._colors import Colors
 from funcgrad.sparse._pattern import rows_of
@@ -81,7 +82,7 @@ class Plans:
         return Call(flat, in_tree, before)
 
 
-def _is_leaf(x: Any) -> bool:
+def _is_leaf(x: ArrayLike) -> bool:
     found, _ = flatten(x)
     return len(found) == 1 and found[0] is x
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import scipy.sparse
 
+from funcgrad._types import ArrayLike
 from funcgrad.errors import PatternSizeError
 
 
@@ -129,6 +129,6 @@ def lengths(matrix: scipy.sparse.csr_array | scipy.sparse.csc_array) -> np.ndarr
     return np.diff(matrix.indptr)
 
 
-def shape_of(matrix: Any) -> tuple[int, int]:
+def shape_of(matrix: ArrayLike) -> tuple[int, int]:
     """Return the shape of a matrix, which SciPy's types leave open."""
     return matrix.shape

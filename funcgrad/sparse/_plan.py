@@ -25,6 +25,7 @@ from funcgrad._transforms.derivative.forward import jvp
 from funcgrad._transforms.derivative.higher_order import hvp
 from funcgrad._transforms.derivative.reverse import grad, vjp
 from funcgrad._transforms.vmap import mapped
+from funcgrad._types import ArrayLike
 from funcgrad.errors import NonScalarOutputError, NotDifferentiableError
 from funcgrad.sparse._colors import Colors, colors_of, places_of
 from funcgrad.sparse._elements import Elements, elements_of
@@ -213,7 +214,7 @@ class _Products:
             number = request.number % len(args)
 
             @functools.wraps(request.function)
-            def of_chosen(x: Any) -> Any:
+            def of_chosen(x: ArrayLike) -> Any:
                 whole = [*args[:number], x, *args[number + 1 :]]
                 return self._checked(request.function(*whole, **kwargs))
 
@@ -221,7 +222,7 @@ class _Products:
 
         return pushed
 
-    def _checked(self, y: Any) -> Any:
+    def _checked(self, y: ArrayLike) -> Any:
         """Check the result of the function, and keep its type."""
         request = self._request
         leaves, _ = flatten(y)

@@ -31,6 +31,7 @@ from funcgrad._ops.layout.diagonal import diagonal_p, embed_diagonal_p
 from funcgrad._ops.layout.fill import full_like_p
 from funcgrad._ops.layout.shape import flip_p, reshape, reshape_p, transpose, transpose_p
 from funcgrad._ops.layout.triangle import triangle_p
+from funcgrad._types import ArrayLike
 
 # The most terms, and the longest axis whose sum is written as terms.
 _MOST_TERMS, _LONGEST_SUM = 48, 8
@@ -163,7 +164,7 @@ def _is_zero(value: Any) -> bool:
     return type(value) is np.ndarray and not value.any()
 
 
-def _summand(x: Any) -> _Sum:
+def _summand(x: ArrayLike) -> _Sum:
     """Return an operand of a sum, which is zero or depends on the vector."""
     if type(x) is _Zero or (type(x) in (int, float, np.float64, np.float32) and x == 0):
         return _Sum(aval_of(x).shape if type(x) is not _Zero else x.aval.shape, [])
@@ -176,7 +177,7 @@ def _shape(equation: Equation) -> tuple[int, ...]:
     return equation.results[0].aval.shape
 
 
-def _added(equation: Equation, a: Any, b: Any) -> _Sum:
+def _added(equation: Equation, a: ArrayLike, b: ArrayLike) -> _Sum:
     return _summand(a).broadcast(_shape(equation)).plus(_summand(b).broadcast(_shape(equation)))
 
 
@@ -184,20 +185,20 @@ def _negative(equation: Equation, x: _Sum) -> _Sum:
     return x.scaled(lambda factor: -_one(factor))
 
 
-def _subtracted(equation: Equation, a: Any, b: Any) -> _Sum:
+def _subtracted(equation: Equation, a: ArrayLike, b: ArrayLike) -> _Sum:
     return _added(equation, a, _negative(equation, _summand(b)))
 
 
-def _multiplied(equation: Equation, a: Any, b: Any) -> _Sum:
+def _multiplied(equation: Equation, a: ArrayLike, b: ArrayLike) -> _Sum:
     x, other = (a, b) if type(a) is _Sum else (b, a)
     return _scaled(equation, x, other, lambda factor: other if factor is None else factor * other)
 
 
-def _divided(equation: Equation, a: Any, b: Any) -> _Sum:
+def _divided(equation: Equation, a: ArrayLike, b: ArrayLike) -> _Sum:
     return _scaled(equation, a, b, lambda factor: _one(factor) / b)
 
 
-def _scaled(equation: Equation, x: Any, other: Any, by: Callable[[Any], Any]) -> _Sum:
+def _scaled(equation: Equation, x: ArrayLike, other: ArrayLike, by: Callable[[Any], Any]) -> _Sum:
     if type(x) is not _Sum or type(other) in (_Sum, _Zero):
         raise NotOfTerms
     shape = _shape(equation)
@@ -209,7 +210,7 @@ def _scaled(equation: Equation, x: Any, other: Any, by: Callable[[Any], Any]) ->
     return x.broadcast(shape).scaled(scaled)
 
 
-def _chosen(equation: Equation, c: Any, a: Any, b: Any) -> _Sum:
+def _chosen(equation: Equation, c: ArrayLike, a: ArrayLike, b: ArrayLike) -> _Sum:
     if type(c) in (_Sum, _Zero):
         raise NotOfTerms
     shape, one = _shape(equation), equation.results[0].aval.dtype.type(1)
@@ -219,7 +220,7 @@ def _chosen(equation: Equation, c: Any, a: Any, b: Any) -> _Sum:
     return first.plus(second.scaled(lambda y: broadcast_to(select(c, 0, one if y is None else y), shape)))
 
 
-def _moved(equation: Equation, x: Any, *arrays: Any) -> _Sum:
+def _moved(equation: Equation, x: ArrayLike, *arrays: Any) -> _Sum:
     """Move the sources by the primitive itself, run on the numbers of the elements."""
     if type(x) is not _Sum or any(type(a) is not np.ndarray for a in arrays):
         raise NotOfTerms
@@ -255,7 +256,7 @@ def _placed(v: _Sum, shape: tuple[int, ...], index: Index, arrays: Sequence[Any]
     return v.each(shape, places, lambda factor: scatter([(factor, index, tuple(arrays))], shape))
 
 
-def _written(equation: Equation, x: Any, v: Any, *arrays: Any) -> _Sum:
+def _written(equation: Equation, x: ArrayLike, v: ArrayLike, *arrays: Any) -> _Sum:
     x, index = _summand(x), equation.params["index"]
     part = _placed(_summand(v), _shape(equation), index, arrays)
     if equation.primitive is scatter_set_p:

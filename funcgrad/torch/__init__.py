@@ -19,7 +19,7 @@ from funcgrad.autograd.extend import Generator as Generator
 from funcgrad.autograd.extend import Shape as Size  # noqa: F401  (PyTorch's name)
 from funcgrad.autograd.extend import default_generator as default_generator
 from funcgrad.autograd.extend import device as device
-from funcgrad.torch import _creation, _devices, _drawn, _dtypes, _functions, _joined, _names, _settings
+from funcgrad.torch import _creation, _devices, _drawn, _dtypes, _functions, _joined, _names, _settings, _signals
 from funcgrad.torch import autograd as autograd
 from funcgrad.torch import distributions as distributions
 from funcgrad.torch import fft as fft
@@ -38,6 +38,7 @@ strided = preserve_format = contiguous_format = channels_last = "strided"
 
 globals().update(_functions.FUNCTIONS)
 globals().update(_joined.FUNCTIONS)
+globals().update(_signals.FUNCTIONS)
 globals().update(_creation.FUNCTIONS)
 globals().update(_drawn.FUNCTIONS)
 globals().update(_dtypes.DTYPES)

@@ -41,6 +41,14 @@ REASONS: dict[str, str] = {
         selu_ rrelu_ threshold_ constant_pad_nd max_pool1d_with_indices sym_constrain_range* frobenius_norm
         nuclear_norm grid_sampler* affine_grid_generator segment_reduce unsafe_* rnn_relu* rnn_tanh* channel_shuffle
     """,
+    "use the function of nn.functional, which names its arguments": """
+        batch_norm binary_cross_entropy_with_logits cosine_embedding_loss ctc_loss embedding embedding_bag
+        hinge_embedding_loss instance_norm kl_div margin_ranking_loss poisson_nll_loss triplet_margin_loss
+    """,
+    "PyTorch has deprecated it; use the name with an underscore at its end, or the newer one": """
+        uniform normal constant eye dirac orthogonal kaiming_normal kaiming_uniform xavier_normal xavier_uniform
+        clip_grad_norm NLLLoss2d Container Variable variable
+    """,
     "memory is NumPy's: there are no storages": """
         *Storage storage is_storage UntypedStorage TypedStorage Storage* as_strided as_strided_ as_strided_*
         empty_strided empty_permuted from_file resize_as_ alias_copy DeserializationStorageContext
@@ -91,5 +99,5 @@ def refuse(module: str, name: str, known: Iterable[str]) -> NoReturn:
     known_why = f"; {why}" if why != UNWRITTEN else ""
     raise AttributeError(
         f"module 'funcgrad.{module}' has no attribute '{name}'. PyTorch's names are here in part{known_why}; "
-        f"docs/reference lists them.{nearest}"
+        f"docs/coverage.md lists the missing ones.{nearest}"
     )

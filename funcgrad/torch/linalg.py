@@ -227,6 +227,26 @@ def tensorsolve(A: _Any, B: _Any, dims: _Any = None) -> _Any:  # noqa: N803  (Py
 
 
 @_published
+def lu_factor(A: _Any, *, pivot: bool = True) -> _Any:  # noqa: N803  (PyTorch's name)
+    """Both triangular factors in one matrix, and the rows that were exchanged, counted from 1."""
+    if not pivot:
+        raise NotImplementedError(
+            "linalg.lu_factor: pivot=False was asked for, and is a GPU's option in PyTorch. Leave it out."
+        )
+    factors, pivots = _scipy.lu_factor(A)
+    counted = _asarray(pivots.detach() if hasattr(pivots, "detach") else pivots).astype("int32") + 1
+    return _RETURN_TYPES["linalg_lu_factor"](factors, _TRACE.constant(counted))
+
+
+@_published
+def solve_ex(A: _Any, B: _Any, *, left: bool = True, check_errors: bool = False) -> _Any:  # noqa: N803  (PyTorch's name)
+    """The solution of ``A X = B``, and 0 for each matrix that has an inverse."""
+    del check_errors
+    y = _fnp.linalg.solve(A, B) if left else _fnp.linalg.solve(A.mT, B.mT).mT
+    return _RETURN_TYPES["linalg_solve_ex"](y, A.new_zeros(*A.shape[:-2], dtype="int32"))
+
+
+@_published
 def lu(A: _Any, *, pivot: bool = True) -> _Any:  # noqa: N803  (PyTorch's name)
     """A permutation, a lower and an upper triangular matrix whose product is the matrix."""
     if not pivot:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import optree
 
+from funcgrad._types import PyTree
 from funcgrad.errors import TreeMismatchError
 from funcgrad.tree._flatten import IsLeaf, TreeDef, check_treedef, flatten, leaves, too_deep, unflatten
 from funcgrad.tree._register import NAMESPACE
@@ -14,7 +15,7 @@ from funcgrad.tree._register import NAMESPACE
 _REMEDY = "Give both the same containers and keys; None is an empty container, not a leaf."
 
 
-def map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf = None) -> Any:  # noqa: A001  (as in jax.tree)
+def map(f: Callable[..., Any], tree: PyTree, *rest: Any, is_leaf: IsLeaf = None) -> Any:  # noqa: A001  (as in jax.tree)
     """Apply a function to every leaf of a pytree, or to the corresponding leaves of several.
 
     Args:
@@ -47,7 +48,7 @@ def map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf = None) ->
     return unflatten(treedef, [f(*row) for row in zip(first, *columns, strict=True)])
 
 
-def flatten_up_to(treedef: TreeDef, tree: Any, what: str = "the tree") -> list[Any]:
+def flatten_up_to(treedef: TreeDef, tree: PyTree, what: str = "the tree") -> list[Any]:
     """List the subtrees of a pytree that are at the positions of a structure's leaves.
 
     Args:
@@ -81,7 +82,7 @@ def flatten_up_to(treedef: TreeDef, tree: Any, what: str = "the tree") -> list[A
         ) from error
 
 
-def broadcast_prefix(prefix: Any, tree: Any, what: str = "the prefix", is_leaf: IsLeaf = None) -> list[Any]:
+def broadcast_prefix(prefix: Any, tree: PyTree, what: str = "the prefix", is_leaf: IsLeaf = None) -> list[Any]:
     """Repeat the leaves of a prefix tree so that there is one for each leaf of the full tree.
 
     Args:
@@ -124,7 +125,7 @@ class _Mismatch(NamedTuple):
     treedef: str
 
 
-def _first_mismatch(treedef: TreeDef, tree: Any, path: str = "") -> _Mismatch | None:
+def _first_mismatch(treedef: TreeDef, tree: PyTree, path: str = "") -> _Mismatch | None:
     """Return the first key path at which a tree lacks the structure, and both subtrees there: found and needed."""
     level = treedef.one_level()
     if level is None:  # a leaf of the structure fits any subtree
@@ -138,7 +139,7 @@ def _first_mismatch(treedef: TreeDef, tree: Any, path: str = "") -> _Mismatch | 
     return next((found for part in parts if (found := _first_mismatch(*part))), None)
 
 
-def _describe_both(tree: Any, needed: TreeDef) -> tuple[str, str]:
+def _describe_both(tree: PyTree, needed: TreeDef) -> tuple[str, str]:
     """Describe the subtree found and the one needed, with enough detail to tell them apart."""
     try:
         arrived = optree.tree_structure(tree, lambda part: part is not tree, namespace=NAMESPACE)

@@ -7,6 +7,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from funcgrad._types import PyTree
 from funcgrad.errors import TreeMismatchError
 from funcgrad.tree._align import broadcast_prefix, flatten_up_to
 from funcgrad.tree._flatten import (
@@ -26,7 +27,7 @@ T = TypeVar("T")
 _ABSENT: Any = object()
 
 
-def reduce(f: Callable[[T, Any], T], tree: Any, initializer: T = _ABSENT, is_leaf: IsLeaf = None) -> T:
+def reduce(f: Callable[[T, Any], T], tree: PyTree, initializer: T = _ABSENT, is_leaf: IsLeaf = None) -> T:
     """Fold the leaves of a pytree: ``f(f(f(initializer, a), b), c)``.
 
     Args:
@@ -59,7 +60,7 @@ def reduce(f: Callable[[T, Any], T], tree: Any, initializer: T = _ABSENT, is_lea
     return functools.reduce(f, found)
 
 
-def all(tree: Any, *, is_leaf: IsLeaf = None) -> bool:  # noqa: A001  (as in jax.tree)
+def all(tree: PyTree, *, is_leaf: IsLeaf = None) -> bool:  # noqa: A001  (as in jax.tree)
     """Return whether all leaves of a pytree are true.
 
     Args:
@@ -80,7 +81,7 @@ def all(tree: Any, *, is_leaf: IsLeaf = None) -> bool:  # noqa: A001  (as in jax
     return builtins.all(leaves(tree, is_leaf))
 
 
-def transpose(outer: TreeDef, inner: TreeDef | None, tree: Any) -> Any:
+def transpose(outer: TreeDef, inner: TreeDef | None, tree: PyTree) -> Any:
     """Exchange the outer and the inner containers of a pytree: a list of dicts becomes a dict of lists.
 
     Args:
@@ -125,7 +126,7 @@ def transpose(outer: TreeDef, inner: TreeDef | None, tree: Any) -> Any:
     return unflatten(inner, [unflatten(outer, column) for column in columns])
 
 
-def broadcast(prefix: Any, tree: Any, is_leaf: IsLeaf = None) -> Any:
+def broadcast(prefix: Any, tree: PyTree, is_leaf: IsLeaf = None) -> Any:
     """Repeat the leaves of a prefix tree, so that the result has the structure of the full tree.
 
     Args:
@@ -149,7 +150,7 @@ def broadcast(prefix: Any, tree: Any, is_leaf: IsLeaf = None) -> Any:
     return unflatten(structure(tree), broadcast_prefix(prefix, tree, "tree.broadcast: the prefix", is_leaf))
 
 
-def map_with_path(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf = None) -> Any:
+def map_with_path(f: Callable[..., Any], tree: PyTree, *rest: Any, is_leaf: IsLeaf = None) -> Any:
     """Apply a function to the key path and the value of each leaf, or to the corresponding leaves of several pytrees.
 
     Args:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import optree
 
+from funcgrad._types import PyTree
 from funcgrad.errors import TreeMismatchError
 from funcgrad.tree._register import LEAF_TYPES, NAMESPACE, adopt_from_jax
 
@@ -26,7 +27,7 @@ _FLAT_SEQUENCES: dict[tuple[type, int], TreeDef] = {
 }
 
 
-def flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], TreeDef]:
+def flatten(tree: PyTree, is_leaf: IsLeaf = None) -> tuple[list[Any], TreeDef]:
     """Split a pytree into its leaves and its structure.
 
     Args:
@@ -35,6 +36,9 @@ def flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], TreeDef]:
 
     Returns:
         The leaves, depth first with dict keys sorted, and the treedef from which `unflatten` rebuilds the tree.
+
+    Raises:
+        ValueError: the tree is nested too deeply, or contains itself.
 
     Example:
         >>> import funcgrad as fg
@@ -63,7 +67,7 @@ def flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], TreeDef]:
     return found, treedef
 
 
-def too_deep(tree: Any) -> ValueError:
+def too_deep(tree: PyTree) -> ValueError:
     """Return the error for a pytree that is nested too deeply or contains itself."""
     return ValueError(
         f"tree.flatten: a pytree, a {type(tree).__name__}, is nested in more than {optree.MAX_RECURSION_DEPTH} "
@@ -72,7 +76,7 @@ def too_deep(tree: Any) -> ValueError:
     )
 
 
-def leaves(tree: Any, is_leaf: IsLeaf = None) -> list[Any]:
+def leaves(tree: PyTree, is_leaf: IsLeaf = None) -> list[Any]:
     """List the leaves of a pytree, in the order of `flatten`.
 
     Args:
@@ -90,7 +94,7 @@ def leaves(tree: Any, is_leaf: IsLeaf = None) -> list[Any]:
     return flatten(tree, is_leaf)[0]
 
 
-def structure(tree: Any, is_leaf: IsLeaf = None) -> TreeDef:
+def structure(tree: PyTree, is_leaf: IsLeaf = None) -> TreeDef:
     """Return the containers of a pytree without its leaves, as a treedef; treedefs compare and hash.
 
     Args:
@@ -149,7 +153,7 @@ def check_treedef(asked: str, treedef: Any) -> None:
         )
 
 
-def flatten_with_path(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[tuple[KeyPath, Any]], TreeDef]:
+def flatten_with_path(tree: PyTree, is_leaf: IsLeaf = None) -> tuple[list[tuple[KeyPath, Any]], TreeDef]:
     """Split a pytree like `flatten`, and return each leaf with its key path.
 
     Args:
@@ -178,7 +182,7 @@ class Level(NamedTuple):
     rebuild: Callable[[Any, Iterable[Any]], Any]
 
 
-def one_level(tree: Any) -> Level | None:
+def one_level(tree: PyTree) -> Level | None:
     """Split a registered container or a namedtuple one level deep; return ``None`` for a leaf.
 
     A field's key is its name.
@@ -197,6 +201,9 @@ def key_path_str(path: KeyPath) -> str:
 
     Returns:
         The path as text.
+
+    Raises:
+        TypeError: the argument is no key path.
 
     Example:
         >>> import funcgrad as fg

@@ -141,7 +141,7 @@ sys.exit('jax' in sys.modules and 'jax was imported')
 
 
 # Who may name an engine's own modules: the file for interoperation with JAX itself, donation, which is JAX's, the
-# optimizers' loops, schedules that are functions of JAX's, and what hands over the text that an engine writes.
+# optimizers' steps, schedules that are functions of JAX's, and what hands over the text that an engine writes.
 KNOWN = {
     "_report/python/write.py",
     "_report/stablehlo.py",
@@ -153,6 +153,7 @@ KNOWN = {
     "jax/_compiled.py",
     "jax/_names.py",
     "jax/lax/_control.py",
+    "optim/_run/leaf.py",
     "optim/_run/program.py",
     "optim/_state/hyperparameters.py",
     "sharding.py",

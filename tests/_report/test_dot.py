@@ -1,6 +1,7 @@
 """Graphs in Graphviz's language."""
 
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,3 +25,16 @@ def test_every_equation_and_every_value_that_is_read_is_there() -> None:
     assert text.count(r'label="a \"block\""') == 2
     assert r'label="a \"block\" (backward)"' in text
     assert "#fbe3d4" in text
+
+
+def test_a_guard_is_drawn_with_its_answer(tmp_path: Path) -> None:
+    def f(x: Any) -> Any:
+        return np.sum(x) if np.sum(x) > 5.0 and int(x[0]) == 1 else np.sum(x * x)
+
+    graph = fg.make_graph(f, paths=True)(np.ones(3))
+    assert 'label="guard c: False"' in graph.to_dot()
+    graph.to_svg(tmp_path / "graph.svg")
+    assert "> c: False<" in (tmp_path / "graph.svg").read_text()
+    graph = fg.make_graph(f, paths=True)(np.array([1.0, 5.0]))
+    assert 'label="guard int(d): 1"' in graph.to_dot()
+    assert "guard int(d): 1" in str(graph.profile(np.array([1.0, 5.0])))

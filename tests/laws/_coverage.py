@@ -1,5 +1,7 @@
 """``docs/coverage.md``: what becomes of every public function of NumPy, and of SciPy's modules that are mirrored.
 
+The last part lists PyTorch's names that are missing.
+
 ``python -m tests.laws._coverage`` writes the page anew; ``test_coverage.py`` holds it against the code.
 """
 
@@ -7,12 +9,12 @@ from __future__ import annotations
 
 import contextlib
 import io
-from pathlib import Path
 
 from tests.laws import _coverage_rows as numpys
 from tests.laws import _coverage_scipy as scipys
+from tests.laws import _coverage_torch as torchs
 
-PAGE = Path(__file__).parents[2] / "docs" / "coverage.md"
+PAGE = torchs.PAGE
 MODULES = (*numpys.MODULES, *scipys.MODULES)
 HEAD = """# What becomes of NumPy's functions
 
@@ -41,7 +43,7 @@ def section(module: str) -> str:
 
 def page() -> str:
     """The whole page."""
-    parts = [HEAD, *map(section, numpys.MODULES), scipys.HEAD, *map(section, scipys.MODULES)]
+    parts = [HEAD, *map(section, numpys.MODULES), scipys.HEAD, *map(section, scipys.MODULES), torchs.section()]
     return "\n".join(parts)
 
 

@@ -10,6 +10,7 @@ import pytest
 import funcgrad as fg
 from funcgrad._core.bind import Tracer
 from tests.laws import _coverage_scipy as scipys
+from tests.laws import _coverage_torch as torchs
 from tests.laws._coverage import MODULES, PAGE, section
 from tests.laws._coverage_rows import Row, row_of
 
@@ -30,6 +31,13 @@ def test_the_page_is_of_this_code(module: str) -> None:
     rows = [line for line in section(module).splitlines()[1:] if line.startswith("| `")]
     assert rows
     assert [row for row in rows if row not in page] == [], REMEDY
+
+
+def test_the_page_lists_what_pytorch_has_that_is_not_here() -> None:
+    assert PAGE.read_text().endswith("\n" + torchs.section()), "run python -m tests.laws._coverage_torch"
+    assert torchs.missing("torch", ["zeros", "jit"]) == {
+        "programs are compiled by fg.jit, from functions of arrays": ["jit"]
+    }
 
 
 def test_the_page_notices_what_is_not_there() -> None:

@@ -16,7 +16,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PACKAGE = "funcgrad"
 LAYERS = [
-    {"_public"},
+    {"_public", "_types"},
     {"errors"},
     {"tree"},
     {"_core"},

@@ -1,4 +1,4 @@
-"""The blocked rule on NumPy arrays: what its threads share with the caller."""
+"""Steps in blocks on NumPy arrays: what the threads share with the caller."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import funcgrad as fg
-from funcgrad.optim._run import blocks as _blocks
-from funcgrad.optim._run import loops as _kernel
-from funcgrad.optim._run.blocks import BLOCK, THREADED
+from funcgrad._core import threads
+from funcgrad._engines.source import flat
+from funcgrad._engines.source.flat import BLOCK, THREADED
 
 SIZE = 4 * max(BLOCK, THREADED)
 
@@ -21,7 +21,7 @@ SIZE = 4 * max(BLOCK, THREADED)
 @pytest.fixture
 def two_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two threads on a machine of any size."""
-    monkeypatch.setattr(_blocks, "workers", lambda: 2)
+    monkeypatch.setattr(threads, "workers", lambda: 2)
 
 
 def overflowing(at: slice) -> tuple[np.ndarray, np.ndarray]:
@@ -34,7 +34,7 @@ def overflowing(at: slice) -> tuple[np.ndarray, np.ndarray]:
 @pytest.fixture
 def by_ufuncs(monkeypatch: pytest.MonkeyPatch) -> None:
     """As where Numba is not installed."""
-    monkeypatch.setattr(_kernel, "usable", lambda: False)
+    monkeypatch.setattr(flat, "kernels_usable", lambda: False)
 
 
 @pytest.mark.usefixtures("two_workers", "by_ufuncs")
@@ -52,17 +52,21 @@ def test_error_state_of_the_caller_holds_in_every_thread(at: slice) -> None:
         fg.sgd_update(grads, state, params)
 
 
-@pytest.mark.usefixtures("two_workers")
+@pytest.mark.usefixtures("two_workers", "by_ufuncs")
 def test_context_variables_of_the_caller_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
     variable: contextvars.ContextVar[str] = contextvars.ContextVar("variable", default="lost")
     seen: set[tuple[int, str]] = set()
-    write: Callable[..., Any] = _blocks._write_blocks
+    call: Callable[..., Any] = flat._call
+    both = threading.Barrier(2, timeout=60)
 
     def watched(*args: Any) -> None:
-        seen.add((threading.get_ident(), variable.get()))
-        write(*args)
+        if threading.get_ident() not in {thread for thread, _ in seen}:
+            seen.add((threading.get_ident(), variable.get()))
+            # Neither thread does all the work before the other one begins.
+            both.wait()
+        call(*args)
 
-    monkeypatch.setattr(_blocks, "_write_blocks", watched)
+    monkeypatch.setattr(flat, "_call", watched)
     variable.set("kept")
     params = np.ones(SIZE, np.float32)
     fg.sgd_update(params, fg.sgd_init(params, lr=0.1), params)

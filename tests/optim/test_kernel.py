@@ -1,4 +1,4 @@
-"""The compiled loops of SGD beside the ufuncs: the same numbers, and the same choice of arrays."""
+"""Steps as kernels that Numba compiles: the numbers of the ufuncs, and the arrays that take the other way."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import funcgrad as fg
+from funcgrad._engines.source import flat
+from funcgrad._engines.source.flat import THREADED
+from funcgrad._engines.source.kernels import parallel
 from funcgrad.optim import SGD
-from funcgrad.optim._run import loops as _kernel
-from funcgrad.optim._run.blocks import THREADED
 
-FEW = ((3,), (2, 5), (), (0, 4))
-MANY = (*FEW, (THREADED // 512, 512), (700, 300))
+SHAPES = ((3,), (2, 5), (), (0, 4), (THREADED // 512, 512), (700, 300))
 OPTIONS = [
     {"momentum": momentum, "dampening": dampening, "weight_decay": decay, "nesterov": nesterov, "maximize": maximize}
     for momentum, dampening, decay, nesterov, maximize in itertools.product(
@@ -22,18 +22,6 @@ OPTIONS = [
     )
     if not (nesterov and (momentum == 0 or dampening))
 ]
-
-
-@pytest.fixture(params=["Numba", "plain Python"])
-def loops(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The loops compiled, and as they stand (on few numbers), so that they are tried without Numba too."""
-    monkeypatch.setattr(_kernel, "usable", lambda: True)
-    if request.param == "Numba":
-        pytest.importorskip("numba")
-    else:
-        monkeypatch.setattr(_kernel, "compiler", lambda: lambda loop: loop)
-        monkeypatch.setattr("funcgrad.optim._run.blocks.THREADED", 1)
-        monkeypatch.setattr("funcgrad.optim._run.blocks.BLOCK", 1)
 
 
 def arrays(rng: np.random.Generator, dtype: Any, shapes: Any) -> list[np.ndarray]:
@@ -53,23 +41,22 @@ def trained(rng_seed: int, dtype: Any, options: dict[str, Any], shapes: Any) -> 
 @pytest.mark.long
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_the_loops_compute_what_the_ufuncs_do(
-    loops: None, options: dict[str, Any], dtype: Any, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+def test_kernels_compute_what_the_ufuncs_do(
+    options: dict[str, Any], dtype: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shapes = MANY if request.node.callspec.params["loops"] == "Numba" else FEW
+    pytest.importorskip("numba")
     written = []
-    loop_for = _kernel.loop_for
+    begun = parallel.FlatKernel.begun
 
-    def watched(move: Any) -> Any:
-        loop = loop_for(move)
-        written.extend([move] if loop is not None else [])
-        return loop
+    def watched(*args: Any) -> Any:
+        written.append(args)
+        return begun(*args)
 
-    monkeypatch.setattr(_kernel, "loop_for", watched)
-    found = trained(0, dtype, options, shapes)
+    monkeypatch.setattr(parallel.FlatKernel, "begun", watched)
+    found = trained(0, dtype, options, SHAPES)
     assert written
-    monkeypatch.setattr(_kernel, "usable", lambda: False)
-    for mine, expected in zip(found, trained(0, dtype, options, shapes), strict=True):
+    monkeypatch.setattr(flat, "kernels_usable", lambda: False)
+    for mine, expected in zip(found, trained(0, dtype, options, SHAPES), strict=True):
         np.testing.assert_array_equal(mine, expected)
         assert mine.dtype == expected.dtype
 
@@ -87,7 +74,7 @@ def test_memory_in_pieces_and_other_dtypes_take_the_other_way(rng: np.random.Gen
 
 def test_errors_of_arithmetic_that_are_to_be_raised(rng: np.random.Generator) -> None:
     with np.errstate(over="raise"):
-        assert not _kernel.usable()
+        assert not flat.kernels_usable()
 
 
 def test_a_numba_that_cannot_be_imported_is_as_none(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,9 +83,9 @@ def test_a_numba_that_cannot_be_imported_is_as_none(monkeypatch: pytest.MonkeyPa
         def njit(self) -> Any:
             raise ImportError("Numba needs NumPy 1.26 or less")
 
-    monkeypatch.setattr(_kernel, "_numba", Broken())
-    _kernel._is_there.cache_clear()
+    monkeypatch.setattr(flat, "_numba", Broken())
+    flat._is_installed.cache_clear()
     try:
-        assert not _kernel.usable()
+        assert not flat.kernels_usable()
     finally:
-        _kernel._is_there.cache_clear()
+        flat._is_installed.cache_clear()

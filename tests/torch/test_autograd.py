@@ -14,13 +14,14 @@ from tests._recorded import PyTorch
 def hooked(torch: Any) -> list[Any]:
     """What hooks of nodes get, and the gradients that they leave."""
     seen: list[Any] = []
-    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    x: Any = torch.tensor([1.0, 2.0], requires_grad=True)
     w = torch.tensor([3.0, 4.0], requires_grad=True)
     y = x * w
     z = y.exp()
 
     def doubled(by_operands: Any, by_result: Any) -> Any:
-        seen.extend([] if g is None else g.tolist() for g in (*by_operands, *by_result))
+        given: tuple[Any, ...] = (*by_operands, *by_result)
+        seen.extend([] if g is None else g.tolist() for g in given)
         return tuple(None if g is None else g * 2 for g in by_operands)
 
     after = y.grad_fn.register_hook(doubled)

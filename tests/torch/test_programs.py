@@ -25,14 +25,14 @@ NODE = re.compile(r",\s+grad_fn=<\w+>")
 
 
 def with_our_import(program: str) -> str:
-    """The program with ``torch`` imported from here."""
+    """Return the program with ``funcgrad.torch`` in place of ``torch``."""
     program = re.sub(r"^import torch$", "import funcgrad.torch as torch", program, flags=re.MULTILINE)
     program = re.sub(r"^import torch\.([\w.]+) as", r"import funcgrad.torch.\1 as", program, flags=re.MULTILINE)
     return re.sub(r"^from torch((?:\.\w+)*) import", r"from funcgrad.torch\1 import", program, flags=re.MULTILINE)
 
 
 def printed(torch: Any, program: str) -> str:
-    """What a program prints after the seed 0; dtypes and shapes are NumPy's in both."""
+    """Run a program after the seed 0 and return what it prints. Dtypes and shapes get NumPy's text in both."""
     torch.manual_seed(0)
     with contextlib.redirect_stdout(io.StringIO()) as out:
         exec(compile(program, "program", "exec"), {"__name__": "__main__"})
@@ -60,7 +60,8 @@ def test_a_program_prints_the_same(path: Path, pytorch: PyTorch) -> None:
 
 
 def lines(text: str) -> list[list[Any]]:
-    """The words between the numbers, without spaces, and the numbers, of each line."""
+    """Return for each line the words between the numbers, without spaces, and the numbers with float32's digits."""
     return [
-        ["".join(NUMBER.sub("#", line).split()), [float(n) for n in NUMBER.findall(line)]] for line in text.splitlines()
+        ["".join(NUMBER.sub("#", line).split()), np.array([float(n) for n in NUMBER.findall(line)], np.float32)]
+        for line in text.splitlines()
     ]

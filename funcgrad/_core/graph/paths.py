@@ -79,6 +79,7 @@ class Stretch:
         ways: for each answer to the guard, the stretch that follows.
         outputs: the results of the program, if it ends here.
         number: the number of the path that ends here, or -1.
+        tree: the structure of the results, if the program ends here.
         graph: the stretch as a graph. Its outputs are the variables ``given`` and then the value that the guard asks;
             or the results.
         given: the variables that later stretches read, in the order of the graph's outputs.
@@ -90,6 +91,7 @@ class Stretch:
         self.ways: dict[Hashable, Stretch] = {}
         self.outputs: Sequence[Operand] = ()
         self.number = -1
+        self.tree: TreeDef | None = None
         self.graph: Graph = trusted_graph((), (), (), ())
         self.given: Sequence[Var] = ()
 
@@ -163,6 +165,7 @@ class PathTree:
             return last.number
         last.outputs = [known.get(x, x) for x in graph.outputs]
         last.number = len(self.paths)
+        last.tree = path.tree
         self.paths.append(path)
         self._finish()
         return last.number
@@ -176,9 +179,9 @@ class PathTree:
             stretch.given = given
             asked = () if stretch.guard is None else stretch.guard.operands
             outputs = (*stretch.given, *asked) if stretch.guard is not None else stretch.outputs
-            stretch.graph = self._part(stretch.equations, outputs)
+            stretch.graph = self.part(stretch.equations, outputs)
 
-    def _part(self, equations: Sequence[Equation], outputs: Sequence[Operand]) -> Graph:
+    def part(self, equations: Sequence[Equation], outputs: Sequence[Operand]) -> Graph:
         """Return some equations as a graph of what they read."""
         made = {var for equation in equations for var in equation.results}
         read = dict.fromkeys(x for e in equations for x in e.operands if type(x) is Var and x not in made)
@@ -230,28 +233,57 @@ def _match(equations: Sequence[Equation], guard: Equation | None, here: Stretch,
     for new, old in itertools.zip_longest([*equations, guard], [*here.equations, here.guard]):
         if new is None and old is None:
             return
-        if new is None or old is None or not _matches(new, old, known):
-            raise DifferentProgramError((new or old).source)
+        if new is None or old is None or not matched(new, old) or not _read_alike(new, old, known):
+            found = new or old
+            raise DifferentProgramError(None if found is None else found.source)
         known.update(zip(new.results, old.results, strict=True))
 
 
-def _matches(new: Equation, old: Equation, known: dict) -> bool:
+def matched(new: Equation, old: Equation) -> bool:
+    """Return whether two equations do the same to their operands, or ask the same question."""
     if new.primitive is not old.primitive or len(new.operands) != len(old.operands):
         return False
     if [var.aval for var in new.results] != [var.aval for var in old.results]:
         return False
     if is_guard(new):
-        if new.params["asked"] != old.params["asked"]:
-            return False
-    elif params_key(new.params) != params_key(old.params) and not same_value(new.params, old.params):
-        return False
-    return all(_is_equal(known.get(x, x), y) for x, y in zip(new.operands, old.operands, strict=True))
+        return new.params["asked"] == old.params["asked"]
+    return params_key(new.params) == params_key(old.params) or same_value(new.params, old.params)
 
 
-def _is_equal(x: Operand, y: Operand) -> bool:
+def _read_alike(new: Equation, old: Equation, known: dict) -> bool:
+    return all(are_equal(known.get(x, x), y) for x, y in zip(new.operands, old.operands, strict=True))
+
+
+def are_equal(x: Operand, y: Operand) -> bool:
+    """Return whether two operands are the same variable or the same number."""
     if type(x) is Literal and type(y) is Literal:
         return value_key(x.value) == value_key(y.value)
     return x is y
+
+
+def do_the_same(new: Stretch, old: Stretch, known: dict[Operand, Any]) -> bool:
+    """Return whether the program does the same after two stretches begin, along the same paths.
+
+    Args:
+        new: a stretch.
+        old: another stretch.
+        known: for each variable of the first, the one that corresponds to it. Others correspond to themselves.
+    """
+    pending = [(new, old)]
+    while pending:
+        new, old = pending.pop()
+        try:
+            _match(new.equations, new.guard, old, known)
+        except DifferentProgramError:
+            return False
+        if new.ways.keys() != old.ways.keys() or len(new.outputs) != len(old.outputs):
+            return False
+        if not all(are_equal(known.get(x, x), y) for x, y in zip(new.outputs, old.outputs, strict=True)):
+            return False
+        if new.tree != old.tree:
+            return False
+        pending += [(way, old.ways[answer]) for answer, way in new.ways.items()]
+    return True
 
 
 def without_guards(graph: Graph) -> Graph:

@@ -1,17 +1,26 @@
-"""Graphs as text: one line per equation, with types, parameters and source lines."""
+"""Graphs as text: one line per equation, with types, parameters and source lines; of long loops one round."""
 
 from __future__ import annotations
 
 import itertools
 import string
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from funcgrad._core.aval import type_text
+from funcgrad._core.graph.repeats import Repeat, repeats
+
 if TYPE_CHECKING:
     from funcgrad._core.graph.ir import Equation, Graph, Operand
     from funcgrad._core.graph.line import Line
+
+# A program of fewer equations is shown whole, and so are stretches that would hide fewer equations than the second.
+_LONG = 200
+_FOLDED = 100
+# Of more operands, or parts of a parameter, some are shown.
+_MANY = 12
 
 
 def show(graph: Graph, most: int | None = None) -> str:
@@ -53,12 +62,36 @@ def _lines(graph: Graph) -> list[str]:
     lines = [f"graph {graph.name}({inputs}):"]
     for var, value in graph.constants:
         lines.append(f"  {names(var)}: {var.aval} = constant {type(value).__name__}")
-    rows = [(equation_text(equation, names), equation.source) for equation in graph.equations]
+    rows: list[tuple[str, Line | None]] = []
+    start = 0
+    for fold in _folds(graph.equations):
+        end = fold.start + fold.period
+        rows += [(equation_text(equation, names), equation.source) for equation in graph.equations[start:end]]
+        rounds = f"{fold.rounds - 1:,} more rounds of {fold.period} equations like these"
+        rows.append((f"... {rounds} ...", None))
+        start = fold.end
+    rows += [(equation_text(equation, names), equation.source) for equation in graph.equations[start:]]
     width = max((len(text) for text, _ in rows if len(text) <= 72), default=0)
     for text, source in rows:
         lines.append(f"  {text:<{width}}  # {_origin(source)}" if source else f"  {text}")
     lines.append(f"  return {', '.join(names(x) for x in graph.outputs)}")
     return lines
+
+
+def _folds(equations: Sequence[Equation]) -> list[Repeat]:
+    """Return the stretches of a long program of which one round is shown: they repeat by lines, primitives and types.
+
+    Parameters do not count: the rounds of a loop over rows differ in their index.
+    """
+    if len(equations) < _LONG:
+        return []
+    numbers: dict[Any, int] = {}
+    kinds = [
+        (each.primitive.name, each.source, tuple([type_text(x.aval.shape, x.aval.dtype) for x in each.results]))
+        for each in equations
+    ]
+    found = repeats(np.array([numbers.setdefault(kind, len(numbers)) for kind in kinds], np.int64))
+    return [each for each in found if (each.rounds - 1) * each.period >= _FOLDED]
 
 
 def _origin(source: Line) -> str:
@@ -73,16 +106,25 @@ def equation_text(equation: Equation, names: Names) -> str:
         asked, answer = equation.params["asked"], equation.params["answer"]
         value = names(equation.operands[0])
         return f"guard {value if asked == 'bool' else f'{asked}({value})'}: {answer}"
-    operands = " ".join(names(x) for x in equation.operands)
+    operands = " ".join(_shortened(equation.operands, names))
     params = ", ".join(f"{name}={param_text(value)}" for name, value in equation.params.items())
     results = ", ".join(f"{names(var)}: {var.aval}" for var in equation.results)
     return f"{results} = {equation.primitive.name}{f'[{params}]' if params else ''} {operands}".rstrip()
+
+
+def _shortened(parts: Sequence[Any], text: Callable[[Any], str]) -> list[str]:
+    """Return the texts of some parts; of many only the first ones and the last one."""
+    if len(parts) <= _MANY:
+        return list(map(text, parts))
+    return [*map(text, parts[:3]), f"... {len(parts) - 4:,} more ...", text(parts[-1])]
 
 
 def param_text(value: Any) -> str:
     """Return a parameter as text."""
     if isinstance(value, np.dtype):
         return value.name
+    if type(value) is tuple and len(value) > _MANY:
+        return f"({', '.join(_shortened(value, param_text))})"
     name = getattr(value, "name", None)
     return name if isinstance(name, str) else repr(value)
 

@@ -115,10 +115,7 @@ def new_place(value: Any, owned: bool = True) -> Any:
 
 
 def writable(y: Any) -> Any:
-    """Return a result of traced operands.
-
-    If it is a new plain array, because it does not depend on them, as a place.
-    """
+    """Return a result of traced operands; one that does not depend on them, a new plain array, becomes a place."""
     return new_place(y, owned=False) if type(y) is _NDARRAY and y.dtype.kind in "fcV" else y
 
 

@@ -15,9 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad._core.aval import Aval
 from funcgrad._core.forms import NO_FORMS
-from funcgrad._core.threads import each
 
 # Elements per block of each array. With larger blocks fewer arrays stay in cache; with smaller ones the threads wait
 # for each other between ufuncs.
@@ -39,44 +37,28 @@ class Part:
 
 
 class Blocks(Part):
-    """Takes the place of a primitive in the equation of a cluster, and runs the cluster.
+    """Takes the place of a primitive in an equation whose operations run on one block of rows at a time.
 
-    Args:
-        run: the program of one block, a function of arrays and numbers that returns a list.
-        source: its source.
-        sliced: for each operand, whether a block takes some of its rows, or all of it.
-        avals: the types of the results, of one shape.
+    ``sliced`` says for each operand whether a block takes some of its rows, or all of it.
     """
 
-    def __init__(self, run: Callable[..., list], source: str, sliced: Sequence[bool], avals: Sequence[Aval]) -> None:
-        self.source = source
-        self.sliced = tuple(sliced)
-        self._run = run
-        self._avals = tuple(avals)
-        length = avals[0].shape[0]
-        rows = rows_of(avals[0].shape)
-        self._places = [slice(start, min(start + rows, length)) for start in range(0, length, rows)]
+    sliced: tuple[bool, ...]
 
     def may_take(self, operand: int, result: int) -> bool:
         """Return whether a result may be written into the memory of a dead operand, both given by their numbers."""
         del operand, result
         return True
 
+    def place(self, aliases: Sequence[int | None]) -> None:
+        """Write the code for results in the memory of these operands, by number; ``None`` stands for new memory.
+
+        It does nothing in a class that looks at the arrays of each call instead.
+        """
+        del aliases
+
     def __call__(self, operands: Sequence[Any], given: Sequence[Any]) -> list[np.ndarray]:
         """Return the results, in the given memory or in new memory."""
-        if any(cut and x.ndim > 1 and not x.flags.c_contiguous for x, cut in zip(operands, self.sliced, strict=True)):
-            # For transposed matrices NumPy makes transposed results, and sums would read those in another order.
-            return self._run(*operands)
-        pairs = zip(given, self._avals, strict=True)
-        results = [np.empty(aval.shape, aval.dtype) if y is None else y for y, aval in pairs]
-
-        def compute(place: slice) -> None:
-            parts = [x[place] if cut else x for x, cut in zip(operands, self.sliced, strict=True)]
-            for result, y in zip(results, self._run(*parts), strict=True):
-                result[place] = y
-
-        each(compute, self._places)
-        return results
+        raise NotImplementedError
 
 
 def rows_of(shape: tuple[int, ...]) -> int:

@@ -25,7 +25,12 @@ class Buffers:
     """
 
     def __init__(self, graph: Graph, donated: Sequence[Var] = ()) -> None:
-        self.last = last_reads(graph)
+        self.last = _last_reads(graph)
+        self._graph = graph
+        # Memory that was reserved for an output: the number of the equation that makes the output, and an input that
+        # may lie in the same memory. And the memory that is reserved for each output.
+        self._reserved: dict[Var, tuple[int, Var | None]] = {}
+        self._own_place: dict[Any, Var] = {}
         # Roots that were written to, or are returned as results.
         self.used: set[Var] = set()
         self._roots: dict[Any, Var] = {}
@@ -46,6 +51,20 @@ class Buffers:
         self._whole.add(var)
         if own:
             self._own[var] = None
+
+    def reserve(self, memory: Var, output: Operand, shared: Var | None) -> None:
+        """Register memory for an output. Until the output is made, other variables may use it.
+
+        Args:
+            memory: stands for the memory.
+            output: the output. It stands in this memory at the end, or has to be copied to it.
+            shared: an input that may lie in the same memory; nothing is written there before its last read.
+        """
+        self.made(memory, own=True)
+        made = next((i for i, e in enumerate(self._graph.equations) if output in e.results), -1)
+        self._reserved[memory] = made, shared
+        if made >= 0:
+            self._own_place.setdefault(output, memory)
 
     def shows(self, var: Var, x: Operand, *, whole: bool = False) -> None:
         """Register a variable that is, or may be, a view of ``x``; ``whole`` if it shows each element of ``x`` once."""
@@ -94,20 +113,37 @@ class Buffers:
         if type(x) is not Var or x not in self._whole:
             return False
         root = self._roots[x]
-        return root in self._own and all(self.last.get(each, -1) <= i for each in self._shown[root])
+        return root in self._own and self._is_dead(root, i)
 
-    def reusable(self, operands: Sequence[Operand], aval: Aval, i: int) -> Any:
-        """Return an operand of this type that equation ``i`` may write to, or ``None``."""
-        return next((x for x in operands if same_type(x.aval, aval) and self.is_free_after(x, i)), None)
+    def _is_dead(self, root: Var, i: int) -> bool:
+        """Return whether no equation after ``i`` reads anything in this memory."""
+        _, shared = self._reserved.get(root, (0, None))
+        return all(self.last.get(each, -1) <= i for each in self._shown[root]) and (
+            shared is None or all(self.last.get(each, -1) <= i for each in self._shown[self._roots[shared]])
+        )
 
-    def spare(self, aval: Aval, i: int) -> Any:
-        """Return a variable in free memory of this type that was last read before equation ``i``, or ``None``."""
-        if aval.nbytes < _SPARE_LIMIT_BYTES:
+    def _may_hold(self, root: Var, var: Var) -> bool:
+        """Return whether a variable may use this memory: reserved memory takes only what is read before its output."""
+        if root not in self._reserved or self._own_place.get(var) is root:
+            return True
+        return self.last.get(var, -1) <= self._reserved[root][0]
+
+    def reusable(self, operands: Sequence[Operand], var: Var, i: int) -> Any:
+        """Return a variable in whose memory equation ``i`` may write ``var``: reserved, or that of an operand."""
+        own = self._own_place.get(var)
+        if own is not None and self.is_free_after(own, i):
+            return own
+        fits = [x for x in operands if same_type(x.aval, var.aval) and self.is_free_after(x, i)]
+        return next((x for x in fits if self._may_hold(self._roots[x], var)), None)
+
+    def spare(self, var: Var, i: int) -> Any:
+        """Return a variable in free memory for ``var`` that was last read before equation ``i``, or ``None``."""
+        if var.aval.nbytes < _SPARE_LIMIT_BYTES:
             return None
         for root in self._own:
-            shown = self._shown[root]
-            if all(self.last.get(each, -1) < i for each in shown):
-                found = next((x for x in shown if x in self._whole and same_type(x.aval, aval)), None)
+            if self._may_hold(root, var) and self._is_dead(root, i - 1):
+                shown = self._shown[root]
+                found = next((x for x in shown if x in self._whole and same_type(x.aval, var.aval)), None)
                 if found is not None:
                     return found
         return None
@@ -118,7 +154,7 @@ def same_type(a: Aval, b: Aval) -> bool:
     return a.shape == b.shape and a.dtype == b.dtype
 
 
-def last_reads(graph: Graph) -> dict[Any, int]:
+def _last_reads(graph: Graph) -> dict[Any, int]:
     """Return the number of the last equation that reads each variable; the number of equations for an output."""
     last: dict[Any, int] = {x: i for i, equation in enumerate(graph.equations) for x in equation.operands}
     last.update({x: len(graph.equations) for x in graph.outputs})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -10,20 +12,80 @@ from funcgrad._core.aval import Aval
 from funcgrad._core.choose import choose
 from funcgrad._core.graph.ir import Equation, Graph, Operand, Var, trusted_graph
 from funcgrad._core.primitive import Primitive
+from funcgrad._core.threads import each, workers
+from funcgrad._engines.source.barriers import without_barriers
 from funcgrad._engines.source.blocks import Blocks, has_blocks, rows_of
 from funcgrad._engines.source.code import function_of
+from funcgrad._engines.source.elementwise import in_memory
 from funcgrad._engines.source.writer import Writer
 
 # Smaller arrays fit into cache anyway, and waking the threads takes longer than the operation.
 _LARGE_BYTES = 1 << 20
 # A cluster must do at least this many operations per element to be worth the blocks.
 _WORTH = 2
+# Blocks of very large arrays are this many times as long, as long as each thread gets this many of them.
+_WIDER = 4
+_SHARES = 4
+
+
+class Cluster(Blocks):
+    """A cluster whose program is NumPy's ufuncs.
+
+    Args:
+        block: the program of one block.
+        sliced: for each operand, whether a block takes some of its rows, or all of it.
+        avals: the types of the results, of one shape.
+    """
+
+    def __init__(self, block: Graph, sliced: Sequence[bool], avals: Sequence[Aval]) -> None:
+        self.sliced = tuple(sliced)
+        self._block = block
+        self._avals = tuple(avals)
+        length = avals[0].shape[0]
+        rows = rows_of(avals[0].shape)
+        # Threads wait for each other less often between the ufuncs of larger blocks.
+        rows *= max(1, min(_WIDER, length // rows // (_SHARES * workers())))
+        self._places = [slice(start, min(start + rows, length)) for start in range(0, length, rows)]
+
+    def place(self, aliases: Sequence[int | None]) -> None:
+        """Write the code for results in the memory of these operands, by number; ``None`` stands for new memory."""
+        self._program = in_memory(self._block, aliases)
+        self.source = self._program.source
+
+    @functools.cached_property
+    def _whole(self) -> Callable[..., list]:
+        """The function of whole arrays that returns the results in new memory."""
+        writer = Writer(self._block)
+        lines = [*writer.body(), f"return [{', '.join([writer.name(x) for x in self._block.outputs])}]"]
+        head = f"def run({', '.join(writer.inputs.values())}):"
+        return function_of("\n    ".join([head, *lines]), writer.scope, self._block.name)
+
+    def __call__(self, operands: Sequence[Any], given: Sequence[Any]) -> list[np.ndarray]:
+        """Return the results, in the given memory or in new memory."""
+        if any(cut and x.ndim > 1 and not x.flags.c_contiguous for x, cut in zip(operands, self.sliced, strict=True)):
+            # For transposed matrices NumPy makes transposed results, and sums would read those in another order.
+            return self._whole(*operands)
+        pairs = zip(given, self._avals, strict=True)
+        results = [np.empty(aval.shape, aval.dtype) if y is None else y for y, aval in pairs]
+
+        run, _, scratch = self._program
+        rows = self._places[0].stop
+
+        def compute(place: slice, *held: np.ndarray) -> None:
+            parts = [x[place] if cut else x for x, cut in zip(operands, self.sliced, strict=True)]
+            count = place.stop - place.start
+            run(*parts, *[y[place] for y in results], *[x if count == rows else x[:count] for x in held])
+
+        # In new memory for each block, the system's pages would take longer than the arithmetic.
+        each(compute, self._places, lambda: [np.empty((rows, *results[0].shape[1:]), dtype) for dtype in scratch])
+        return results
 
 
 def clustered(graph: Graph) -> Graph:
     """Return the same program with one equation per cluster. Members move up to the first member of their cluster."""
     if not any(_may_join(equation) for equation in graph.equations):
         return graph
+    graph = without_barriers(graph)
     pending, equations = list(graph.equations), []
     while pending:
         first = pending[0]
@@ -77,12 +139,7 @@ def _cluster(graph: Graph, members: list[Equation], others: list[Equation]) -> E
     block = trusted_graph(
         [new[x] for x in given], [], equations, [new[var] for var in results], f"block of {graph.name}"
     )
-    writer = Writer(block)
-    lines = writer.body()
-    head = f"def run({', '.join(writer.inputs.values())}):"
-    source = "\n    ".join([head, *lines, f"return [{', '.join([writer.name(x) for x in block.outputs])}]"])
-    run = function_of(source, writer.scope, block.name)
-    primitive = Blocks(run, source, sliced, [var.aval for var in results])
+    primitive = Cluster(block, sliced, [var.aval for var in results])
     return Equation(cast(Primitive, primitive), tuple(given), {}, tuple(results), members[0].source)
 
 

@@ -19,6 +19,7 @@ from funcgrad._core.graph.ir import Equation, Literal, Var
 from funcgrad._engines.source.blocks import Blocks, Part
 from funcgrad._engines.source.buffers import same_type
 from funcgrad._engines.source.loops import cond, scan, while_loop
+from funcgrad._engines.source.operators import OPERATORS
 
 if TYPE_CHECKING:
     from funcgrad._engines.source.writer import Writer
@@ -28,18 +29,6 @@ Form = Callable[["Writer", Equation, int], list[str] | None]
 # For fewer elements, filling a new array is faster than making a broadcast view.
 _FILL_LIMIT = 4096
 _FLOATS = frozenset(map(np.dtype, (np.float32, np.float64)))
-_OPERATORS = {
-    np.add: "+",
-    np.subtract: "-",
-    np.multiply: "*",
-    np.true_divide: "/",
-    np.greater: ">",
-    np.greater_equal: ">=",
-    np.less: "<",
-    np.less_equal: "<=",
-    np.equal: "==",
-    np.not_equal: "!=",
-}
 
 
 def ufunc(w: Writer, equation: Equation, i: int) -> list[str] | None:
@@ -60,24 +49,25 @@ def _number(w: Writer, function: Any, operands: Sequence[Any]) -> str | None:
         return None
     if all(type(x) is Literal for x in operands):
         return None
-    if function is np.negative:
-        return f"-{w.name(operands[0])}"
-    sign = _OPERATORS.get(function)
-    return None if sign is None else f" {sign} ".join([w.number(x) for x in operands])
+    text = OPERATORS.get(function)
+    return None if text is None else text.format(*[w.number(x) for x in operands])
 
 
 def _into(w: Writer, equation: Equation, i: int, function: str, arguments: list[str], read: Sequence[Any]) -> str:
     """Return a call that writes over a dead operand of the result's type, or makes an array."""
     result = equation.results[0]
-    buffer = None if equation.params else w.buffers.reusable(read, result.aval, i)
+    buffer = None if equation.params else w.buffers.reusable(read, result, i)
     if buffer is None and not equation.params:
-        buffer = w.buffers.spare(result.aval, i)
+        buffer = w.buffers.spare(result, i)
         w.reused.update([] if buffer is None else [buffer])
     if buffer is None:
         w.buffers.made(result, own=True)
-        return f"{w.new(result)} = {_call(w, function, arguments, equation)}"
-    name = w.names[buffer]
-    w.buffers.takes(result, buffer)
+        if w.scratch is None or equation.params:
+            return f"{w.new(result)} = {_call(w, function, arguments, equation)}"
+        name = w.scratch_for(result)
+    else:
+        name = w.names[buffer]
+        w.buffers.takes(result, buffer)
     # ``out`` by position is faster; NumPy deprecates that for these two.
     target = f"out={name}" if equation.primitive.numpy in (np.maximum, np.minimum) else name
     return f"{w.new(result)} = {function}({', '.join([*arguments, target])})"
@@ -171,7 +161,7 @@ def _broadcast(w: Writer, equation: Equation, i: int) -> list[str] | None:
 
 def _full(w: Writer, equation: Equation, i: int) -> list[str] | None:
     aval, value = equation.results[0].aval, equation.params["value"]
-    if aval.shape == () or type(value) is not int or value != 0:
+    if aval.shape == () or type(value) is not int or value != 0 or w.scratch is not None:
         return None
     return _made(w, equation, f"{w.numpy(np.zeros)}({aval.shape}, {w.value('dtype', aval.dtype)})")
 
@@ -302,7 +292,7 @@ def _split(w: Writer, equation: Equation, i: int) -> list[str] | None:
 
 
 def _separate(w: Writer, equation: Equation, i: int) -> list[str] | None:
-    """Write only new names: this equation keeps operations or devices apart on other engines, and does nothing here."""
+    """Write only new names: a barrier keeps operations or devices apart on other engines, and does nothing here."""
     operands = equation.operands[: len(equation.results)]
     for var, x in zip(equation.results, operands, strict=True):
         w.buffers.shows(var, x, whole=True)
@@ -323,9 +313,12 @@ def _blocks(w: Writer, equation: Equation, i: int) -> list[str]:
         if cut and roots.count(root) == 1 and buffers.is_free_after(x, i)
     }
     places: list[Any] = []
+    numbers: list[int | None] = []
     for j, var in enumerate(equation.results):
         fits = [k for k, x in free.items() if same_type(x.aval, var.aval) and primitive.may_take(k, j)]
+        numbers.append(fits[0] if fits else None)
         places.append(free.pop(fits[0]) if fits else None)
+    primitive.place(numbers)
     arguments, given = [w.array(x) for x in operands], ["None" if x is None else w.names[x] for x in places]
     for var, place in zip(equation.results, places, strict=True):
         if place is None:
@@ -356,6 +349,7 @@ FORMS: dict[Basic, Form] = {
     Basic.SCAN: scan,
     Basic.SCATTER: _scatter,
     Basic.SPLIT: _split,
+    Basic.STOP_GRADIENT: _separate,
     Basic.TRANSPOSE: _transpose,
     Basic.WHILE: while_loop,
     Basic.WRITE: _write,

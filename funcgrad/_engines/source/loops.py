@@ -106,7 +106,7 @@ def cond(w: Writer, equation: Equation, i: int) -> list[str] | None:
     _register(w, equation, equation.results, own)
     names = [w.new(var) for var in equation.results]
     for inside, graph, lines in ways:
-        ends = [_as_number(inside, y, y.aval.dtype) for y in graph.outputs]
+        ends = [as_number(inside, y, y.aval.dtype) for y in graph.outputs]
         lines += [f"{name} = {end}" for name, end in zip(names, ends, strict=True)]
     (_, _, then), (_, _, other) = ways
     return [f"if {w.name(asked)}:", *_indented(then), "else:", *_indented(other)]
@@ -171,7 +171,7 @@ class _Carried:
         lines = []
         for k, (var, x) in enumerate(zip(self._vars, self._values, strict=True)):
             if not var.aval.shape:
-                text = _as_number(w, x, var.aval.dtype)
+                text = as_number(w, x, var.aval.dtype)
             else:
                 text = w.name(x)
                 if self.own[k] and (var in inside.buffers.used or var in moved):
@@ -186,7 +186,7 @@ class _Carried:
         """Return the lines that give the names their next values."""
         triples = list(zip(self._vars, self._ends, self._same, strict=True))
         names = [self.inside.names[var] for var, _, same in triples if not same]
-        ends = [_as_number(self.inside, y, var.aval.dtype) for var, y, same in triples if not same]
+        ends = [as_number(self.inside, y, var.aval.dtype) for var, y, same in triples if not same]
         # Most loops change one value, or values whose names no other value takes.
         if set(ends).isdisjoint(names):
             return [f"{name} = {end}" for name, end in zip(names, ends, strict=True)]
@@ -244,7 +244,7 @@ def _row(inside: Writer, w: Writer, var: Var, x: Operand, t: str) -> str:
     return f"{inside.new(var)} = {w.name(x)}[{t}]"
 
 
-def _as_number(w: Writer, x: Operand, dtype: np.dtype) -> str:
+def as_number(w: Writer, x: Operand, dtype: np.dtype) -> str:
     """Return the text of a value; if it has no axes, as NumPy's number."""
     text = w.name(x)
     known = isinstance(x.value, np.generic) if type(x) is Literal else x in w.numbers and x not in w.inputs

@@ -12,30 +12,129 @@
 
 A function returns ``Unknown((True, 3))`` where no path gave these answers. The branch with the most guards goes on
 without indentation, so a chain of a thousand guards is not nested.
+
+A chain of stretches that do the same (`Rounds`) is a loop. Rounds after which the program does the same share lines:
+
+        for r0 in range(9):
+            v4 = v3 - 0.5                          # model.py:9  while x > tol:
+            asked = bool(v4 > tol)
+            if not asked: break
+            v3 = v4
+        if not asked and r0 in rounds:             # the numbers of rounds that calls had until now
+            return v4
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+import functools
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from funcgrad._core.graph.ir import Graph
+from funcgrad._core.graph.ir import Graph, Literal, Operand, Var
+from funcgrad._core.graph.path_rounds import Rounds, rounds_from
 from funcgrad._core.graph.paths import PathTree, Stretch
 from funcgrad._engines.signature import Signature, Unknown, is_plain
 from funcgrad._engines.source.call import argument_check, checked_donations, made, put_together
 from funcgrad._engines.source.clusters import clustered
+from funcgrad._engines.source.loops import as_number
 from funcgrad._engines.source.writer import Writer, results_of
 
 _INDENT = "    "
 
 
-class _Here(NamedTuple):
-    """A stretch to write: its writer, the lines before it, and the answers that lead to it."""
+class _Way(NamedTuple):
+    """A way on from a guard.
 
+    Args:
+        holds: the condition that the program goes this way.
+        fails: the condition that it does not; empty if all other ways were tried before.
+        guards: the number of guards that follow.
+        enter: writes what follows.
+    """
+
+    holds: str
+    fails: str
+    guards: int
+    enter: Callable[[], _Here]
+
+
+class _Before(NamedTuple):
+    """What stands before a part of the program.
+
+    Args:
+        given: for each variable that the part may read, the operand of the program before it.
+        answers: the answers until there, as the text of a tuple's elements.
+        donated: the names of arguments whose memory may be written to.
+    """
+
+    given: Mapping[Any, Operand]
+    answers: str
+    donated: Collection[str]
+
+
+class _Here(NamedTuple):
+    """A written part of the program.
+
+    Args:
+        lines: its lines, up to the answer of its guard or to the end of the program.
+        ways: the ways on.
+        answers: the answers until here, as the text of a tuple's elements.
+    """
+
+    lines: list[str]
+    ways: list[_Way]
+    answers: str
+
+
+class _Follow(NamedTuple):
+    """What follows a loop.
+
+    Args:
+        answer: the answer of the guard.
+        rounds: the rounds after which it follows.
+        stretch: the program that follows.
+        goes_on: whether it follows the last round, and not an answer that ends the loop.
+        reads: for each variable that it reads: the number of a result of the last round, a variable that the loop
+            carries or that is made before the loop, or a result's number and its round.
+    """
+
+    answer: Hashable
+    rounds: list[int]
     stretch: Stretch
-    writer: Writer
-    first: list[str]
-    answers: tuple[Hashable, ...]
+    goes_on: bool
+    reads: dict[Var, int | Var | tuple[int, int]]
+
+
+class _Follows:
+    """The ways out of a loop.
+
+    Attributes:
+        ways: what follows.
+        read: the results of a round that are read after it, by their numbers.
+        kept: the results of which the values of all rounds are read.
+        outside: the variables that are made before the loop and read after it.
+    """
+
+    def __init__(self, rounds: Rounds) -> None:
+        exits = [(*each, False) for each in rounds.exits()]
+        last = rounds.stretches[-1].ways.get(rounds.answer)
+        exits += [] if last is None else [(rounds.answer, [len(rounds.stretches) - 1], last, True)]
+        self.ways = [_Follow(*each, self._reads(rounds, each[2], each[1][0], each[3])) for each in exits]
+        sources = [source for way in self.ways for source in way.reads.values()]
+        self.kept = sorted({source[0] for source in sources if isinstance(source, tuple)})
+        self.read = sorted({*rounds.before, *self.kept, *[source for source in sources if type(source) is int]})
+        self.outside = list(dict.fromkeys([x for way in self.ways for x, source in way.reads.items() if x is source]))
+
+    def _reads(self, rounds: Rounds, stretch: Stretch, r: int, goes_on: bool) -> dict[Var, int | Var | tuple[int, int]]:
+        found: dict[Var, int | Var | tuple[int, int]] = {}
+        for x in stretch.graph.inputs:
+            q, k = rounds.places.get(x, (r, -1))
+            carries = () if goes_on else rounds.carries.get(k, ())
+            if q == r:
+                found[x] = x if k < 0 else k
+            else:
+                found[x] = carries[r - q - 1] if r - q <= len(carries) else (k, q)
+        return found
 
 
 def written_paths(
@@ -43,6 +142,7 @@ def written_paths(
     signature: Signature,
     questions: dict[str, Callable[[Any], Any]],
     prepared: Callable[[Graph], Graph] = clustered,
+    rolls_above: int | None = None,
 ) -> tuple[Callable[[tuple, dict], Any], str]:
     """Return the function of the user's arguments, and its source.
 
@@ -53,8 +153,10 @@ def written_paths(
         signature: the signature of the arguments.
         questions: for each question of a guard, the function that answers it.
         prepared: groups the operations of a graph.
+        rolls_above: a stretch of more equations is rolled (`Graph.roll`), and rounds that do the same are written as
+            a loop; ``None`` for neither.
     """
-    return _Program(tree, signature, questions, prepared).written()
+    return _Program(tree, signature, questions, prepared, rolls_above).written()
 
 
 class _Program:
@@ -64,11 +166,14 @@ class _Program:
         signature: Signature,
         questions: dict[str, Callable[[Any], Any]],
         prepared: Callable[[Graph], Graph],
+        rolls_above: int | None,
     ) -> None:
         self._tree = tree
         self._signature = signature
         self._questions = questions
         self._prepared = prepared
+        self._rolls_above = rolls_above
+        self._loops = 0
         self._places = [i for i, leaf in enumerate(signature.leaves) if is_plain(leaf)]
         numbers = [k for k, i in enumerate(self._places) if i in signature.donated]
         self._donated = {f"x{k}": k for k in numbers if tree.inputs[k].aval.shape != ()}
@@ -82,58 +187,148 @@ class _Program:
         assert root is not None
         # All arguments are inputs of the root, also those that nothing reads.
         graph = Graph(self._tree.inputs, (), (), self._tree.inputs, root.graph.name)
-        arguments = Writer(graph, prepared=self._prepared)
+        self._arguments = arguments = Writer(graph, prepared=self._prepared)
         lines = argument_check(arguments, self._signature)
-        first = self._continued(arguments, root, dict(zip(graph.inputs, graph.inputs, strict=True)))
-        lines += self._lines(_Here(root, *first, ()))
+        given = dict(zip(graph.inputs, graph.inputs, strict=True))
+        lines += self._lines(self._entered(arguments, root, _Before(given, "", self._donated)))
         return made(arguments, lines, graph.name)
 
     def _lines(self, here: _Here) -> list[str]:
-        """Write a stretch and all that may follow it."""
+        """Return a part and all that may follow it."""
         lines: list[str] = []
         while True:
-            body = here.writer.body()
-            if here.stretch.guard is None:
-                return [*lines, *here.first, *self._ended(here, body)]
-            lines += [*here.first, *body]
-            ways = self._ways(here)
-            asked = here.writer.name(here.writer.graph.outputs[-1])
-            question = here.writer.value(here.stretch.asked, self._questions[here.stretch.asked], bare=True)
-            lines.append(f"asked = {question}({asked})")
-            for answer, way in ways[:-1]:
-                lines.append(f"if {_condition(answer, True)}:")
-                lines += [f"{_INDENT}{line}" for line in self._lines(way)]
-            answer, here = ways[-1]
-            if len(ways) < 2 or type(answer) is not bool:
-                unknown = here.writer.value("Unknown", Unknown, bare=True)
-                before = "".join([f"{each!r}, " for each in here.answers[:-1]])
-                lines.append(f"if {_condition(answer, False)}: return {unknown}(({before}asked,))")
+            lines += here.lines
+            if not here.ways:
+                return lines
+            for way in here.ways[:-1]:
+                lines += [f"if {way.holds}:", *_indented(self._lines(way.enter()))]
+            last = here.ways[-1]
+            if last.fails:
+                unknown = self._value("Unknown", Unknown)
+                lines.append(f"if {last.fails}: return {unknown}(({here.answers},))")
+            here = last.enter()
 
-    def _ways(self, here: _Here) -> list[tuple[Hashable, _Here]]:
-        """Return the stretches that may follow, the one with the most guards last."""
-        outputs = here.writer.graph.outputs
-        given = dict(zip(here.stretch.given, outputs, strict=False))
-        found = []
-        for answer, way in sorted(here.stretch.ways.items(), key=lambda item: self._guards[item[1]]):
-            writer, first = self._continued(here.writer, way, given)
-            found.append((answer, _Here(way, writer, first, (*here.answers, answer))))
-        return found
+    def _value(self, name: str, value: Any) -> str:
+        return self._arguments.value(name, value, bare=True)
 
-    def _continued(self, before: Writer, stretch: Stretch, given: dict[Any, Any]) -> tuple[Writer, list[str]]:
+    def _entered(self, writer: Writer, stretch: Stretch, before: _Before) -> _Here:
+        """Write a stretch, or the loop that begins with it; ``writer`` wrote the lines before."""
+        rounds = None if self._rolls_above is None or stretch.guard is None else rounds_from(stretch)
+        if rounds is not None and (loop := self._loop(writer, rounds, before)) is not None:
+            return loop
+        graph = stretch.graph
+        if self._rolls_above is not None and len(graph.equations) > self._rolls_above:
+            graph = graph.made(Graph.roll)
+        graph = graph.made(self._prepared)
         # The memory of donated arguments may be written to where no guard follows.
-        donated = self._donated if stretch.guard is None else ()
-        graph = stretch.graph.made(self._prepared)
-        return before.continued(graph, [given[var] for var in graph.inputs], donated)
+        donated = before.donated if stretch.guard is None else ()
+        inside, first = writer.continued(graph, [before.given[var] for var in graph.inputs], donated)
+        body = inside.body()
+        if stretch.guard is None:
+            return _Here([*first, *self._ended(inside, stretch, body)], [], "")
+        given = dict(zip(stretch.given, graph.outputs, strict=False))
+        ways = []
+        for answer, way in stretch.ways.items():
+            after = _Before(given, f"{before.answers}{answer!r}, ", before.donated)
+            enter = functools.partial(self._entered, inside, way, after)
+            fails = "" if type(answer) is bool and len(stretch.ways) == 2 else _condition(answer, False)
+            ways.append(_Way(_condition(answer, True), fails, self._guards[way], enter))
+        lines = [*first, *body, self._question(inside, stretch, graph.outputs[-1])]
+        return _Here(lines, sorted(ways, key=_guards_of), f"{before.answers}asked")
 
-    def _ended(self, here: _Here, body: list[str]) -> list[str]:
+    def _question(self, writer: Writer, stretch: Stretch, x: Operand) -> str:
+        return f"asked = {self._value(stretch.asked, self._questions[stretch.asked])}({writer.name(x)})"
+
+    def _loop(self, writer: Writer, rounds: Rounds, before: _Before) -> _Here | None:
+        """Write a chain of stretches as a loop; ``None`` if a value that it needs is not known before it."""
+        follows = _Follows(rounds)
+        outputs = [*[rounds.results[k] for k in follows.read], *follows.outside, rounds.asked]
+        graph = self._prepared(self._tree.part(rounds.equations, outputs))
+        carried = [
+            (var, x)
+            for k, variables in rounds.carries.items()
+            for var, x in zip(variables, rounds.before[k], strict=True)
+        ]
+        needed = [*set(graph.inputs).difference([var for var, _ in carried]), *[x for _, x in carried]]
+        if not all(type(x) is Literal or x in before.given for x in needed):
+            return None
+        inside, r = writer.inside(graph), f"r{self._loops}"
+        self._loops += 1
+        first = [f"{_kept(r, k)} = []" for k in follows.kept]
+        for var, x in carried:
+            # Nothing writes to the memory of what is carried: it may be an argument's.
+            inside.buffers.made(var, own=False)
+            inside.numbers.update(() if var.aval.shape else (var,))
+            first.append(f"{inside.new(var)} = {as_number(writer, before.given.get(x, x), var.aval.dtype)}")
+        for var in graph.inputs:
+            first += [] if var in inside.names else inside.takes(var, writer, before.given[var])
+        body = [*inside.body(), self._question(inside, rounds.stretches[0], graph.outputs[-1])]
+        after = dict(zip([*follows.read, *follows.outside], graph.outputs, strict=False))
+        body += [f"{_kept(r, k)}.append({inside.name(after[k])})" for k in follows.kept]
+        body.append(f"if {_condition(rounds.answer, False)}: break")
+        targets = [inside.name(var) for variables in rounds.carries.values() for var in reversed(variables)]
+        values = [
+            as_number(inside, x, x.aval.dtype)
+            for k, variables in rounds.carries.items()
+            for x in (*reversed(variables[:-1]), after[k])
+        ]
+        body += [f"{', '.join(targets)} = {', '.join(values)}"] if targets else []
+        # The lines that follow are in no loop.
+        inside.depth -= 1
+        lines = [*first, *writer.hoisted(), f"for {r} in range({len(rounds.stretches)}):", *_indented(body)]
+        going = f"{before.answers}*({rounds.answer!r},) * "
+        ways = []
+        for follow in follows.ways:
+            answers = f"{going}{len(rounds.stretches) if follow.goes_on else r}, "
+            answers += "" if follow.goes_on else f"{follow.answer!r}, "
+            enter = functools.partial(self._followed, inside, follow, after, r, answers)
+            holds, fails = _condition(follow.answer, True), _condition(follow.answer, False)
+            if not follow.goes_on:
+                holds = f"{holds} and {r} in {self._value('rounds', frozenset(follow.rounds))}"
+                fails = f"not ({holds})"
+            ways.append(_Way(holds, fails, self._guards[follow.stretch], enter))
+        return _Here(lines, sorted(ways, key=_guards_of), f"{going}{r}, asked")
+
+    def _followed(self, inside: Writer, follow: _Follow, after: dict[Any, Operand], r: str, answers: str) -> _Here:
+        """Write what follows a loop. Its values may lie in lists, so it does not write to donated memory."""
+        given: dict[Any, Operand] = {}
+        lines = []
+        for x, source in follow.reads.items():
+            if isinstance(source, tuple):
+                k, q = source
+                var = given[x] = Var(x.aval)
+                inside.buffers.made(var, own=False)
+                lines.append(f"{inside.new(var)} = {_kept(r, k)}[{q}]")
+                for known in (inside.numbers, inside.packed):
+                    known.update((var,) if after[k] in known else ())
+            elif isinstance(source, int):
+                given[x] = after[source]
+            else:
+                given[x] = after[x] if source is x else source
+        here = self._entered(inside, follow.stretch, _Before(given, answers, ()))
+        return here._replace(lines=[*lines, *here.lines])
+
+    def _ended(self, writer: Writer, stretch: Stretch, body: list[str]) -> list[str]:
         """Return the lines of the last stretch: the check of donated memory, the operations, the result."""
-        writer = here.writer
         names, copies = results_of(writer)
         used = {writer.inputs[x] for x in writer.graph.inputs if x in writer.inputs and x in writer.buffers.used}
         donated = [k for name, k in self._donated.items() if name in used]
         checked = checked_donations(writer, donated, self._tree.inputs, self._places, self._signature)
-        result = put_together(writer, self._tree.paths[here.stretch.number].tree, names)
+        result = put_together(writer, self._tree.paths[stretch.number].tree, names)
         return [*checked, *body, *copies, f"return {result}"]
+
+
+def _kept(r: str, k: int) -> str:
+    """Return the name of the list of a result's values in all rounds."""
+    return f"kept_{r}_{k}"
+
+
+def _guards_of(way: _Way) -> int:
+    return way.guards
+
+
+def _indented(lines: Sequence[str]) -> list[str]:
+    return [f"{_INDENT}{line}" for line in lines]
 
 
 def _condition(answer: Hashable, holds: bool) -> str:

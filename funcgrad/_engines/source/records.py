@@ -26,8 +26,10 @@ def _written_numpy(graph: Graph, signature: Signature) -> Written:
     return _call.written(graph, signature)
 
 
-def _written_paths_numpy(tree: PathTree, signature: Signature, questions: Questions) -> Written:
-    return _paths.written_paths(tree, signature, questions)
+def _written_paths_numpy(
+    tree: PathTree, signature: Signature, questions: Questions, rolls_above: int | None
+) -> Written:
+    return _paths.written_paths(tree, signature, questions, rolls_above=rolls_above)
 
 
 def _compile_numba(graph: Graph) -> Callable[..., list]:
@@ -38,8 +40,10 @@ def _written_numba(graph: Graph, signature: Signature) -> Written:
     return _numba.written_numba(graph, signature)
 
 
-def _written_paths_numba(tree: PathTree, signature: Signature, questions: Questions) -> Written:
-    return _numba.written_paths_numba(tree, signature, questions)
+def _written_paths_numba(
+    tree: PathTree, signature: Signature, questions: Questions, rolls_above: int | None
+) -> Written:
+    return _numba.written_paths_numba(tree, signature, questions, rolls_above)
 
 
 NUMPY = Engine(

@@ -64,6 +64,9 @@ class Writer:
         self._before: list[str] = []
         # Variables whose memory was free and now holds another variable. They must not be dropped before that one.
         self.reused: set[Var] = set()
+        # The dtypes of the memory for intermediate values that the function takes as arguments, if it takes any. Such
+        # a function serves arrays of every length, so that no shape may stand in its lines.
+        self.scratch: list[np.dtype] | None = None
         self.inputs: dict[Any, str] = {}
         if before is None:
             self.inputs.update({var: f"x{i}" for i, var in enumerate(graph.inputs)})
@@ -102,6 +105,12 @@ class Writer:
     def passed(self, inside: Writer) -> None:
         """Go on with names that the lines of a body do not have."""
         self.first = max(self.first, inside.first + len(inside.names) - len(self.names))
+
+    def hoisted(self) -> list[str]:
+        """Return the lines that a loop after these lines needs before it, once."""
+        lines = list(self._before)
+        self._before.clear()
+        return lines
 
     def takes(self, var: Var, around: Writer, x: Operand) -> list[str]:
         """Give an input the value that ``x`` has in the program around this one. Return lines that prepare it."""
@@ -191,6 +200,12 @@ class Writer:
         """Give a result a new name and return it."""
         self.names[var] = f"v{self.first + len(self.names)}"
         return self.names[var]
+
+    def scratch_for(self, var: Var) -> str:
+        """Return the name of a further argument: memory for an intermediate value."""
+        assert self.scratch is not None
+        self.scratch.append(var.aval.dtype)
+        return f"w{len(self.scratch) - 1}"
 
     def name(self, x: Operand) -> str:
         """Return the text of an operand."""

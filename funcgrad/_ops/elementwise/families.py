@@ -182,6 +182,9 @@ def declare_elementwise(
         operator: whether Python numbers have it as an operator.
         module: the ``__name__`` of the module that declares it. Pickled graphs find the primitive by it.
 
+    Returns:
+        The primitive. It can be called on arrays and tracers.
+
     Raises:
         TypeError: the name or the operands are no strings, or ``maps`` or ``jvps`` is no sequence.
         ValueError: the library has a primitive of this name, the rules are not one per operand, an operand has a name

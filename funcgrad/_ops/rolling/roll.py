@@ -2,7 +2,7 @@
 
     forward.py   reads of rows that were written get the rows; chains of writes become one write
     reads.py     what each operand reads, as arrays of numbers
-    repeats.py   stretches whose equations repeat, by their kinds
+    kinds.py     the kinds of equations, of which ``graph/repeats.py`` finds stretches that repeat
     rounds.py    what each round reads: the same value, the next of many, a result of a round before
     roll.py      a `scan` for each stretch; results of rounds are rows of what it stacks
 
@@ -21,6 +21,7 @@ from funcgrad._core.aval import Aval
 from funcgrad._core.collection import rare_collection
 from funcgrad._core.graph.ir import Equation, Graph, Literal, Operand, Var, trusted_graph
 from funcgrad._core.graph.key import value_key
+from funcgrad._core.graph.repeats import LEAST_EQUATIONS, LEAST_ROUNDS, Repeat, repeats
 from funcgrad._core.graph.simplify import drop_dead, simplify
 from funcgrad._ops.index.gather import index_p, scatter_p
 from funcgrad._ops.index.join import stack_p
@@ -28,8 +29,8 @@ from funcgrad._ops.index.plan import SLOT, Index
 from funcgrad._ops.layout.shape import transpose_p
 from funcgrad._ops.program.scan import Loop, scan_p
 from funcgrad._ops.rolling.forward import forwarded
+from funcgrad._ops.rolling.kinds import kinds_of
 from funcgrad._ops.rolling.reads import Reads
-from funcgrad._ops.rolling.repeats import LEAST_EQUATIONS, LEAST_ROUNDS, Repeat, kinds_of, repeats
 from funcgrad._ops.rolling.rounds import Before, Here, Rounds, Rows, Same, Source, Stretch
 from funcgrad._ops.rolling.rows import FIRST_AXIS, HOLE, Emitter, Row, entries_of, pattern_of, with_operands
 

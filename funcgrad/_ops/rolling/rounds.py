@@ -9,8 +9,8 @@ import numpy as np
 
 from funcgrad._core.graph.ir import Equation, Literal, Operand
 from funcgrad._core.graph.key import value_key
+from funcgrad._core.graph.repeats import LEAST_ROUNDS, Repeat
 from funcgrad._ops.rolling.reads import OUTSIDE, Reads
-from funcgrad._ops.rolling.repeats import LEAST_ROUNDS, Repeat
 from funcgrad._ops.rolling.rows import Pattern, Row
 
 

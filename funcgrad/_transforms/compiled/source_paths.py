@@ -65,7 +65,8 @@ class SourcePaths(PathsFunction):
                 tree = types.tree.paths[0].tree
                 signature = Signature(args, kwargs, fixed, types.in_tree, found, tree, donated, names)
                 assert self._engine.written_paths is not None
-                made = types.programs[key] = self._engine.written_paths(types.tree, signature, ASKED)
+                above = self._engine.rolls_above if self.roll else None
+                made = types.programs[key] = self._engine.written_paths(types.tree, signature, ASKED, above)
         return made
 
     @folded

@@ -128,7 +128,9 @@ class XlaPaths(PathsFunction):
         evaluate = functools.wraps(self._function)(evaluate)
         static = StaticArguments(evaluate, self._static.numbers, self._static.names)
         asked, out = self._shardings
-        return _PathProgram(evaluate, static, self._engine, (), (asked, None if out is None else (out, None)))
+        program = _PathProgram(evaluate, static, self._engine, (), (asked, None if out is None else (out, None)))
+        program.roll = self.roll
+        return program
 
     def _run_stretches(self, types: TypedPaths, args: tuple, kwargs: dict) -> Any:
         """Run one stretch after the other."""
@@ -155,7 +157,9 @@ class XlaPaths(PathsFunction):
             return graph.evaluate(*values)
 
         evaluate.__name__ = evaluate.__qualname__ = graph.name
-        return XlaFunction(evaluate, StaticArguments(evaluate, (), ()), self._engine, ())
+        program = XlaFunction(evaluate, StaticArguments(evaluate, (), ()), self._engine, ())
+        program.roll = self.roll
+        return program
 
     def clear_cache(self) -> None:
         super().clear_cache()

@@ -12,6 +12,7 @@ from funcgrad._ops.index.gather import index
 from funcgrad._ops.index.join import concatenate, stack
 from funcgrad._ops.layout.shape import reshape
 from funcgrad._transforms.base.arguments import check_callable, name_of, owned, taken
+from funcgrad._types import ArrayLike
 from funcgrad.errors import TreeMismatchError
 from funcgrad.numpy.extend import as_value
 from funcgrad.tree import flatten, unflatten
@@ -99,7 +100,7 @@ def _places(xs: Sequence[Any], axis: int) -> list[int]:
     return places
 
 
-def _fitted(f: Callable[..., Any], y: Any, x: Any) -> Any:
+def _fitted(f: Callable[..., Any], y: ArrayLike, x: ArrayLike) -> Any:
     got = aval_of(y) if is_value(y) else None
     needed = aval_of(x)
     if got is None or (got.shape, got.dtype) != (needed.shape, needed.dtype):

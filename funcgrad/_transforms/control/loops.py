@@ -26,6 +26,7 @@ from funcgrad._transforms.control.branches import (
     with_common_inputs,
 )
 from funcgrad._transforms.control.pieces import checked_piece, scan_in_pieces
+from funcgrad._types import Array, ArrayLike, PyTree
 from funcgrad.numpy.extend import as_value
 from funcgrad.tree import TreeDef, flatten, flatten_with_path, key_path_str, structure, unflatten
 
@@ -33,8 +34,8 @@ from funcgrad.tree import TreeDef, flatten, flatten_with_path, key_path_str, str
 @folded
 def scan(
     f: Callable[[Any, Any], tuple[Any, Any]],
-    init: Any,
-    xs: Any = None,
+    init: PyTree,
+    xs: PyTree = None,
     length: int | None = None,
     reverse: bool = False,
     unroll: int | bool = 1,
@@ -114,17 +115,17 @@ def scan(
 
 
 def _piece(
-    f: Callable[[Any, Any], tuple[Any, Any]], reverse: bool, unroll: int | bool, carry: Any, xs: Any, length: int
+    f: Callable[[Any, Any], tuple[Any, Any]], reverse: bool, unroll: int | bool, carry: PyTree, xs: PyTree, length: int
 ) -> tuple[Any, Any]:
     """Scan some of the rows."""
     return scan(f, carry, xs, length, reverse, unroll)
 
 
-def _described(out: Any) -> str:
+def _described(out: Array) -> str:
     return str(aval_of(out)) if is_value(out) else f"a {type(out).__name__}"
 
 
-def _carry(transform: str, init: Any) -> tuple[list[Any], TreeDef, list[str]]:
+def _carry(transform: str, init: PyTree) -> tuple[list[Any], TreeDef, list[str]]:
     """Return the leaves of an initial carry, its structure, and the path of each leaf for messages."""
     pairs, treedef = flatten_with_path(init)
     paths = [key_path_str(path) for path, _ in pairs]
@@ -167,7 +168,7 @@ def _checked_length(length: Any) -> int:
 
 
 @folded
-def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Any], Any], init: Any, *, unroll: int | bool = 1) -> Any:
+def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Any], Any], init: PyTree, *, unroll: int | bool = 1) -> Any:
     """Loop over integers with a carried state.
 
     In Python's terms: ``for i in range(lower, upper): carry = body(i, carry)``. If both bounds are known integers, it
@@ -261,7 +262,7 @@ def _bounds(lower: Any, upper: Any) -> tuple[tuple[Any, Any], bool]:
 
 
 @folded
-def while_loop(cond: Callable[[Any], Any], body: Callable[[Any], Any], init: Any) -> Any:
+def while_loop(cond: Callable[[Any], Any], body: Callable[[Any], Any], init: PyTree) -> Any:
     """Loop as long as a condition holds.
 
     In Python's terms: ``while cond(carry): carry = body(carry)``. Forward mode works, reverse mode does not.
@@ -346,7 +347,7 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
     return unflatten(bodies[0].out_tree, Branches(*graphs)(_truth(pred), *captured, *leaves))
 
 
-def _truth(x: Any) -> Any:
+def _truth(x: ArrayLike) -> Any:
     """Return whether a real scalar differs from zero; leave other values to the check."""
     aval = aval_of(x) if is_value(x) else None
     return x != 0 if aval and not aval.shape and is_real(aval.dtype) and aval.dtype.kind != "b" else x

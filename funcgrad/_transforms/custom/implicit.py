@@ -18,6 +18,7 @@ from funcgrad._transforms.custom.callback import call_numpy
 from funcgrad._transforms.custom.decorators import custom_jvp
 from funcgrad._transforms.derivative.forward import jvp
 from funcgrad._transforms.derivative.higher_order import jacfwd
+from funcgrad._types import ArrayLike
 from funcgrad.errors import NotDifferentiableError, TreeMismatchError
 from funcgrad.numpy.extend import as_value
 from funcgrad.numpy.linalg import solve
@@ -112,7 +113,7 @@ def _push_root(
     return x, reshape(-solve(jacobian, reshape(y_dot, (size,))), shape)
 
 
-def _check(residual: Callable[..., Any], guess: Aval, x: Any, y: Any) -> None:
+def _check(residual: Callable[..., Any], guess: Aval, x: ArrayLike, y: ArrayLike) -> None:
     if isinstance(y, Tracer) and not isinstance(x, Tracer):
         raise NotDifferentiableError(
             f"implicit_root: {name_of(residual)} closes over a traced value, by which the root has no derivative. "

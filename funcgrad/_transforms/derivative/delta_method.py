@@ -23,6 +23,7 @@ from funcgrad._transforms.base.arguments import (
 )
 from funcgrad._transforms.base.pickled import picklable
 from funcgrad._transforms.derivative.higher_order import jacobian, refuse_complex
+from funcgrad._types import ArrayLike
 from funcgrad.errors import TreeMismatchError
 from funcgrad.tree import TreeDef, flatten, flatten_up_to, leaves, unflatten
 
@@ -62,7 +63,7 @@ def delta_method(f: Callable[[Any], Any]) -> Callable[[Any, Any], tuple[Any, Any
     check_callable("delta_method", f)
 
     @folded
-    def propagated(x: Any, cov: Any) -> tuple[Any, Any]:
+    def propagated(x: ArrayLike, cov: ArrayLike) -> tuple[Any, Any]:
         found, in_tree = differentiable_leaves("delta_method", f, 0, x)
         refuse_complex("delta_method", f"{name_of(f)} is asked by an input", "pass np.real and np.imag", found)
         avals = list(map(aval_of, found))
@@ -85,7 +86,7 @@ def _with_value(f: Callable[[Any], Any]) -> Callable[[Any], tuple[Any, Any]]:
     """Return the function that returns the output of ``f`` also as auxiliary data."""
 
     @functools.wraps(f)
-    def twice(x: Any) -> tuple[Any, Any]:
+    def twice(x: ArrayLike) -> tuple[Any, Any]:
         y = f(x)
         require_inexact("delta_method", f, leaves(y))
         refuse_complex("delta_method", f"{name_of(f)} has an output", "take np.real and np.imag apart", y)
@@ -104,7 +105,7 @@ def _row(blocks: Sequence[Any], y: Aval, avals: Sequence[Aval]) -> Any:
     return fnp.concatenate([fnp.reshape(block, (y.size, aval.size)) for block, aval in pairs], 1)
 
 
-def _matrix(f: Callable[..., Any], in_tree: TreeDef, avals: Sequence[Aval], cov: Any) -> Any:
+def _matrix(f: Callable[..., Any], in_tree: TreeDef, avals: Sequence[Aval], cov: ArrayLike) -> Any:
     """Return the covariance of all quantities as one matrix."""
     where = f"delta_method: the covariance of {argument_name(f, 0)}"
     if not avals:
@@ -152,7 +153,7 @@ def _check_symmetric(where: str, matrix: np.ndarray) -> None:
         )
 
 
-def _product(a: Any, b: Any) -> Any:
+def _product(a: ArrayLike, b: ArrayLike) -> Any:
     """Return the matrix product in which an exact zero times infinity or NaN is zero."""
     if all(type(x) is np.ndarray and np.isfinite(x).all() for x in (a, b)):
         return a @ b
@@ -174,7 +175,7 @@ def _terms_outside(values: Sequence[Any], outside: Sequence[Any]) -> Any:
     return outside[0] @ values[1] + values[0] @ outside[1] - outside[0] @ outside[1]
 
 
-def _blocks(matrix: Any, avals: Sequence[Aval]) -> list[list[Any]]:
+def _blocks(matrix: ArrayLike, avals: Sequence[Aval]) -> list[list[Any]]:
     """Split a matrix over all elements into the blocks of pairs of arrays."""
     ends = np.cumsum([0, *[aval.size for aval in avals]])
     spans = [slice(int(start), int(stop)) for start, stop in itertools.pairwise(ends)]

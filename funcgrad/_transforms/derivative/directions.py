@@ -18,6 +18,7 @@ from funcgrad._ops.index.plan import SLOT, Index
 from funcgrad._ops.layout.broadcast import broadcast_to, reduce_sum, reduce_sum_p, reduced_shape, with_batch
 from funcgrad._ops.layout.depends import Application, Read
 from funcgrad._ops.layout.shape import reshape
+from funcgrad._types import ArrayLike
 
 
 class Rows(NamedTuple):
@@ -129,7 +130,7 @@ def _numbers(shape: tuple[int, ...]) -> np.ndarray:
     return np.arange(math.prod(shape)).reshape(shape)
 
 
-def _placed(values: Any, rows: np.ndarray, elements: np.ndarray, shape: tuple[int, ...]) -> Any:
+def _placed(values: ArrayLike, rows: np.ndarray, elements: np.ndarray, shape: tuple[int, ...]) -> Any:
     """Return zeros of a shape, with the values added to these rows and elements. Values of row -1 are left out."""
     count, size = shape[0], math.prod(shape[1:])
     # Values of row -1 go to one more row, which is cut off.
@@ -250,7 +251,7 @@ def on_rows(f: Callable[..., Any], values: Sequence[Any]) -> Any:
     return whole if many else whole[0]
 
 
-def _whole(trace: BatchTrace, y: Any) -> Any:
+def _whole(trace: BatchTrace, y: ArrayLike) -> Any:
     mine = type(y) is BatchTracer and y._owner is trace
     return y if y is None else y._value if mine else with_batch(y, trace.size, False)
 

@@ -29,6 +29,7 @@ from funcgrad._transforms.debug import evaluated
 from funcgrad._transforms.derivative.forward import jvp, linearize
 from funcgrad._transforms.derivative.reverse import Argnums, grad, vjp
 from funcgrad._transforms.vmap import mapped
+from funcgrad._types import ArrayLike, PyTree
 from funcgrad.errors import NotDifferentiableError
 from funcgrad.tree import flatten, leaves, unflatten
 
@@ -291,7 +292,7 @@ def hvp(f: Callable[..., Any], primals: Sequence[Any] | None = None, tangents: S
     return products[0] if len(point) == 1 else products
 
 
-def _each_given(f: Callable[..., Any], name: str, values: Any) -> Sequence[Any]:
+def _each_given(f: Callable[..., Any], name: str, values: ArrayLike) -> Sequence[Any]:
     if not isinstance(values, tuple | list):
         raise TypeError(
             f"hvp: {name} is a {type(values).__name__}; needed a tuple with one for each positional argument of "
@@ -328,7 +329,7 @@ def _alone(chosen: list[Any], argnums: Argnums) -> Any:
     return chosen[0] if isinstance(argnums, int) else tuple(chosen)
 
 
-def refuse_complex(transform: str, what: str, remedy: str, tree: Any) -> None:
+def refuse_complex(transform: str, what: str, remedy: str, tree: PyTree) -> None:
     for x in leaves(tree):
         if aval_of(x).dtype.kind == "c":
             raise NotDifferentiableError(
@@ -384,7 +385,7 @@ def _each(push: Callable[[list], list], values: Sequence[Any], like: Sequence[An
     return [np.concatenate(blocks, -1 if axis else 0) for blocks in zip(*parts, strict=True)]
 
 
-def _split(stacked: Any, x: Any, spans: Sequence[Any], axis: int) -> list[Any]:
+def _split(stacked: Any, x: ArrayLike, spans: Sequence[Any], axis: int) -> list[Any]:
     """Split a result that was stacked over several arrays into one part for each.
 
     First the output's shape, then the input's.

@@ -21,6 +21,7 @@ from funcgrad._transforms.base.arguments import (
     returned,
     taken,
 )
+from funcgrad._types import ArrayLike
 from funcgrad.errors import TreeMismatchError
 from funcgrad.tree import flatten, flatten_up_to, unflatten
 
@@ -102,7 +103,7 @@ def jet(
     return unflatten(out_tree, values), unflatten(out_tree, [[next(apart) for _ in terms] for terms in results])
 
 
-def _checked(fun: Callable[..., Any], number: int, x: Any, terms: Any) -> list[Any]:
+def _checked(fun: Callable[..., Any], number: int, x: ArrayLike, terms: Any) -> list[Any]:
     """Return the terms of one array."""
     where, needed = f"jet: the series of {argument_name(fun, number)}", aval_of(x)
     if not isinstance(terms, tuple | list):
@@ -136,7 +137,7 @@ def _order(fun: Callable[..., Any], lengths: Sequence[int]) -> int:
     return lengths[0] if lengths else 0
 
 
-def _terms(y: Any, trace: JetTrace) -> tuple[Any, list[Any]]:
+def _terms(y: ArrayLike, trace: JetTrace) -> tuple[Any, list[Any]]:
     """Return the value of an output and its coefficients."""
     if type(y) is not JetTracer or y._owner is not trace:
         return y, [zeros_like(y) for _ in range(trace.order)]
@@ -163,9 +164,9 @@ def _factorial(k: int) -> list[int]:
     return factors
 
 
-def _divided(x: Any, factor: float) -> Any:
+def _divided(x: ArrayLike, factor: float) -> Any:
     return x / factor
 
 
-def _multiplied(x: Any, factor: float) -> Any:
+def _multiplied(x: ArrayLike, factor: float) -> Any:
     return x * factor

@@ -25,6 +25,7 @@ from funcgrad._transforms.base.arguments import (
 from funcgrad._transforms.base.pickled import picklable
 from funcgrad._transforms.derivative.higher_order import refuse_complex
 from funcgrad._transforms.derivative.laplacian_trace import LaplacianTrace, LaplacianTracer
+from funcgrad._types import Array
 from funcgrad.errors import NonScalarOutputError
 from funcgrad.tree import flatten, unflatten
 
@@ -93,7 +94,7 @@ def laplacian(f: Callable[P, Any], argnums: int = 0) -> Callable[P, Any]:
     return trace_of_hessian
 
 
-def _scalar(f: Callable[..., Any], out: Any) -> Any:
+def _scalar(f: Callable[..., Any], out: Array) -> Any:
     """Return the scalar that the function returned."""
     found, out_tree = flatten(out)
     alone = len(found) == 1 and out_tree == flatten(0.0)[1]

@@ -30,6 +30,7 @@ from funcgrad._transforms.derivative.directions import (
     squares,
     summed,
 )
+from funcgrad._types import ArrayLike
 from funcgrad.tree import register_leaf
 
 
@@ -283,9 +284,9 @@ def _sum(parts: Sequence[Any]) -> Any:
     return sum(found[1:], found[0]) if found else None
 
 
-def _tangent(y: Any, trace: ForwardTrace) -> Any:
+def _tangent(y: ArrayLike, trace: ForwardTrace) -> Any:
     return y._tangent if type(y) is ForwardTracer and y._owner is trace else None
 
 
-def _value(y: Any, trace: ForwardTrace) -> Any:
+def _value(y: ArrayLike, trace: ForwardTrace) -> Any:
     return y._value if type(y) is ForwardTracer and y._owner is trace else y

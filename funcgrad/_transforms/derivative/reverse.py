@@ -31,6 +31,7 @@ from funcgrad._transforms.base.arguments import (
 from funcgrad._transforms.base.pickled import picklable
 from funcgrad._transforms.base.recording import Recording, record
 from funcgrad._transforms.base.stage import stage_flat
+from funcgrad._types import Array
 from funcgrad.errors import NonScalarOutputError, TreeMismatchError
 from funcgrad.tree import TreeDef, flatten, flatten_with_path, key_path_str, unflatten
 
@@ -161,7 +162,7 @@ def _computation(
     return compute
 
 
-def split_aux(f: Callable[..., Any], out: Any, transform: str = "grad") -> tuple[Any, Any]:
+def split_aux(f: Callable[..., Any], out: Array, transform: str = "grad") -> tuple[Any, Any]:
     if isinstance(out, tuple | list) and len(out) == 2:
         return out[0], out[1]
     raise TypeError(
@@ -216,12 +217,12 @@ for _begins in (_seeded, _seeded_holomorphic):
     replays(_begins, lambda frame, made_at: around(frame).back)
 
 
-def _is_real_scalar(out: Any) -> bool:
+def _is_real_scalar(out: Array) -> bool:
     aval = aval_of(out) if is_value(out) else None
     return aval is not None and aval.shape == () and is_real(aval.dtype)
 
 
-def _refuse_output(f: Callable[..., Any], out: Any) -> Any:
+def _refuse_output(f: Callable[..., Any], out: Array) -> Any:
     pairs = flatten_with_path(out)[0]
     if len(pairs) == 1:
         path, leaf = pairs[0]

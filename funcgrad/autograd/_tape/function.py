@@ -97,7 +97,7 @@ class Function:
             >>> from funcgrad.autograd import tensor
             >>> x = tensor([1.0, 2.0], requires_grad=True)
             >>> y = x.exp() * 3
-            >>> handle = y.grad_fn.register_hook(lambda by_operands, by_result: (by_operands[0] * 10, None))
+            >>> handle = y.grad_fn.register_hook(lambda by_operands, by_result: (by_operands[0] * 10,))
             >>> y.sum().backward()
             >>> x.grad / x.detach().exp()
             tensor([30., 30.])

@@ -95,6 +95,9 @@ def register_notrace(trace_type: Any, primitive_fun: Primitive) -> None:
         trace_type: autograd's kind of trace; the declaration applies to both modes.
         primitive_fun: the result of `primitive`.
 
+    Raises:
+        TypeError: the function was not made by `primitive`.
+
     Example:
         >>> import numpy as np
         >>> from funcgrad.interop.autograd import grad

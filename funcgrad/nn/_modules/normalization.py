@@ -297,6 +297,15 @@ class BatchNorm3d(_BatchNorm):
     _ndims = (5,)
 
 
+class SyncBatchNorm(_BatchNorm):
+    """Normalize each channel over the batch, of this process: the arguments are those of `BatchNorm1d`.
+
+    Source: ``torch.nn.SyncBatchNorm`` for one process.
+    """
+
+    _ndims = (2, 3, 4, 5)
+
+
 class _InstanceNorm(_Running):
     def __init__(
         self,

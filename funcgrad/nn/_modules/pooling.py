@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from funcgrad.nn import functional as F
@@ -261,9 +262,15 @@ class LPPool3d(_LPPool):
 
 
 class _AdaptiveAvgPool(Module):
+    _pool: Callable[..., Any]
+
     def __init__(self, output_size: Any) -> None:
         super().__init__()
         self.output_size = output_size
+
+    def forward(self, input: Any) -> Any:
+        """Compute ``[batch, channels, ...] -> [batch, channels, *output_size]``, with or without the batch."""
+        return self._pool(input, self.output_size)
 
     def extra_repr(self) -> str:
         """Return the size of the output."""
@@ -275,6 +282,10 @@ class _AdaptiveMaxPool(_AdaptiveAvgPool):
         super().__init__(output_size)
         self.return_indices = return_indices
 
+    def forward(self, input: Any) -> Any:
+        """Compute ``[batch, channels, ...] -> [batch, channels, *output_size]``, with or without the batch."""
+        return self._pool(input, self.output_size, self.return_indices)
+
 
 class AdaptiveAvgPool1d(_AdaptiveAvgPool):
     """Compute means of signals to a given size; see `funcgrad.nn.functional.adaptive_avg_pool1d`.
@@ -282,9 +293,7 @@ class AdaptiveAvgPool1d(_AdaptiveAvgPool):
     Source: ``torch.nn.AdaptiveAvgPool1d``.
     """
 
-    def forward(self, input: Any) -> Any:
-        """Compute ``[batch, channels, ...] -> [batch, channels, *output_size]``, with or without the batch."""
-        return F.adaptive_avg_pool1d(input, self.output_size)
+    _pool = staticmethod(F.adaptive_avg_pool1d)
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPool):
@@ -293,9 +302,7 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPool):
     Source: ``torch.nn.AdaptiveMaxPool1d``.
     """
 
-    def forward(self, input: Any) -> Any:
-        """Compute ``[batch, channels, ...] -> [batch, channels, *output_size]``, with or without the batch."""
-        return F.adaptive_max_pool1d(input, self.output_size, self.return_indices)
+    _pool = staticmethod(F.adaptive_max_pool1d)
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPool):
@@ -304,9 +311,7 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPool):
     Source: ``torch.nn.AdaptiveAvgPool2d``.
     """
 
-    def forward(self, input: Any) -> Any:
-        """Compute ``[batch, channels, ...] -> [batch, channels, *output_size]``, with or without the batch."""
-        return F.adaptive_avg_pool2d(input, self.output_size)
+    _pool = staticmethod(F.adaptive_avg_pool2d)
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPool):
@@ -315,9 +320,7 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPool):
     Source: ``torch.nn.AdaptiveMaxPool2d``.
     """
 
-    def forward(self, input: Any) -> Any:
-        """Compute ``[batch, channels, ...] -> [batch, channels, *output_size]``, with or without the batch."""
-        return F.adaptive_max_pool2d(input, self.output_size, self.return_indices)
+    _pool = staticmethod(F.adaptive_max_pool2d)
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPool):
@@ -326,9 +329,7 @@ class AdaptiveAvgPool3d(_AdaptiveAvgPool):
     Source: ``torch.nn.AdaptiveAvgPool3d``.
     """
 
-    def forward(self, input: Any) -> Any:
-        """Compute ``[batch, channels, ...] -> [batch, channels, *output_size]``, with or without the batch."""
-        return F.adaptive_avg_pool3d(input, self.output_size)
+    _pool = staticmethod(F.adaptive_avg_pool3d)
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPool):
@@ -337,6 +338,4 @@ class AdaptiveMaxPool3d(_AdaptiveMaxPool):
     Source: ``torch.nn.AdaptiveMaxPool3d``.
     """
 
-    def forward(self, input: Any) -> Any:
-        """Compute ``[batch, channels, ...] -> [batch, channels, *output_size]``, with or without the batch."""
-        return F.adaptive_max_pool3d(input, self.output_size, self.return_indices)
+    _pool = staticmethod(F.adaptive_max_pool3d)

@@ -32,10 +32,46 @@ def _activation(given: str | Activation) -> Activation:
 class _Layer(Module):
     """The parts that encoder and decoder layers share."""
 
+    # The names of the attentions; a normalization and a dropout belong to each, and to the feed-forward network.
+    _attentions: tuple[str, ...]
     self_attn: Any
-    linear1: Any
-    linear2: Any
-    dropout: Any
+    multihead_attn: Any
+    norm1: Any
+    norm2: Any
+    norm3: Any
+    dropout1: Any
+    dropout2: Any
+    dropout3: Any
+
+    def __init__(
+        self,
+        d_model: int,
+        nhead: int,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: str | Activation = F.relu,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        made: dict[str, Any] = {"bias": bias, "device": device, "dtype": dtype}
+        heads: dict[str, Any] = {"dropout": dropout, "batch_first": batch_first, **made}
+        for name in self._attentions:
+            setattr(self, name, MultiheadAttention(d_model, nhead, **heads))
+        self.linear1 = Linear(d_model, dim_feedforward, **made)
+        self.dropout = Dropout(dropout)
+        self.linear2 = Linear(dim_feedforward, d_model, **made)
+        self.norm_first = norm_first
+        parts = range(1, len(self._attentions) + 2)
+        for i in parts:
+            setattr(self, f"norm{i}", LayerNorm(d_model, layer_norm_eps, **made))
+        for i in parts:
+            setattr(self, f"dropout{i}", Dropout(dropout))
+        self.activation = _activation(activation)
 
     def _forwarded(self, x: Any, last: Module) -> Any:
         return last(self.linear2(self.dropout(self.activation(self.linear1(x)))))
@@ -71,32 +107,7 @@ class TransformerEncoderLayer(_Layer):
     Source: ``torch.nn.TransformerEncoderLayer``; Vaswani et al. (2017), section 3.1.
     """
 
-    def __init__(
-        self,
-        d_model: int,
-        nhead: int,
-        dim_feedforward: int = 2048,
-        dropout: float = 0.1,
-        activation: str | Activation = F.relu,
-        layer_norm_eps: float = 1e-5,
-        batch_first: bool = False,
-        norm_first: bool = False,
-        bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__()
-        made: dict[str, Any] = {"bias": bias, "device": device, "dtype": dtype}
-        self.self_attn = MultiheadAttention(d_model, nhead, dropout=dropout, batch_first=batch_first, **made)
-        self.linear1 = Linear(d_model, dim_feedforward, **made)
-        self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, **made)
-        self.norm_first = norm_first
-        self.norm1 = LayerNorm(d_model, layer_norm_eps, **made)
-        self.norm2 = LayerNorm(d_model, layer_norm_eps, **made)
-        self.dropout1 = Dropout(dropout)
-        self.dropout2 = Dropout(dropout)
-        self.activation = _activation(activation)
+    _attentions = ("self_attn",)
 
     def forward(self, src: Any, src_mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool = False) -> Any:
         """Compute ``f32[length, batch, d_model] -> f32[length, batch, d_model]``; the masks are those of attention."""
@@ -117,36 +128,7 @@ class TransformerDecoderLayer(_Layer):
     Source: ``torch.nn.TransformerDecoderLayer``.
     """
 
-    def __init__(
-        self,
-        d_model: int,
-        nhead: int,
-        dim_feedforward: int = 2048,
-        dropout: float = 0.1,
-        activation: str | Activation = F.relu,
-        layer_norm_eps: float = 1e-5,
-        batch_first: bool = False,
-        norm_first: bool = False,
-        bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__()
-        made: dict[str, Any] = {"bias": bias, "device": device, "dtype": dtype}
-        heads: dict[str, Any] = {"dropout": dropout, "batch_first": batch_first, **made}
-        self.self_attn = MultiheadAttention(d_model, nhead, **heads)
-        self.multihead_attn = MultiheadAttention(d_model, nhead, **heads)
-        self.linear1 = Linear(d_model, dim_feedforward, **made)
-        self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, **made)
-        self.norm_first = norm_first
-        self.norm1 = LayerNorm(d_model, layer_norm_eps, **made)
-        self.norm2 = LayerNorm(d_model, layer_norm_eps, **made)
-        self.norm3 = LayerNorm(d_model, layer_norm_eps, **made)
-        self.dropout1 = Dropout(dropout)
-        self.dropout2 = Dropout(dropout)
-        self.dropout3 = Dropout(dropout)
-        self.activation = _activation(activation)
+    _attentions = ("self_attn", "multihead_attn")
 
     def forward(
         self,

@@ -14,6 +14,7 @@ from funcgrad import errors, tree
 from funcgrad._core.bind import NO_PARAMS, Tracer, keeps
 from funcgrad._core.trace.place import settled, writable
 from funcgrad._core.words import BARE, retell
+from funcgrad._types import Array, ArrayLike, DTypeLike
 from funcgrad.numpy._array import memory
 from funcgrad.numpy._array.operators import OPERATORS
 from funcgrad.numpy._array.ufunc_at import ufunc_at
@@ -69,7 +70,7 @@ def _array_ufunc(self: Tracer, ufunc: np.ufunc, method: str, *inputs: Any, **opt
     return _by_method(ufunc, method, inputs, options)
 
 
-def _is_prepared(x: Tracer, other: Any) -> bool:
+def _is_prepared(x: Tracer, other: ArrayLike) -> bool:
     """Return whether an operand of a traced array needs no conversion."""
     kind = type(other)
     return (
@@ -128,7 +129,7 @@ def _jax_array(self: Tracer) -> NoReturn:
 
 
 def astype(
-    self: Tracer, dtype: Any, order: Any = "K", casting: Any = "unsafe", subok: bool = True, copy: bool = True
+    self: Tracer, dtype: DTypeLike, order: Any = "K", casting: Any = "unsafe", subok: bool = True, copy: bool = True
 ) -> Any:
     """Return ``x.astype(dtype)``. For dtype object, each element becomes a traced value of its own."""
     if np.dtype(dtype) == object:
@@ -159,12 +160,12 @@ def _view(self: Tracer, *dtype_and_type: Any) -> Any:
     return indexing.getitem(self, ...)
 
 
-def _compress(self: Tracer, condition: Any, axis: int | None = None, out: Any = None) -> Any:
+def _compress(self: Tracer, condition: ArrayLike, axis: int | None = None, out: Array = None) -> Any:
     """Return the parts along an axis where a condition is true: ``np.compress``."""
     return selection.compress(condition, self, axis, out)
 
 
-def _round(self: Tracer, decimals: int = 0, out: Any = None) -> Any:
+def _round(self: Tracer, decimals: int = 0, out: Array = None) -> Any:
     """Return the values rounded to a number of decimals: ``np.round``."""
     return writable(rounding.round_(self, decimals, out))
 

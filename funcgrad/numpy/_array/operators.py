@@ -16,6 +16,7 @@ from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.place import writable
 from funcgrad._ops.contract.dot import matmul_p
 from funcgrad._ops.elementwise import arithmetic as ops
+from funcgrad._types import ArrayLike
 from funcgrad.numpy._base import concrete
 from funcgrad.numpy._base.foreign import defers_to
 from funcgrad.numpy._contract.sparse import matmul_or_sparse
@@ -35,7 +36,7 @@ def _arithmetic(primitive: Primitive, function: Function) -> Methods:
     """
     function = e.by_operator(function)
 
-    def method(self: Tracer, other: Any, /) -> Any:
+    def method(self: Tracer, other: ArrayLike, /) -> Any:
         kind = type(other)
         if self.dtype.kind in "fc" and (
             kind is float
@@ -48,7 +49,7 @@ def _arithmetic(primitive: Primitive, function: Function) -> Methods:
             other = _counted(other, self)
         return NotImplemented if kind not in NUMPY_TYPES and defers_to(other) else function(self, other)
 
-    def reflected(self: Tracer, other: Any, /) -> Any:
+    def reflected(self: Tracer, other: ArrayLike, /) -> Any:
         kind = type(other)
         if (kind is int or kind is float) and self.dtype.kind in "fc":
             return self._owner.apply(primitive, (other, self), NO_PARAMS)
@@ -57,7 +58,7 @@ def _arithmetic(primitive: Primitive, function: Function) -> Methods:
     return method, reflected
 
 
-def _counted(other: Any, x: Tracer) -> Any:
+def _counted(other: ArrayLike, x: Tracer) -> Any:
     """Return a Python bool as an integer if the tracer is a weak number. Combined with an array, NumPy decides."""
     return int(other) if type(other) is bool and x.aval.weak else other
 
@@ -65,7 +66,7 @@ def _counted(other: Any, x: Tracer) -> Any:
 def _power(primitive: Primitive, function: Function) -> Methods:
     """Return the methods of ``**``. An exponent that is a Python integer is a parameter of its own primitive."""
 
-    def method(self: Tracer, other: Any, /) -> Any:
+    def method(self: Tracer, other: ArrayLike, /) -> Any:
         if type(other) is int and self.dtype.kind in "fc":
             return self._owner.apply(primitive, (self,), {"exponent": other})
         deferring = type(other) not in NUMPY_TYPES and defers_to(other)
@@ -87,7 +88,7 @@ def _unary(primitive: Primitive, function: Callable[[Any], Any]) -> Callable[[An
 def _product(primitive: Primitive, function: Function) -> Methods:
     """Return the methods of ``@``. Vectors and matrices of one dtype need no preparation."""
 
-    def method(self: Tracer, other: Any, /) -> Any:
+    def method(self: Tracer, other: ArrayLike, /) -> Any:
         kind = type(other)
         if (
             (kind is np.ndarray or (kind is type(self) and other._owner is self._owner))
@@ -105,7 +106,7 @@ def _other(function: Function) -> Methods:
     """Return the methods of any other operator of two operands."""
     function = e.by_operator(function)
 
-    def method(self: Tracer, other: Any, /) -> Any:
+    def method(self: Tracer, other: ArrayLike, /) -> Any:
         return NotImplemented if defers_to(other) else function(self, _counted(other, self))
 
     return method, _reflected(function)
@@ -121,7 +122,7 @@ def _comparison(function: Function, unlike: bool | None = None) -> Function:
     The result of Python's numbers alone is a Python bool, which counts as an integer in a sum.
     """
 
-    def compare(self: Tracer, other: Any) -> Any:
+    def compare(self: Tracer, other: ArrayLike) -> Any:
         if other is None or isinstance(other, str | bytes):
             return NotImplemented if unlike is None or not self.shape else np.full(self.shape, unlike)
         if defers_to(other) and not isinstance(other, np.ndarray):

@@ -15,6 +15,7 @@ from funcgrad._ops.index.scatter import scatter_add_p
 from funcgrad._ops.index.write import WHOLE, check_fits, write
 from funcgrad._ops.layout.broadcast import broadcast_to
 from funcgrad._ops.layout.shape import reshape
+from funcgrad._types import ArrayLike
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy._base.concrete import innermost
 from funcgrad.numpy._base.convert import operands_for, strong
@@ -26,7 +27,7 @@ from funcgrad.numpy._choose.writes import check_target
 from funcgrad.numpy._reduce.cumulative import flat
 
 
-def ufunc_at(ufunc: np.ufunc, x: Any, indices: Any, *operands: Any) -> None:
+def ufunc_at(ufunc: np.ufunc, x: ArrayLike, indices: Any, *operands: Any) -> None:
     """Apply ``ufunc.at``, unbuffered: an element that is selected twice is computed twice.
 
     Raises:
@@ -56,7 +57,7 @@ def ufunc_at(ufunc: np.ufunc, x: Any, indices: Any, *operands: Any) -> None:
         write(target, cast(new, target.dtype), part[0], part[1], f"numpy.{name}")
 
 
-def _spread(v: Any, shape: tuple[int, ...]) -> Any:
+def _spread(v: ArrayLike, shape: tuple[int, ...]) -> Any:
     """Return an operand in the shape of the selected elements."""
     given = v.shape
     extra = len(given) - len(shape)
@@ -69,14 +70,14 @@ def _spread(v: Any, shape: tuple[int, ...]) -> Any:
     return broadcast_to(v, shape)
 
 
-def _is_sum_in(ufunc: np.ufunc, x: Any, v: Any) -> bool:
+def _is_sum_in(ufunc: np.ufunc, x: ArrayLike, v: ArrayLike) -> bool:
     """Return whether the sum is computed in the array's own dtype, so that equal places can be added first."""
     like = (np.ones(0, aval_of(x).dtype), np.ones(0, aval_of(v).dtype))
     return x.dtype.kind != "b" and all(a.dtype == x.dtype for a in operands_for(ufunc, like))
 
 
 def _rounds(
-    ufunc: np.ufunc, x: Any, index: Index, arrays: tuple, shape: tuple[int, ...]
+    ufunc: np.ufunc, x: ArrayLike, index: Index, arrays: tuple, shape: tuple[int, ...]
 ) -> list[tuple[Any, tuple[Index, tuple]]]:
     """Yield operands and places that are processed together, no place twice."""
     if not arrays or index.unique:

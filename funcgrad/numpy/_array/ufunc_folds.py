@@ -18,6 +18,7 @@ from funcgrad._ops.layout.broadcast import broadcast_to
 from funcgrad._ops.layout.copy import copy
 from funcgrad._ops.layout.shape import expand_dims
 from funcgrad._ops.reduce.sort import INDEX_DTYPE, scatter_along_axis
+from funcgrad._types import Array, ArrayLike, DTypeLike
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy._base.axes import ALL_AXES, Axis, normalize_axes, normalize_axis
 from funcgrad.numpy._base.concrete import concrete_value
@@ -44,13 +45,13 @@ def fold(ufunc: np.ufunc, method: str) -> Callable[..., Any] | None:
     if function is None:
         return None
 
-    def method_of_ufunc(array: Any, *args: Any, **options: Any) -> Any:
+    def method_of_ufunc(array: ArrayLike, *args: Any, **options: Any) -> Any:
         return function(ufunc, array, *args, **options)
 
     return method_of_ufunc
 
 
-def _operand(ufunc: np.ufunc, array: Any, dtype: Any) -> Any:
+def _operand(ufunc: np.ufunc, array: ArrayLike, dtype: DTypeLike) -> Any:
     """Return the array in the ufunc's dtype of computation, which is the dtype of its results."""
     x = as_array(array)
     if dtype is not None:
@@ -65,7 +66,7 @@ def _operand(ufunc: np.ufunc, array: Any, dtype: Any) -> Any:
     return operands_for(ufunc, (x, x))[0]
 
 
-def _at(x: Any, axis: int, i: Any) -> Any:
+def _at(x: ArrayLike, axis: int, i: Any) -> Any:
     return index(x, (*(FULL,) * axis, i))
 
 
@@ -73,10 +74,10 @@ def _at(x: Any, axis: int, i: Any) -> Any:
 @takes_out
 def _reduce(  # noqa: PLR0917  (NumPy's arguments)
     ufunc: np.ufunc,
-    array: Any,
+    array: ArrayLike,
     axis: Axis = 0,
-    dtype: Any = None,
-    out: Any = None,
+    dtype: DTypeLike = None,
+    out: Array = None,
     keepdims: bool = False,
     initial: Any = None,
     where: Any = True,
@@ -115,7 +116,7 @@ def _reduce(  # noqa: PLR0917  (NumPy's arguments)
     return expand_dims(y, tuple([i for i in ALL_AXES[len(x.shape)] if i in axes]))
 
 
-def _folded(ufunc: np.ufunc, x: Any, axis: int) -> Any:
+def _folded(ufunc: np.ufunc, x: ArrayLike, axis: int) -> Any:
     f, n = ufuncs[ufunc], x.shape[axis]
     if not n:
         if ufunc.identity is None:
@@ -135,7 +136,7 @@ def _folded(ufunc: np.ufunc, x: Any, axis: int) -> Any:
     return y
 
 
-def _refuse_empty(ufunc: np.ufunc, x: Any) -> NoReturn:
+def _refuse_empty(ufunc: np.ufunc, x: ArrayLike) -> NoReturn:
     raise ValueError(
         f"zero-size array to reduction operation {ufunc.__name__} which has no identity: the array is {aval_of(x)}. "
         "Leave out what is empty."
@@ -144,7 +145,7 @@ def _refuse_empty(ufunc: np.ufunc, x: Any) -> NoReturn:
 
 @in_numpys_mode
 @takes_out
-def _accumulate(ufunc: np.ufunc, array: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
+def _accumulate(ufunc: np.ufunc, array: ArrayLike, axis: int = 0, dtype: DTypeLike = None, out: Array = None) -> Any:
     x = _operand(ufunc, array, dtype)
     axis = normalize_axis(axis, len(x.shape))
     if not x.shape[axis]:
@@ -158,7 +159,7 @@ def _accumulate(ufunc: np.ufunc, array: Any, axis: int = 0, dtype: Any = None, o
 @in_numpys_mode
 @takes_out
 def _reduceat(
-    ufunc: np.ufunc, array: Any, indices: Any, axis: int | None = 0, dtype: Any = None, out: Any = None
+    ufunc: np.ufunc, array: ArrayLike, indices: Any, axis: int | None = 0, dtype: DTypeLike = None, out: Array = None
 ) -> Any:
     x = as_array(array)
     # For the only axis, NumPy accepts None.
@@ -184,7 +185,7 @@ def _reduceat(
     return stack(results, axis) if results else _at(x, axis, slice(0, 0))
 
 
-def _sums(x: Any, axis: int, starts: np.ndarray, ends: np.ndarray) -> Any:
+def _sums(x: ArrayLike, axis: int, starts: np.ndarray, ends: np.ndarray) -> Any:
     """Return the sums of consecutive parts."""
     places = np.repeat(np.arange(len(starts), dtype=INDEX_DTYPE), ends - starts)
     x = _at(x, axis, slice(int(starts[0]), None))

@@ -13,6 +13,7 @@ from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.elementwise.transcendental import exp_p
 from funcgrad._ops.reduce import cumulative
 from funcgrad._ops.reduce.reduce import reduce_max
+from funcgrad._types import Array, ArrayLike, DTypeLike
 from funcgrad.numpy._base.axes import Axis, normalize_axes, normalize_axis
 from funcgrad.numpy._base.convert import operands_for
 from funcgrad.numpy._base.dispatch import ufunc_methods
@@ -28,7 +29,12 @@ def _reduce(ufunc: np.ufunc, function: Callable[..., Any], *, takes_dtype: bool)
 
     @takes_out
     def reduce(
-        array: Any, axis: Axis = 0, dtype: Any = None, out: Any = None, keepdims: bool = False, **options: Any
+        array: ArrayLike,
+        axis: Axis = 0,
+        dtype: DTypeLike = None,
+        out: Array = None,
+        keepdims: bool = False,
+        **options: Any,
     ) -> Any:
         array = as_array(array)
         axis = axis if array.shape else None
@@ -41,7 +47,7 @@ def _reduce(ufunc: np.ufunc, function: Callable[..., Any], *, takes_dtype: bool)
 
 def _accumulate(ufunc: np.ufunc, function: Callable[..., Any]) -> None:
     @takes_out
-    def accumulate(array: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
+    def accumulate(array: ArrayLike, axis: int = 0, dtype: DTypeLike = None, out: Array = None) -> Any:
         return function(array, axis, dtype)
 
     accumulate.__name__ = f"{ufunc.__name__}.accumulate"
@@ -49,7 +55,7 @@ def _accumulate(ufunc: np.ufunc, function: Callable[..., Any]) -> None:
 
 
 def _running_extremum(primitive: Any) -> Callable[..., Any]:
-    def function(array: Any, axis: int, dtype: Any) -> Any:
+    def function(array: ArrayLike, axis: int, dtype: DTypeLike) -> Any:
         array = as_array(array) if dtype is None else inexact(array, dtype)
         return bind(primitive, (array,), {"axis": normalize_axis(axis, len(array.shape)), "reverse": False})
 
@@ -57,7 +63,7 @@ def _running_extremum(primitive: Any) -> Callable[..., Any]:
 
 
 @takes_out
-def _log_sum_exp(a: Any, axis: Axis, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+def _log_sum_exp(a: ArrayLike, axis: Axis, dtype: DTypeLike = None, out: Array = None, keepdims: bool = False) -> Any:
     """Return the logarithm of the sum of exponentials, relative to the greatest element, so that none overflows."""
     a = inexact(a, dtype) if dtype is not None else operands_for(np.logaddexp, (as_array(a),) * 2)[0]
     axes = normalize_axes(axis, len(a.shape))

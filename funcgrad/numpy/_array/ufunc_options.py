@@ -18,6 +18,7 @@ from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.index.write import shape_text
 from funcgrad._ops.layout.broadcast import broadcast_to
 from funcgrad._ops.layout.shape import reshape
+from funcgrad._types import ArrayLike, DTypeLike
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy._base.concrete import innermost
 from funcgrad.numpy._base.convert import as_value, assigned, kind_of, operands_for
@@ -57,7 +58,7 @@ def with_options(ufunc: np.ufunc, function: Function, inputs: tuple, options: di
     return _delivered(ufunc, function(*inputs), inputs, outs, casting)
 
 
-def _cast(ufunc: np.ufunc, inputs: tuple, dtype: Any, casting: Any) -> tuple:
+def _cast(ufunc: np.ufunc, inputs: tuple, dtype: DTypeLike, casting: Any) -> tuple:
     """Return the operands in the dtypes of the ufunc's loop with results of this dtype; NumPy refuses other dtypes."""
     values = [as_value(x) for x in inputs]
     options: dict[str, Any] = {"casting": casting}
@@ -164,7 +165,7 @@ def _where(ufunc: np.ufunc, function: Function, inputs: tuple, where: Any, outs:
     return outs if ufunc.nout > 1 else outs[0]
 
 
-def _made_safe(ufunc: np.ufunc, inputs: tuple, mask: Any) -> list[Any]:
+def _made_safe(ufunc: np.ufunc, inputs: tuple, mask: ArrayLike) -> list[Any]:
     """Return the operands with a harmless number where the mask is false: the derivative may be infinite there."""
     operands = operands_for(ufunc, inputs)
     return [

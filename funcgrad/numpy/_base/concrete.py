@@ -14,6 +14,7 @@ from funcgrad._core.trace.place import is_number, new_place, settled
 from funcgrad._core.trace.staging import StagingTrace
 from funcgrad._engines import is_abstract
 from funcgrad._ops.layout.shape import reshape_p
+from funcgrad._types import ArrayLike
 from funcgrad.errors import ConcretizationTypeError, TracerBoolConversionError, TracerIntegerConversionError
 
 _REMEDY = (
@@ -33,7 +34,7 @@ _SHAPE = (
 )
 
 
-def innermost(x: Any) -> Any:
+def innermost(x: ArrayLike) -> Any:
     """Return the bare value beneath tracers, or a staged tracer if there is none."""
     x = settled(x)
     while isinstance(x, Tracer) and x._owner.concrete:
@@ -41,7 +42,7 @@ def innermost(x: Any) -> Any:
     return x
 
 
-def no_number(y: Any) -> Any:
+def no_number(y: ArrayLike) -> Any:
     """Return a result as a writable array, even if it has no axes, where NumPy makes an array."""
     if isinstance(y, np.generic):
         return np.asarray(y)
@@ -51,7 +52,7 @@ def no_number(y: Any) -> Any:
     return bind(reshape_p, (y,), {"shape": ()}) if isinstance(innermost(y), np.generic) else new_place(y, owned=False)
 
 
-def concrete_value(x: Any, asked: str) -> Any:
+def concrete_value(x: ArrayLike, asked: str) -> Any:
     """Return the bare value, for results that carry no derivative; refuse a value that is not known yet."""
     value = innermost(x)
     if isinstance(value, Tracer):
@@ -62,7 +63,7 @@ def concrete_value(x: Any, asked: str) -> Any:
     return value
 
 
-def known_value(x: Any) -> np.ndarray | None:
+def known_value(x: ArrayLike) -> np.ndarray | None:
     """Return the numbers as a NumPy array, or ``None`` if they are not known yet.
 
     The caller uses them without derivative.

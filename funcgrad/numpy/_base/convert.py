@@ -14,6 +14,7 @@ from funcgrad._core.primitive import Primitive
 from funcgrad._ops.elementwise.cast import cast, cast_p, weak_cast_p
 from funcgrad._ops.index.join import stack
 from funcgrad._ops.layout.shape import reshape
+from funcgrad._types import ArrayLike
 from funcgrad.errors import ForeignArrayError
 from funcgrad.numpy._base.foreign import (
     holds_tracer,
@@ -27,7 +28,7 @@ from funcgrad.numpy._base.strict import check_widening, widening
 from funcgrad.tree import leaves
 
 
-def as_value(x: Any) -> Any:
+def as_value(x: ArrayLike) -> Any:
     """Return ``x`` as a value for primitives.
 
     Arrays, numbers and tracers unchanged, anything else as an array of numbers.
@@ -86,7 +87,7 @@ def from_objects(x: np.ndarray) -> Any:
     return (y.astype(float) if y.dtype.kind == "O" else y).reshape(x.shape)
 
 
-def _element(x: Any) -> Any:
+def _element(x: ArrayLike) -> Any:
     """Return an element of an object array as a number or a 0-d array; ``None`` if it is no single number."""
     if isinstance(x, np.ndarray):
         x = as_value(x) if x.ndim == 0 else None
@@ -148,13 +149,13 @@ def _promotion_of(values: tuple) -> Callable[[tuple, Any], np.dtype] | None:
     return None
 
 
-def strong(x: Any) -> Any:
+def strong(x: ArrayLike) -> Any:
     """Return a value as NumPy's ``asarray`` does: a Python number becomes an array, whose dtype is not weak."""
     x = array_of(as_value(x))
     return cast_p(x, dtype=x.dtype) if isinstance(x, Tracer) and x.aval.weak else x
 
 
-def assigned(x: Any, dtype: np.dtype) -> Any:
+def assigned(x: ArrayLike, dtype: np.dtype) -> Any:
     """Return a value in the dtype of the array that it is put into. A number must fit, alone or in lists."""
     if is_integer(dtype):
         for number in leaves(x) if isinstance(x, list | tuple) else (x,):
@@ -167,7 +168,7 @@ def assigned(x: Any, dtype: np.dtype) -> Any:
 _ROOMED = frozenset({int, float})
 
 
-def dtype_of(x: Any) -> np.dtype:
+def dtype_of(x: ArrayLike) -> np.dtype:
     """Return the dtype of a value; for a Python scalar the one it has on its own.
 
     Args:
@@ -184,7 +185,7 @@ def dtype_of(x: Any) -> np.dtype:
     return x.dtype if hasattr(x, "dtype") else aval_of(x).dtype
 
 
-def kind_of(x: Any) -> Any:
+def kind_of(x: ArrayLike) -> Any:
     """Return what NumPy's dtype resolution takes for ``x``: its dtype, or the Python type of a weak scalar."""
     aval = aval_of(x)
     if aval.weak:
@@ -242,7 +243,7 @@ def operands_for(ufunc: np.ufunc, values: tuple) -> tuple:
 _COMPARISONS = frozenset({np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal})
 
 
-def _comparable(x: Any, y: Any) -> tuple[Any, Any]:
+def _comparable(x: ArrayLike, y: ArrayLike) -> tuple[Any, Any]:
     """Prepare integers for a comparison with a Python integer, which their dtype need not hold."""
     first, second = aval_of(x), aval_of(y)
     if first.weak == second.weak or (first.dtype.kind + second.dtype.kind) not in ("ii", "iu", "ui"):
@@ -256,7 +257,7 @@ def _comparable(x: Any, y: Any) -> tuple[Any, Any]:
     return (cast(x, second.dtype), y) if first.dtype.itemsize < second.dtype.itemsize else (x, y)
 
 
-def _operand(x: Any, dtype: np.dtype, alone: bool) -> Any:
+def _operand(x: ArrayLike, dtype: np.dtype, alone: bool) -> Any:
     """Return a value in the dtype of the computation; a Python number stays weak, but of that dtype's kind."""
     if type(x) not in PYTHON_NUMBERS or dtype.kind == "V":
         weak = alone and isinstance(x, Tracer) and x.aval.weak and x.dtype != dtype

@@ -16,6 +16,7 @@ import numpy as np
 
 from funcgrad._core.aval import is_inexact, is_integral
 from funcgrad._core.bind import NUMPY_TYPES, Tracer, is_value
+from funcgrad._types import ArrayLike
 from funcgrad.errors import ForeignArrayError
 
 # The arithmetic of these libraries is NumPy's except for labels, which traced arrays do not have.
@@ -24,7 +25,7 @@ _OPERATORS = ("add", "sub", "mul", "matmul", "truediv", "floordiv", "mod", "pow"
 _RULES = ("__array_ufunc__", "__array_function__", *[f"__{r}{name}__" for name in _OPERATORS for r in ("", "r")])
 
 
-def number_of(x: Any) -> Any:
+def number_of(x: ArrayLike) -> Any:
     """Return ``x`` as a Python or NumPy number; ``None`` if it is none. ``Fraction`` and ``Decimal`` become floats."""
     if isinstance(x, bool | int | float | complex):
         return x
@@ -42,12 +43,12 @@ def is_number_dtype(dtype: np.dtype) -> bool:
     return is_integral(dtype) or is_inexact(dtype)
 
 
-def is_object_array(x: Any) -> bool:
+def is_object_array(x: ArrayLike) -> bool:
     """Return whether a value is an array of Python objects."""
     return isinstance(x, np.ndarray) and x.dtype.kind == "O"
 
 
-def is_foreign_array(x: Any) -> bool:
+def is_foreign_array(x: ArrayLike) -> bool:
     """Return whether a value is a foreign array.
 
     A subclass of ``ndarray``, or an object that NumPy converts to an array.
@@ -77,7 +78,7 @@ def computes_its_own_way(kind: type) -> bool:
     return _root(kind) not in _LABELLED and (hasattr(kind, "__array_ufunc__") or hasattr(kind, "__array_function__"))
 
 
-def defers_to(x: Any) -> bool:
+def defers_to(x: ArrayLike) -> bool:
     """Return whether a tracer's operator leaves the operation to the other operand first, as NumPy's arrays do.
 
     Both orders of the operands then call the same method. pandas leaves it to us (``__pandas_priority__``).
@@ -88,7 +89,7 @@ def defers_to(x: Any) -> bool:
     return is_foreign_array(x) and (computes_its_own_way(kind) or _root(kind) == "xarray")
 
 
-def hosted(x: Any) -> Any:
+def hosted(x: ArrayLike) -> Any:
     """Return a foreign value as a number or an array, perhaps of objects; refuse types with rules of their own."""
     number = number_of(x)
     if number is not None:
@@ -101,13 +102,13 @@ def hosted(x: Any) -> Any:
     return data if isinstance(data, Tracer) else np.asarray(x)
 
 
-def is_sparse(x: Any) -> bool:
+def is_sparse(x: ArrayLike) -> bool:
     """Return whether a value is a sparse matrix or array of SciPy's."""
     module = sys.modules.get("scipy.sparse")
     return module is not None and not isinstance(x, np.ndarray) and bool(module.issparse(x))
 
 
-def holds_tracer(x: Any) -> bool:
+def holds_tracer(x: ArrayLike) -> bool:
     """Return whether a foreign array, an object array or nested lists contain tracers."""
     if isinstance(x, Tracer):
         return True
@@ -127,7 +128,7 @@ def _root(kind: type) -> str:
     return kind.__module__.partition(".")[0]
 
 
-def refuse(x: Any) -> NoReturn:
+def refuse(x: ArrayLike) -> NoReturn:
     """Refuse a foreign array with rules of its own, and say what to write instead."""
     kind = type(x)
     raise ForeignArrayError(
@@ -136,7 +137,7 @@ def refuse(x: Any) -> NoReturn:
     )
 
 
-def _reason(x: Any) -> str:
+def _reason(x: ArrayLike) -> str:
     if is_sparse(x):
         return "holds its elements by their positions and knows operations of its own"
     if isinstance(x, np.ma.MaskedArray):
@@ -144,7 +145,7 @@ def _reason(x: Any) -> str:
     return "is multiplied as matrices are" if isinstance(x, np.matrix) else "computes by rules of its own"
 
 
-def _remedy(x: Any) -> str:
+def _remedy(x: ArrayLike) -> str:
     if is_sparse(x):
         return "Write A @ x or x @ A for a product, which is supported, or take A.toarray()."
     if isinstance(x, np.ma.MaskedArray):

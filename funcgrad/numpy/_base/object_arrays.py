@@ -25,6 +25,7 @@ from funcgrad._core.tracebacks import (
 )
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.layout.shape import reshape
+from funcgrad._types import ArrayLike, DTypeLike
 from funcgrad.errors import (
     ForeignArrayError,
     ObjectArrayWarning,
@@ -95,7 +96,7 @@ _AS_STRIDED = np.lib.stride_tricks.as_strided.__code__
 _STATISTICS = {vars(_methods)[f"_{name}"].__code__: name for name in ("mean", "var", "std")}
 
 
-def to_array(self: Tracer, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+def to_array(self: Tracer, dtype: DTypeLike = None, copy: bool | None = None) -> np.ndarray:
     """Return an object array of a tracer's elements for NumPy, or the plain numbers of a place.
 
     In NumPy ``np.asarray(x)`` returns ``x``. This is a copy, so it is read-only unless a copy was asked for.
@@ -155,7 +156,7 @@ def to_array(self: Tracer, dtype: Any = None, copy: bool | None = None) -> np.nd
     return _locked(elements(cast(self, np.dtype(float)) if whole else self), copy)
 
 
-def _compared(self: Tracer, dtype: Any, copy: bool | None) -> np.ndarray:
+def _compared(self: Tracer, dtype: DTypeLike, copy: bool | None) -> np.ndarray:
     """Return the numbers for an assertion of ``numpy.testing``. As in ``assert x > 0``, no derivative is lost."""
     return _locked(np.array(concrete_value(self, "numpy.testing"), dtype), copy)
 
@@ -182,7 +183,7 @@ def elements(x: Tracer) -> np.ndarray:
     return objects.reshape(shape)
 
 
-def put_elements(out: np.ndarray, y: Any) -> np.ndarray:
+def put_elements(out: np.ndarray, y: ArrayLike) -> np.ndarray:
     """Write a result into an array of objects, element by element, as in ``c[i:j] -= t``."""
     out[...] = elements(y) if isinstance(y, Tracer) else y
     return out

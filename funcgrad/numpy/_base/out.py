@@ -15,6 +15,7 @@ from funcgrad._core.bind import Tracer
 from funcgrad._core.tracebacks import TAKES_TRACED
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.index.write import WHOLE, shape_text, write
+from funcgrad._types import Array, ArrayLike
 from funcgrad.errors import TracerAssignmentError
 from funcgrad.numpy._base.concrete import no_number
 from funcgrad.numpy._base.convert import as_value, dtype_of
@@ -81,20 +82,20 @@ def _into(
     return deliver(array, y, name, casting=casting) if broadcasts else _written(array, y, name, casting)
 
 
-def _computed_in(x: Any, out: Any) -> np.dtype | None:
+def _computed_in(x: ArrayLike, out: Array) -> np.dtype | None:
     """Return the dtype of a sum into an array: a wider array widens the sum."""
     dtype = dtype_of(as_value(x))
     wider = np.result_type(dtype, out.dtype)
     return wider if is_inexact(dtype) and wider != dtype else None
 
 
-def check_out(out: Any, name: str) -> None:
+def check_out(out: Array, name: str) -> None:
     """Refuse an ``out`` that is no array."""
     if not isinstance(out, Tracer | np.ndarray):
         raise TypeError(f"numpy.{name}: out= is a {type(out).__name__}; return arrays must be of ArrayType.")
 
 
-def _written(out: Any, y: Any, name: str, casting: Any) -> Any:
+def _written(out: Array, y: ArrayLike, name: str, casting: Any) -> Any:
     shape = getattr(y, "shape", ())
     if shape != out.shape:
         raise ValueError(
@@ -105,7 +106,7 @@ def _written(out: Any, y: Any, name: str, casting: Any) -> Any:
 
 
 def deliver(
-    out: Any, y: Any, name: str, ufunc: np.ufunc | None = None, operands: tuple = (), casting: Any = "same_kind"
+    out: Array, y: ArrayLike, name: str, ufunc: np.ufunc | None = None, operands: tuple = (), casting: Any = "same_kind"
 ) -> Any:
     """Write a result into the array of ``out=``, traced or not, and return it."""
     if isinstance(out, Tracer):
@@ -119,7 +120,9 @@ def deliver(
     return out
 
 
-def assign(x: Any, y: Any, ufunc: np.ufunc | None, operands: tuple, asked: str, casting: Any = "same_kind") -> Any:
+def assign(
+    x: ArrayLike, y: ArrayLike, ufunc: np.ufunc | None, operands: tuple, asked: str, casting: Any = "same_kind"
+) -> Any:
     """Write a whole result, as ``out=`` does, and return ``x``. The dtype may be any of the same kind."""
     check_cast(x, y, ufunc, operands, casting, asked)
     y = cast(y, x.dtype)
@@ -134,7 +137,7 @@ def assign(x: Any, y: Any, ufunc: np.ufunc | None, operands: tuple, asked: str, 
 
 
 def check_cast(
-    x: Any, y: Any, ufunc: np.ufunc | None, operands: tuple, casting: Any = "same_kind", asked: str = "out="
+    x: ArrayLike, y: ArrayLike, ufunc: np.ufunc | None, operands: tuple, casting: Any = "same_kind", asked: str = "out="
 ) -> None:
     """Refuse a result with a dtype that the array does not accept, or with a derivative that it would lose."""
     source = aval_of(y).dtype
@@ -147,7 +150,7 @@ def check_cast(
     check_kept(x, y, asked)
 
 
-def check_kept(x: Any, y: Any, asked: str) -> None:
+def check_kept(x: ArrayLike, y: ArrayLike, asked: str) -> None:
     """Refuse to write a traced float into an array of integers, or a complex number into one of floats."""
     source = aval_of(y).dtype
     if isinstance(y, Tracer) and is_inexact(source) and not np.can_cast(source, x.dtype, "same_kind"):

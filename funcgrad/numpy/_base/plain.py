@@ -12,6 +12,7 @@ import numpy as np
 
 from funcgrad._core.bind import NUMPY_TYPES, active_trace, is_engine_value
 from funcgrad._core.words import BARE, retell
+from funcgrad._types import ArrayLike
 from funcgrad.numpy._base.convert import as_value
 from funcgrad.numpy._base.dispatch import functions, implements, in_numpys_mode, ufuncs
 from funcgrad.numpy._base.foreign import holds_tracer, is_object_array
@@ -50,7 +51,7 @@ def tests_itself(function: F) -> F:
     return function
 
 
-def is_ours(x: Any) -> bool:
+def is_ours(x: ArrayLike) -> bool:
     """Return whether an argument is traced or of another engine, or a list that contains such a value."""
     kind = type(x)
     if kind in NUMPY_TYPES or kind is str or x is None:
@@ -72,7 +73,7 @@ _PLAIN = {each for each in NUMPY_TYPES if issubclass(each, np.generic)} | {
 }
 
 
-def is_plain(x: Any) -> bool:
+def is_plain(x: ArrayLike) -> bool:
     """Return whether an argument is NumPy's or Python's own.
 
     An array of numbers, a number, an option, or a list of these.
@@ -117,7 +118,7 @@ def _of_none(ours: Any, numpys: Any) -> Any:
 
 
 def _of_one(ours: Any, numpys: Any) -> Any:
-    def call(a: Any, *args: Any, **options: Any) -> Any:
+    def call(a: ArrayLike, *args: Any, **options: Any) -> Any:
         try:
             if (type(a) is _ARRAY and ((dtype := a.dtype) is _FLOAT64 or dtype.num in _DTYPES)) or is_plain(a):
                 if not args and not options:
@@ -134,7 +135,7 @@ def _of_one(ours: Any, numpys: Any) -> Any:
 
 
 def _of_two(ours: Any, numpys: Any) -> Any:
-    def call(a: Any, b: Any, *args: Any, **options: Any) -> Any:
+    def call(a: ArrayLike, b: ArrayLike, *args: Any, **options: Any) -> Any:
         try:
             if (
                 type(a) is _ARRAY is type(b)
@@ -180,7 +181,7 @@ def _maker_of_none(ours: Any, numpys: Any) -> Any:
 
 
 def _maker_of_one(ours: Any, numpys: Any) -> Any:
-    def call(a: Any, *args: Any, **options: Any) -> Any:
+    def call(a: ArrayLike, *args: Any, **options: Any) -> Any:
         try:
             if active_trace() is None:
                 kind = type(a)

@@ -22,6 +22,7 @@ from funcgrad._ops.index.shown import ByNumbers
 from funcgrad._ops.index.write import check_fits, write, write_new
 from funcgrad._ops.layout.broadcast import broadcast_to
 from funcgrad._ops.layout.shape import reshape
+from funcgrad._types import ArrayLike
 from funcgrad.errors import TracerAssignmentError
 from funcgrad.numpy._base.concrete import innermost
 from funcgrad.numpy._base.convert import as_value
@@ -117,7 +118,7 @@ def _set_apart(entries: tuple, i: int) -> bool:
     return "-" in "".join("i" if type(entry) is int or j == i else "-" for j, entry in enumerate(entries)).strip("-")
 
 
-def _masked(x: Any, mask: Any, value: Any, axis: int) -> Any:
+def _masked(x: ArrayLike, mask: ArrayLike, value: Any, axis: int) -> Any:
     """Return ``x`` with a value where the mask of its axes from ``axis`` on is true.
 
     Other axes may have other values.
@@ -166,7 +167,7 @@ def in_place(ufunc: np.ufunc, function: Callable[[Any, Any], Any]) -> Callable[[
     """Return the method of an operator such as ``+=``. It writes into the array, so all names of it see the result."""
     asked = f"x {_SIGNS[ufunc]} y"
 
-    def method(self: Tracer, other: Any, /) -> Any:
+    def method(self: Tracer, other: ArrayLike, /) -> Any:
         # After NotImplemented Python computes x + y, and the name stands for the new array.
         if _makes_new.get() or (not self.shape and is_number(self)):
             return NotImplemented

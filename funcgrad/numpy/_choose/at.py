@@ -13,6 +13,7 @@ from funcgrad._ops.index.plan import Index, selected_shape
 from funcgrad._ops.index.scatter import scatter_add_p, scatter_set_p
 from funcgrad._ops.layout.broadcast import broadcast_to
 from funcgrad._ops.layout.shape import reshape
+from funcgrad._types import ArrayLike
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy._base.convert import as_value, dtype_of
 from funcgrad.numpy._choose.bounds import read
@@ -25,7 +26,7 @@ class At:
 
     __slots__ = ("_x",)
 
-    def __init__(self, x: Any) -> None:
+    def __init__(self, x: ArrayLike) -> None:
         self._x = x
 
     def __getitem__(self, key: Any) -> Selection:
@@ -41,11 +42,11 @@ class Selection:
 
     __slots__ = ("_arrays", "_index", "_shape", "_x")
 
-    def __init__(self, x: Any, key: Any) -> None:
+    def __init__(self, x: ArrayLike, key: Any) -> None:
         self._shape = x.shape
         self._x, self._index, self._arrays = parse(x, key)
 
-    def get(self, *, mode: str | None = None, fill_value: Any = None) -> Any:
+    def get(self, *, mode: str | None = None, fill_value: ArrayLike = None) -> Any:
         """Return the elements, ``x[index]``.
 
         Args:
@@ -133,7 +134,7 @@ def _are_distinct(index: Index, arrays: tuple, shape: tuple[int, ...]) -> bool:
     return len(np.unique(selected)) == selected.size
 
 
-def at(x: Any) -> At:
+def at(x: ArrayLike) -> At:
     """Select elements of any array for a functional update. Traced and JAX arrays have it as the property ``.at``.
 
     Args:

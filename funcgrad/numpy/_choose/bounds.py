@@ -13,6 +13,7 @@ from funcgrad._ops.index.gather import index_p
 from funcgrad._ops.index.plan import SLOT, Index, expand_ellipsis, is_adjacent, resolve
 from funcgrad._ops.layout.broadcast import broadcast_to
 from funcgrad._ops.layout.shape import reshape
+from funcgrad._types import ArrayLike
 from funcgrad.numpy._math.elementwise import maximum, minimum
 from funcgrad.numpy._math.logic import logical_or
 
@@ -29,14 +30,14 @@ def default_fill(dtype: np.dtype) -> Any:
     return np.iinfo(dtype).min if dtype.kind == "i" else np.iinfo(dtype).max
 
 
-def within(array: Any, length: int) -> tuple[Any, Any]:
+def within(array: ArrayLike, length: int) -> tuple[Any, Any]:
     """Return the nearest positions within an axis, and whether each was outside. Negative ones count from the end."""
     outside = logical_or(array < -length, array >= length)
     counted = select(array < 0, array + length, array) if array.dtype.kind == "i" else array
     return minimum(maximum(counted, 0), max(length - 1, 0)), outside
 
 
-def read(x: Any, index: Index, arrays: tuple, mode: str, fill_value: Any) -> Any:
+def read(x: ArrayLike, index: Index, arrays: tuple, mode: str, fill_value: ArrayLike) -> Any:
     """Return ``x[index]``, where positions out of bounds give the nearest element (``clip``) or a value (``fill``)."""
     if not arrays:
         return index_p(x, index=index)
@@ -59,5 +60,5 @@ def read(x: Any, index: Index, arrays: tuple, mode: str, fill_value: Any) -> Any
     return select(outside, _filling(x, fill_value), y)
 
 
-def _filling(x: Any, fill_value: Any) -> Any:
+def _filling(x: ArrayLike, fill_value: ArrayLike) -> Any:
     return cast(np.asarray(default_fill(x.dtype)) if fill_value is None else fill_value, x.dtype)

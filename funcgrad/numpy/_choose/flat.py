@@ -16,6 +16,7 @@ from funcgrad._ops.index.gather import index
 from funcgrad._ops.index.plan import SLOT
 from funcgrad._ops.layout.copy import copy
 from funcgrad._ops.layout.shape import reshape
+from funcgrad._types import ArrayLike, DTypeLike
 from funcgrad.numpy._base.concrete import innermost
 from funcgrad.numpy._base.convert import as_value, strong
 from funcgrad.numpy._base.dispatch import implements
@@ -55,7 +56,7 @@ class Flat:
         positions = key if isinstance(key, Tracer) else np.arange(len(self))[key]
         write_flat(self.base, positions, value)
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+    def __array__(self, dtype: DTypeLike = None, copy: bool | None = None) -> np.ndarray:
         """Return an array of the elements for NumPy, each traced separately."""
         return np.asarray(self.copy(), dtype)
 
@@ -79,7 +80,7 @@ def _flat_key(key: Any) -> Any:
     return key
 
 
-def write_flat(x: Any, positions: Any, values: Any) -> None:
+def write_flat(x: ArrayLike, positions: Any, values: ArrayLike) -> None:
     """Write values at positions in C order. Too few values are repeated.
 
     Args:
@@ -99,7 +100,7 @@ def write_flat(x: Any, positions: Any, values: Any) -> None:
     setitem(x, unravelled(positions, x.shape), values)
 
 
-def cycled(values: Any, n: int) -> Any:
+def cycled(values: ArrayLike, n: int) -> Any:
     """Return ``n`` values: the first ``n``, or all of them repeated."""
     values = strong(values)
     flat = reshape(values, (math.prod(values.shape),))
@@ -112,7 +113,7 @@ def cycled(values: Any, n: int) -> Any:
 
 
 @implements(np.resize)
-def resize(a: Any, new_shape: Any) -> Any:
+def resize(a: ArrayLike, new_shape: Any) -> Any:
     """Return ``numpy.resize``: the elements in C order, repeated."""
     a, shape = strong(a), to_shape(new_shape)
     if min(shape, default=0) < 0:

@@ -18,6 +18,7 @@ from funcgrad._ops.index.scatter import shows_part
 from funcgrad._ops.index.shown import ByNumbers, is_shown
 from funcgrad._ops.layout.copy import copy
 from funcgrad._ops.layout.shape import expand_dims
+from funcgrad._types import ArrayLike
 from funcgrad.numpy._base.convert import as_value
 from funcgrad.numpy._base.foreign import is_foreign_array
 from funcgrad.numpy._choose.masks import positions_of
@@ -58,7 +59,7 @@ def _is_plain_slice(entry: Any) -> bool:
     )
 
 
-def _general(x: Any, key: Any) -> Any:
+def _general(x: ArrayLike, key: Any) -> Any:
     x, index, arrays = parse(x, key)
     if arrays and all(map(_is_unknown, arrays)) and not _has_array(key) and is_shown(x.shape, index):
         return shown(x, ByNumbers(index, arrays))
@@ -76,7 +77,7 @@ def _has_array(key: Any) -> bool:
     return any(isinstance(entry, np.ndarray) for entry in (key if type(key) is tuple else (key,)))
 
 
-def parse(x: Any, key: Any) -> tuple[Any, Index, tuple]:
+def parse(x: ArrayLike, key: Any) -> tuple[Any, Index, tuple]:
     """The array (with a new axis for each mask without axes), the static part of the index, and the index arrays."""
     entries = key if type(key) is tuple else (key,)
     values = [_entry(entry) for entry in entries]
@@ -123,7 +124,7 @@ def _is_mask(value: Any) -> TypeGuard[np.ndarray]:
     return hasattr(value, "dtype") and value.dtype.kind == "b"
 
 
-def _without_masks(x: Any, values: list[Any]) -> tuple[Any, Index, tuple]:
+def _without_masks(x: ArrayLike, values: list[Any]) -> tuple[Any, Index, tuple]:
     """Masks replaced by the positions of their true elements."""
     masks = sum(_is_mask(value) for value in values)
     entries: list[Any] = []
@@ -157,7 +158,7 @@ def _consumed(value: Any) -> int:
     return len(value.shape) if _is_mask(value) else 1
 
 
-def _check_mask(mask: Any, shape: tuple[int, ...], start: int) -> None:
+def _check_mask(mask: ArrayLike, shape: tuple[int, ...], start: int) -> None:
     if start + mask.ndim > len(shape):
         raise IndexError(
             f"too many indices for array: array is {len(shape)}-dimensional, but {start + mask.ndim} were indexed"

@@ -10,11 +10,12 @@ import numpy as np
 from funcgrad._core.aval import aval_of
 from funcgrad._core.bind import Tracer
 from funcgrad._engines import is_abstract
+from funcgrad._types import ArrayLike
 from funcgrad.errors import NonConcreteBooleanIndexError
 from funcgrad.numpy._base.concrete import concrete_value, innermost
 
 
-def positions_of(mask: Any) -> tuple[Any, ...]:
+def positions_of(mask: ArrayLike) -> tuple[Any, ...]:
     """Return the positions of a mask's true elements, an array for each axis.
 
     Where a trace follows the numbers of a call (``fg.jit(f, paths=n)``), the count of true elements is a guard and the
@@ -32,7 +33,7 @@ def positions_of(mask: Any) -> tuple[Any, ...]:
     return (np.zeros(int(known), np.intp),) if known.ndim == 0 else np.nonzero(known)
 
 
-def nonzero_of(a: Any, asked: str) -> tuple[Any, ...]:
+def nonzero_of(a: ArrayLike, asked: str) -> tuple[Any, ...]:
     """Return the same of an array of numbers, which ``asked`` needs."""
     value = innermost(a)
     if isinstance(value, Tracer) and value._owner.follows and a.shape:
@@ -40,7 +41,7 @@ def nonzero_of(a: Any, asked: str) -> tuple[Any, ...]:
     return np.nonzero(concrete_value(a, asked))
 
 
-def _followed(mask: Any) -> tuple[Any, ...]:
+def _followed(mask: ArrayLike) -> tuple[Any, ...]:
     if mask.shape == ():
         return (np.zeros(int(bool(mask)), np.intp),)
     count = operator.index(np.count_nonzero(mask))

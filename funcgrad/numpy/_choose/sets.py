@@ -13,6 +13,7 @@ from funcgrad._ops.index.join import concatenate
 from funcgrad._ops.layout.broadcast import broadcast_to
 from funcgrad._ops.layout.shape import reshape
 from funcgrad._ops.reduce.sort import searchsorted, sort
+from funcgrad._types import ArrayLike
 from funcgrad.numpy._base.axes import normalize_axis
 from funcgrad.numpy._base.concrete import concrete_value, known_value
 from funcgrad.numpy._base.convert import promote
@@ -22,7 +23,7 @@ from funcgrad.numpy._reduce.cumulative import flat
 from funcgrad.numpy._reduce.reductions import as_array
 
 
-def _known(x: Any, name: str) -> np.ndarray:
+def _known(x: ArrayLike, name: str) -> np.ndarray:
     return np.asarray(concrete_value(x, f"numpy.{name}, whose result is as long as its numbers say,"))
 
 
@@ -57,7 +58,7 @@ def _array_api(name: str) -> Any:
     numpys = getattr(np, name)
 
     @beside_numpys(numpys)
-    def function(x: Any) -> Any:
+    def function(x: ArrayLike) -> Any:
         x = as_array(x)
         numbers = _known(x, name)
         found = numpys(numbers)
@@ -81,13 +82,13 @@ def _together(*arrays: Any) -> list[Any]:
 
 
 @beside_numpys(np.union1d)
-def union1d(ar1: Any, ar2: Any) -> Any:
+def union1d(ar1: ArrayLike, ar2: ArrayLike) -> Any:
     """``numpy.union1d``; see `unique`."""
     return unique(concatenate(_together(ar1, ar2), 0))
 
 
 @beside_numpys(np.intersect1d)
-def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False) -> Any:
+def intersect1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, return_indices: bool = False) -> Any:
     """Return ``numpy.intersect1d``; the elements come from the first array. See `unique`."""
     a, b = _together(ar1, ar2)
     known = _known(a, "intersect1d"), _known(b, "intersect1d")
@@ -97,7 +98,7 @@ def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices:
 
 
 @beside_numpys(np.setdiff1d)
-def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
+def setdiff1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False) -> Any:
     """``numpy.setdiff1d``; see `unique`."""
     a = flat(as_array(ar1)) if assume_unique else unique(ar1)
     known = _known(a, "setdiff1d")
@@ -105,7 +106,7 @@ def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
 
 
 @beside_numpys(np.setxor1d)
-def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
+def setxor1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False) -> Any:
     """``numpy.setxor1d``; see `unique`."""
     both = [x if assume_unique else unique(x) for x in _together(ar1, ar2)]
     whole = concatenate(both, 0)

@@ -15,6 +15,7 @@ from funcgrad._ops.layout.copy import copy
 from funcgrad._ops.layout.diagonal import diagonal, embed_diagonal
 from funcgrad._ops.layout.shape import reshape
 from funcgrad._ops.layout.triangle import lower_triangle, upper_triangle
+from funcgrad._types import Array, ArrayLike
 from funcgrad.numpy._base.axes import normalize_axis
 from funcgrad.numpy._base.concrete import concrete_value
 from funcgrad.numpy._base.convert import as_value, dtype_of, strong
@@ -34,12 +35,12 @@ TakeMode = Literal["raise", "wrap", "clip", "fill"]
 @implements(np.take)
 @takes_out
 def take(
-    a: Any,
+    a: ArrayLike,
     indices: Any,
     axis: int | None = None,
-    out: Any = None,
+    out: Array = None,
     mode: TakeMode = "raise",
-    fill_value: Any = None,
+    fill_value: ArrayLike = None,
 ) -> Any:
     """``numpy.take``, with JAX's mode ``"fill"``: an index out of bounds gives ``fill_value``.
 
@@ -82,7 +83,7 @@ def _bounded(indices: Any, length: int, mode: str) -> Any:
 
 
 @implements(np.take_along_axis)
-def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
+def take_along_axis(arr: ArrayLike, indices: Any, axis: int | None = -1) -> Any:
     """``numpy.take_along_axis``."""
     arr = as_value(arr)
     if axis is None:
@@ -90,7 +91,7 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
     return index_p(arr, *along_axis(arr, indices, axis), index=Index((SLOT,) * len(arr.shape)))
 
 
-def along_axis(arr: Any, indices: Any, axis: int) -> tuple[Any, ...]:
+def along_axis(arr: ArrayLike, indices: Any, axis: int) -> tuple[Any, ...]:
     """Return the index arrays for an index array along one axis."""
     indices = as_value(indices)
     ndim = len(arr.shape)
@@ -107,21 +108,21 @@ def along_axis(arr: Any, indices: Any, axis: int) -> tuple[Any, ...]:
 
 @implements(np.compress)
 @takes_out
-def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -> Any:
+def compress(condition: ArrayLike, a: ArrayLike, axis: int | None = None, out: Array = None) -> Any:
     """``numpy.compress``."""
     (positions,) = np.nonzero(concrete_value(as_value(condition), "numpy.compress"))
     return take(a, positions, axis)
 
 
 @implements(np.extract)
-def extract(condition: Any, arr: Any) -> Any:
+def extract(condition: ArrayLike, arr: ArrayLike) -> Any:
     """``numpy.extract``."""
     return compress(ravel(condition), arr)
 
 
 @implements(np.choose)
 @takes_out
-def choose(a: Any, choices: Any, out: Any = None, mode: Mode = "raise") -> Any:
+def choose(a: ArrayLike, choices: Any, out: Array = None, mode: Mode = "raise") -> Any:
     """``numpy.choose``."""
     a = as_value(a)
     values = [as_value(choice) for choice in choices]
@@ -135,13 +136,13 @@ def choose(a: Any, choices: Any, out: Any = None, mode: Mode = "raise") -> Any:
     return take_along_axis(values, reshape(a, (1, *a.shape)), 0)[0]
 
 
-def choose_method(self: Any, *choices: Any, out: Any = None, mode: Mode = "raise") -> Any:
+def choose_method(self: Any, *choices: Any, out: Array = None, mode: Mode = "raise") -> Any:
     """``x.choose((a, b))`` or ``x.choose(a, b)``."""
     return choose(self, choices[0] if len(choices) == 1 else choices, out, mode)
 
 
 @implements(np.diag)
-def diag(v: Any, k: int = 0) -> Any:
+def diag(v: ArrayLike, k: int = 0) -> Any:
     """Return ``numpy.diag``: the matrix with a diagonal, or the diagonal of a matrix."""
     v = as_value(v)
     if len(v.shape) == 1:
@@ -153,12 +154,12 @@ def diag(v: Any, k: int = 0) -> Any:
 
 
 @implements(np.diagflat)
-def diagflat(v: Any, k: int = 0) -> Any:
+def diagflat(v: ArrayLike, k: int = 0) -> Any:
     """``numpy.diagflat``."""
     return diag(ravel(v), k)
 
 
-def _triangle(m: Any, k: int, *, lower: bool) -> Any:
+def _triangle(m: ArrayLike, k: int, *, lower: bool) -> Any:
     m = as_value(m)
     if len(m.shape) == 1:
         # NumPy repeats a vector as the rows of a square.
@@ -167,31 +168,31 @@ def _triangle(m: Any, k: int, *, lower: bool) -> Any:
 
 
 @implements(np.tril)
-def tril(m: Any, k: int = 0) -> Any:
+def tril(m: ArrayLike, k: int = 0) -> Any:
     """``numpy.tril``."""
     return _triangle(m, k, lower=True)
 
 
 @implements(np.triu)
-def triu(m: Any, k: int = 0) -> Any:
+def triu(m: ArrayLike, k: int = 0) -> Any:
     """``numpy.triu``."""
     return _triangle(m, k, lower=False)
 
 
 @implements(np.nonzero)
-def nonzero(a: Any) -> tuple[Any, ...]:
+def nonzero(a: ArrayLike) -> tuple[Any, ...]:
     """``numpy.nonzero``: plain arrays, as positions carry no derivative. It needs the numbers, or follows them."""
     return nonzero_of(as_value(a), "numpy.nonzero")
 
 
 @implements(np.flatnonzero)
-def flatnonzero(a: Any) -> Any:
+def flatnonzero(a: ArrayLike) -> Any:
     """``numpy.flatnonzero``."""
     return nonzero_of(np.ravel(as_value(a)), "numpy.flatnonzero")[0]
 
 
 @implements(np.argwhere)
-def argwhere(a: Any) -> Any:
+def argwhere(a: ArrayLike) -> Any:
     """``numpy.argwhere``."""
     a = as_value(a)
     if np.shape(a) == ():

@@ -19,6 +19,7 @@ from funcgrad._ops.elementwise.select import select_p
 from funcgrad._ops.index.write import WHOLE, write
 from funcgrad._ops.layout.copy import copy as copy_op
 from funcgrad._ops.layout.fill import zeros_like
+from funcgrad._types import Array, ArrayLike, DTypeLike
 from funcgrad.numpy._base.concrete import concrete_value, no_number
 from funcgrad.numpy._base.convert import as_value, dtype_of, promote, promote_weakly, strong
 from funcgrad.numpy._base.dispatch import implements, refuse_option
@@ -31,7 +32,7 @@ ml_dtypes = LazyModule("ml_dtypes")
 _MISSING: Any = getattr(np, "_NoValue", None)
 
 
-def _truth(condition: Any) -> Any:
+def _truth(condition: ArrayLike) -> Any:
     condition = as_value(condition)
     if isinstance(condition, np.ndarray) and not is_number_dtype(condition.dtype):
         # The truth of text and objects is Python's: None != 0, but None is false.
@@ -40,7 +41,7 @@ def _truth(condition: Any) -> Any:
 
 
 @implements(np.where)
-def where(condition: Any, x: Any = _MISSING, y: Any = _MISSING, /) -> Any:
+def where(condition: ArrayLike, x: ArrayLike = _MISSING, y: ArrayLike = _MISSING, /) -> Any:
     """Return ``numpy.where``. With a condition alone it returns indices, and the condition has to be known."""
     if x is _MISSING and y is _MISSING:
         return np.nonzero(np.asarray(concrete_value(as_value(condition), "numpy.where of one argument")))
@@ -49,12 +50,12 @@ def where(condition: Any, x: Any = _MISSING, y: Any = _MISSING, /) -> Any:
     return no_number(_chosen(condition, x, y))
 
 
-def _chosen(condition: Any, x: Any, y: Any) -> Any:
+def _chosen(condition: ArrayLike, x: ArrayLike, y: ArrayLike) -> Any:
     x, y = _wrapped(as_value(x), as_value(y))
     return bind(select_p, (_truth(condition), *promote_weakly(x, y)), NO_PARAMS)
 
 
-def _wrapped(x: Any, y: Any) -> tuple:
+def _wrapped(x: ArrayLike, y: ArrayLike) -> tuple:
     """Prepare the operands of ``where``.
 
     A Python int that the other's integer dtype cannot hold is cast, as by NumPy.
@@ -92,7 +93,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
 
 
 @implements(np.piecewise)
-def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:
+def piecewise(x: ArrayLike, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:
     """Return ``numpy.piecewise``.
 
     Each function gets the elements of its condition, and 1 in the places of the others.
@@ -111,7 +112,7 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
     return no_number(y)
 
 
-def _conditions(x: Any, condlist: Any) -> list[Any]:
+def _conditions(x: ArrayLike, condlist: Any) -> list[Any]:
     """Return the list of conditions. A single condition may be given without a list."""
     if np.isscalar(condlist):
         return [condlist]
@@ -127,7 +128,7 @@ def _none_of(conditions: Sequence[Any]) -> Any:
     return result
 
 
-def _piece(function: Any, x: Any, condition: Any, args: tuple, kw: dict) -> Any:
+def _piece(function: Any, x: ArrayLike, condition: ArrayLike, args: tuple, kw: dict) -> Any:
     # Outside its condition a function may be infinite, and the derivative would reach x as NaN.
     return function(_chosen(condition, x, 1), *args, **kw) if callable(function) else function
 
@@ -135,10 +136,10 @@ def _piece(function: Any, x: Any, condition: Any, args: tuple, kw: dict) -> Any:
 @implements(np.clip)
 @takes_out
 def clip(
-    a: Any,
+    a: ArrayLike,
     a_min: Any = _MISSING,
     a_max: Any = _MISSING,
-    out: Any = None,
+    out: Array = None,
     *,
     min: Any = _MISSING,  # noqa: A002  (NumPy's name)
     max: Any = _MISSING,  # noqa: A002  (NumPy's name)
@@ -153,17 +154,17 @@ def clip(
 
 
 @implements(umath.clip)
-def _clip_of_plain(a: Any, low: Any, high: Any, /) -> Any:
+def _clip_of_plain(a: ArrayLike, low: ArrayLike, high: ArrayLike, /) -> Any:
     """Return ``plain_array.clip(low, high)`` with a traced bound, for which NumPy calls its ufunc."""
     return clip(a, low, high)
 
 
-def clamp(x: Any, low: Any, high: Any) -> Any:
+def clamp(x: ArrayLike, low: ArrayLike, high: ArrayLike) -> Any:
     """Return PyTorch's ``clamp``: a value equal to a bound gets the whole derivative."""
     return _bounded(logic.clamp_p, x, _given(low), _given(high))
 
 
-def _bounded(primitive: Primitive, a: Any, low: Any, high: Any, **options: Any) -> Any:
+def _bounded(primitive: Primitive, a: ArrayLike, low: ArrayLike, high: ArrayLike, **options: Any) -> Any:
     # NumPy calls the array's own method, so a Python number that is clipped is not weak.
     x = strong(a)
     if is_integer(x.dtype):
@@ -186,7 +187,7 @@ def clip_method(
     self: Any,
     min: Any = None,  # noqa: A002  (NumPy's name)
     max: Any = None,  # noqa: A002  (NumPy's name)
-    out: Any = None,
+    out: Array = None,
     **options: Any,
 ) -> Any:
     """``ndarray.clip``, with the options of NumPy's ufunc."""
@@ -194,7 +195,7 @@ def clip_method(
 
 
 def _clipped_dtype(
-    wide: np.dtype, dtype: Any = None, casting: Any = "same_kind", order: Any = None, subok: Any = None
+    wide: np.dtype, dtype: DTypeLike = None, casting: Any = "same_kind", order: Any = None, subok: Any = None
 ) -> np.dtype:
     """Return the dtype in which values are clipped: that of ``dtype=``, if ``casting=`` allows it."""
     del order, subok
@@ -212,7 +213,7 @@ def _given(bound: Any) -> Any:
 
 @implements(np.nan_to_num)
 def nan_to_num(
-    x: Any, copy: bool = True, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
+    x: ArrayLike, copy: bool = True, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
 ) -> Any:
     """Return ``numpy.nan_to_num``. The replacement of a NaN or an infinity is a constant."""
     x = as_value(x)

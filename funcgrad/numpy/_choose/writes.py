@@ -20,6 +20,7 @@ from funcgrad._ops.index.plan import SLOT
 from funcgrad._ops.index.write import WHOLE, check_fits, without_leading, write
 from funcgrad._ops.layout.broadcast import broadcast_to
 from funcgrad._ops.layout.shape import reshape
+from funcgrad._types import ArrayLike
 from funcgrad.errors import TracerAssignmentError
 from funcgrad.numpy._base.concrete import known_value
 from funcgrad.numpy._base.convert import as_value, strong
@@ -34,7 +35,7 @@ from funcgrad.numpy._reduce.reductions import truth
 from funcgrad.numpy._reduce.sorting import partition, sort
 
 
-def check_target(x: Any, name: str) -> None:
+def check_target(x: ArrayLike, name: str) -> None:
     """Refuse to write into an array that takes no traced values, or into a value that is no array."""
     if not isinstance(x, Tracer):
         raise TracerAssignmentError(
@@ -63,12 +64,12 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
     write(dst, src, WHOLE, (), "numpy.copyto")
 
 
-def _chosen(x: Tracer, mask: Any, values: Any) -> Any:
+def _chosen(x: Tracer, mask: ArrayLike, values: ArrayLike) -> Any:
     """Return the values where a mask is true, else the elements of the array."""
     return select(broadcast_to(settled(mask), x.shape), values, broadcast_to(settled(x), x.shape))
 
 
-def _prepared(x: Tracer, values: Any, name: str) -> Any:
+def _prepared(x: Tracer, values: ArrayLike, name: str) -> Any:
     """Return values in the dtype of the array; refuse traced values that would lose a part."""
     values = settled(strong(values))
     check_kept(x, values, f"numpy.{name}")
@@ -76,7 +77,7 @@ def _prepared(x: Tracer, values: Any, name: str) -> Any:
 
 
 @implements(np.put)
-def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
+def put(a: ArrayLike, ind: Any, v: ArrayLike, mode: str = "raise") -> None:
     """Write values at positions in C order: ``numpy.put``."""
     check_target(a, "put")
     if not math.prod(a.shape) and math.prod(aval_of(as_value(ind)).shape):
@@ -87,7 +88,7 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
 
 
 @implements(np.put_along_axis)
-def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None = -1) -> None:
+def put_along_axis(arr: ArrayLike, indices: Any, values: ArrayLike, axis: int | None = -1) -> None:
     """``numpy.put_along_axis``."""
     check_target(arr, "put_along_axis")
     if axis is not None:
@@ -102,7 +103,7 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None = -1) -
 
 
 @implements(np.putmask)
-def putmask(a: Any, mask: Any, values: Any) -> None:
+def putmask(a: ArrayLike, mask: ArrayLike, values: ArrayLike) -> None:
     """Write where a mask is true: ``numpy.putmask``. Values are repeated to the array's size, one for each element."""
     check_target(a, "putmask")
     mask = truth(mask)
@@ -115,7 +116,7 @@ def putmask(a: Any, mask: Any, values: Any) -> None:
 
 
 @implements(np.place)
-def place(arr: Any, mask: Any, vals: Any) -> None:
+def place(arr: ArrayLike, mask: ArrayLike, vals: Any) -> None:
     """Write values one after the other where the mask is true, repeated as needed: ``numpy.place``."""
     check_target(arr, "place")
     mask = flat(truth(mask))
@@ -135,7 +136,7 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
 
 
 @implements(np.fill_diagonal)
-def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
+def fill_diagonal(a: ArrayLike, val: Any, wrap: bool = False) -> None:
     """``numpy.fill_diagonal``."""
     check_target(a, "fill_diagonal")
     shape = a.shape

@@ -13,6 +13,7 @@ from funcgrad._ops.elementwise.arithmetic import ne_p
 from funcgrad._ops.elementwise.cast import cast, conj_p
 from funcgrad._ops.index.gather import slice_axis
 from funcgrad._ops.layout.shape import flip, reshape
+from funcgrad._types import ArrayLike
 from funcgrad.numpy._base.convert import promote
 from funcgrad.numpy._base.plain import beside_numpys
 from funcgrad.numpy._layout.shape import as_array
@@ -22,7 +23,7 @@ _MODES = {0: "valid", 1: "same", 2: "full", "valid": "valid", "same": "same", "f
 
 
 @beside_numpys(np.convolve)
-def convolve(a: Any, v: Any, mode: Any = "full") -> Any:
+def convolve(a: ArrayLike, v: ArrayLike, mode: Any = "full") -> Any:
     """Return ``numpy.convolve`` of two vectors, in the modes full, same and valid."""
     a, v, mode = _vectors("convolve", a, v, mode)
     # The operation commutes. The mode "same" refers to the longer vector.
@@ -30,7 +31,7 @@ def convolve(a: Any, v: Any, mode: Any = "full") -> Any:
 
 
 @beside_numpys(np.correlate)
-def correlate(a: Any, v: Any, mode: Any = "valid") -> Any:
+def correlate(a: ArrayLike, v: ArrayLike, mode: Any = "valid") -> Any:
     """Return ``numpy.correlate`` of two vectors, in the modes valid, same and full. The second is conjugated."""
     a, v, mode = _vectors("correlate", a, v, mode)
     turned = flip(bind(conj_p, (v,), NO_PARAMS) if v.dtype.kind == "c" else v, (0,))
@@ -43,7 +44,7 @@ def correlate(a: Any, v: Any, mode: Any = "valid") -> Any:
     return _convolved(turned, a, mode)
 
 
-def _vectors(name: str, a: Any, v: Any, mode: Any) -> tuple[Any, Any, str]:
+def _vectors(name: str, a: ArrayLike, v: ArrayLike, mode: Any) -> tuple[Any, Any, str]:
     a, v = promote(as_array(a), as_array(v))
     a, v = (x if x.shape else reshape(x, (1,)) for x in (a, v))
     if len(a.shape) != 1 or len(v.shape) != 1:
@@ -61,7 +62,7 @@ def _vectors(name: str, a: Any, v: Any, mode: Any) -> tuple[Any, Any, str]:
     return a, v, _MODES[mode]
 
 
-def _convolved(a: Any, v: Any, mode: str) -> Any:
+def _convolved(a: ArrayLike, v: ArrayLike, mode: str) -> Any:
     """Convolve a vector with one that is not longer."""
     if a.dtype.kind == "b":
         # A sum of bools is true if any product is.

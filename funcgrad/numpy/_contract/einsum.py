@@ -15,6 +15,7 @@ from funcgrad._ops.layout.broadcast import reduce_sum
 from funcgrad._ops.layout.copy import fresh
 from funcgrad._ops.layout.diagonal import diagonal, writable_diagonal
 from funcgrad._ops.layout.shape import reshape, transpose
+from funcgrad._types import Array, ArrayLike, DTypeLike
 from funcgrad.numpy._base.convert import as_value, promote
 from funcgrad.numpy._base.dispatch import implements
 from funcgrad.numpy._base.out import takes_out
@@ -38,7 +39,7 @@ def _pair_plan(x: Labels, y: Labels, out: Labels) -> tuple[Pair, Pair, Labels]:
     return pairs[0], pairs[1] if batch else NO_BATCH, (*batch, *kept)
 
 
-def contract_labelled(x: Any, x_labels: Labels, y: Any, y_labels: Labels, out: Labels) -> Any:
+def contract_labelled(x: ArrayLike, x_labels: Labels, y: ArrayLike, y_labels: Labels, out: Labels) -> Any:
     """Return the product of two arrays, summed over the labels that both have and ``out`` lacks."""
     contract, batch, labels = _pair_plan(x_labels, y_labels, out)
     if labels != out:
@@ -49,12 +50,12 @@ def contract_labelled(x: Any, x_labels: Labels, y: Any, y_labels: Labels, out: L
     return arranged(dot_general(x, y, contract, batch), labels, out)
 
 
-def arranged(x: Any, labels: Labels, out: Labels) -> Any:
+def arranged(x: ArrayLike, labels: Labels, out: Labels) -> Any:
     """Return the array with its axes in the order of ``out``."""
     return x if labels == out else transpose(x, tuple([labels.index(label) for label in out]))
 
 
-def contract_stacks(x: Any, y: Any, core: tuple[str, str, str]) -> Any:
+def contract_stacks(x: ArrayLike, y: ArrayLike, core: tuple[str, str, str]) -> Any:
     """Return the product described by ``core`` (labels of the last axes of x, y and result) of stacks that broadcast.
 
     Only axes that both stacks have are matched. None is repeated.
@@ -68,7 +69,7 @@ def contract_stacks(x: Any, y: Any, core: tuple[str, str, str]) -> Any:
     return contract_labelled(x, (*x_labels, *core[0]), y, (*y_labels, *core[1]), labels)
 
 
-def _own_axes(x: Any, own: tuple[int, ...], stack: tuple[int, ...]) -> tuple[Any, Labels]:
+def _own_axes(x: ArrayLike, own: tuple[int, ...], stack: tuple[int, ...]) -> tuple[Any, Labels]:
     """Return ``x`` without the axes along which it would be repeated, and the labels of its other axes."""
     offset = len(stack) - len(own)
     labels = tuple(i for i, n in enumerate(own, offset) if n == stack[i])
@@ -77,7 +78,7 @@ def _own_axes(x: Any, own: tuple[int, ...], stack: tuple[int, ...]) -> tuple[Any
 
 @implements(np.einsum)
 @takes_out
-def einsum(*operands: Any, out: Any = None, dtype: Any = None, optimize: Any = "auto", **_: Any) -> Any:
+def einsum(*operands: Any, out: Array = None, dtype: DTypeLike = None, optimize: Any = "auto", **_: Any) -> Any:
     """Return ``numpy.einsum``. opt_einsum chooses the order of contraction."""
     subscripts, values = _subscripts_and_values(operands)
     values = list(promote(*values))
@@ -114,7 +115,7 @@ def _all_labels(terms: list[Term]) -> Labels:
     return tuple([label for _, labels in terms for label in labels])
 
 
-def _summed(x: Any, labels: Labels, needed: set) -> Term:
+def _summed(x: ArrayLike, labels: Labels, needed: set) -> Term:
     """Return the sum over the labels that are not needed."""
     axes = tuple([i for i, label in enumerate(labels) if label not in needed])
     if not axes:
@@ -122,7 +123,7 @@ def _summed(x: Any, labels: Labels, needed: set) -> Term:
     return reduce_sum(x, axes), tuple([label for label in labels if label in needed])
 
 
-def _prepared(x: Any, labels: Labels, sizes: dict, take: Callable[[Any], Any]) -> Term:
+def _prepared(x: ArrayLike, labels: Labels, sizes: dict, take: Callable[[Any], Any]) -> Term:
     """Return a term without axes that only broadcast, and with each label once: repeated labels become diagonals."""
     own = tuple([i for i, label in enumerate(labels) if x.shape[i] == sizes[label]])
     if len(own) != len(labels):
@@ -200,6 +201,6 @@ def einsum_path(*operands: Any, optimize: Any = "greedy", einsum_call: bool = Fa
     return np.einsum_path(*shown, **options)
 
 
-def _of_this_type(x: Any) -> np.ndarray:
+def _of_this_type(x: ArrayLike) -> np.ndarray:
     aval = aval_of(x)
     return np.broadcast_to(np.zeros((), aval.dtype), aval.shape)

@@ -15,6 +15,7 @@ from funcgrad._ops.layout.broadcast import broadcast_to
 from funcgrad._ops.layout.fill import ones_like, zeros_like
 from funcgrad._ops.layout.shape import reshape
 from funcgrad._ops.reduce.cumulative import cumprod
+from funcgrad._types import ArrayLike
 from funcgrad.numpy._base.concrete import concrete_value, known_value
 from funcgrad.numpy._base.convert import as_value, promote
 from funcgrad.numpy._base.dispatch import in_numpys_mode, late_functions
@@ -24,7 +25,7 @@ from funcgrad.numpy._layout.shape import as_array
 
 
 @in_numpys_mode
-def polyval2d(x: Any, y: Any, c: Any) -> Any:
+def polyval2d(x: ArrayLike, y: ArrayLike, c: ArrayLike) -> Any:
     """Return ``numpy.polynomial.polynomial.polyval2d``, which has a hook, unlike its neighbours."""
     x, y = as_array(as_value(x)), as_array(as_value(y))
     if x.shape != y.shape:
@@ -33,19 +34,19 @@ def polyval2d(x: Any, y: Any, c: Any) -> Any:
 
 
 @in_numpys_mode
-def polygrid2d(x: Any, y: Any, c: Any) -> Any:
+def polygrid2d(x: ArrayLike, y: ArrayLike, c: ArrayLike) -> Any:
     """Return ``numpy.polynomial.polynomial.polygrid2d``, which has a hook, unlike its neighbours."""
     return _series(as_array(as_value(y)), _series(as_array(as_value(x)), _table(c), tensor=True), tensor=True)
 
 
-def _table(c: Any) -> Any:
+def _table(c: ArrayLike) -> Any:
     """Return coefficients as floats, with at least one power."""
     c = as_array(as_value(c))
     c = cast(c, np.dtype(float)) if is_integral(c.dtype) else c
     return c if c.shape else reshape(c, (1,))
 
 
-def _series(x: Any, c: Any, *, tensor: bool) -> Any:
+def _series(x: ArrayLike, c: ArrayLike, *, tensor: bool) -> Any:
     """Apply Horner's rule to coefficients from the lowest power on, along the first axis of ``c``."""
     if not c.shape:
         c = reshape(c, (1,))
@@ -61,13 +62,13 @@ for _function in (polyval2d, polygrid2d):
     late_functions[f"numpy.polynomial.polynomial.{_function.__name__}"] = _function
 
 
-def coefficients(p: Any) -> Any:
+def coefficients(p: ArrayLike) -> Any:
     """Return a polynomial's coefficients, or an array or a number, as an array of at least one axis."""
     p = as_array(p.coeffs if isinstance(p, np.poly1d) else p)
     return p if p.shape else reshape(p, (1,))
 
 
-def _inexact(p: Any) -> Any:
+def _inexact(p: ArrayLike) -> Any:
     return cast(p, np.dtype(float)) if is_integral(p.dtype) else p
 
 
@@ -76,7 +77,7 @@ def _as_given(result: Any, *given: Any) -> Any:
     return np.poly1d(result) if any(isinstance(p, np.poly1d) for p in given) else result
 
 
-def without_zeros(p: Any, name: str, trim: str = "f") -> Any:
+def without_zeros(p: ArrayLike, name: str, trim: str = "f") -> Any:
     """Return a vector without leading zeros, or without zeros at both ends. Their count has to be known."""
     known = np.asarray(concrete_value(p, f"numpy.{name}, whose result depends on which coefficients are zero,"))
     places = np.flatnonzero(known)
@@ -99,7 +100,7 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
 
 
 @beside_numpys(np.polyval)
-def polyval(p: Any, x: Any) -> Any:
+def polyval(p: ArrayLike, x: ArrayLike) -> Any:
     """Return ``numpy.polyval``, by Horner's rule from the highest power on."""
     p = as_array(p.coeffs if isinstance(p, np.poly1d) else p)
     if isinstance(x, np.poly1d):
@@ -116,30 +117,30 @@ def polyval(p: Any, x: Any) -> Any:
 
 
 @beside_numpys(np.polyadd)
-def polyadd(a1: Any, a2: Any) -> Any:
+def polyadd(a1: ArrayLike, a2: ArrayLike) -> Any:
     """``numpy.polyadd``."""
     return _as_given(operator.add(*_aligned(a1, a2)), a1, a2)
 
 
 @beside_numpys(np.polysub)
-def polysub(a1: Any, a2: Any) -> Any:
+def polysub(a1: ArrayLike, a2: ArrayLike) -> Any:
     """``numpy.polysub``."""
     return _as_given(operator.sub(*_aligned(a1, a2)), a1, a2)
 
 
-def _aligned(a1: Any, a2: Any) -> tuple[Any, Any]:
+def _aligned(a1: ArrayLike, a2: ArrayLike) -> tuple[Any, Any]:
     """Return the coefficients of both, with leading zeros for the shorter one."""
     a, b = promote(coefficients(a1), coefficients(a2))
     missing = b.shape[0] - a.shape[0]
     return _after_zeros(a, missing), _after_zeros(b, -missing)
 
 
-def _after_zeros(x: Any, count: int) -> Any:
+def _after_zeros(x: ArrayLike, count: int) -> Any:
     return x if count <= 0 else concatenate([np.zeros((count, *x.shape[1:]), x.dtype), x], 0)
 
 
 @beside_numpys(np.polymul)
-def polymul(a1: Any, a2: Any) -> Any:
+def polymul(a1: ArrayLike, a2: ArrayLike) -> Any:
     """Return ``numpy.polymul``, without leading zeros if the numbers are known.
 
     Under ``jit`` they are not known, and the result keeps leading zeros, as ``numpy.convolve`` does.
@@ -148,7 +149,7 @@ def polymul(a1: Any, a2: Any) -> Any:
     return _as_given(convolve(a, b), a1, a2)
 
 
-def _of_its_degree(p: Any) -> Any:
+def _of_its_degree(p: ArrayLike) -> Any:
     p = coefficients(p)
     if known_value(p) is None:
         return p
@@ -157,7 +158,7 @@ def _of_its_degree(p: Any) -> Any:
 
 
 @beside_numpys(np.polydiv)
-def polydiv(u: Any, v: Any) -> tuple[Any, Any]:
+def polydiv(u: ArrayLike, v: ArrayLike) -> tuple[Any, Any]:
     """Return ``numpy.polydiv``: quotient and remainder. The remainder has no leading zeros if the numbers are known.
 
     Under ``jit`` they are not known, and the remainder has one coefficient fewer than the divisor.
@@ -181,7 +182,7 @@ def polydiv(u: Any, v: Any) -> tuple[Any, Any]:
 
 
 @beside_numpys(np.polyder)
-def polyder(p: Any, m: int = 1) -> Any:
+def polyder(p: ArrayLike, m: int = 1) -> Any:
     """``numpy.polyder``."""
     m = int(m)
     if m < 0:
@@ -195,7 +196,7 @@ def polyder(p: Any, m: int = 1) -> Any:
 
 
 @beside_numpys(np.polyint)
-def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
+def polyint(p: ArrayLike, m: int = 1, k: Any = None) -> Any:
     """``numpy.polyint``."""
     m = int(m)
     if m < 0:
@@ -217,7 +218,7 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
 
 
 @beside_numpys(np.vander)
-def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:  # noqa: N803  (NumPy's name)
+def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Any:  # noqa: N803  (NumPy's name)
     """Return ``numpy.vander``: the powers of a vector as columns."""
     x = as_array(x)
     if len(x.shape) != 1:

@@ -21,6 +21,7 @@ from funcgrad._ops.layout.broadcast import reduce_sum
 from funcgrad._ops.layout.diagonal import diagonal
 from funcgrad._ops.layout.fill import zeros_like
 from funcgrad._ops.layout.shape import expand_dims, reshape, transpose
+from funcgrad._types import Array, ArrayLike, DTypeLike
 from funcgrad.numpy._base.axes import normalize_axis
 from funcgrad.numpy._base.concrete import no_number
 from funcgrad.numpy._base.convert import as_value, promote
@@ -30,7 +31,7 @@ from funcgrad.numpy._contract.einsum import contract_stacks, einsum
 
 
 @implements(np.matmul, np.linalg.matmul)
-def matmul(x: Any, y: Any, /) -> Any:
+def matmul(x: ArrayLike, y: ArrayLike, /) -> Any:
     """``numpy.matmul``."""
     try:
         # Vectors and matrices of one dtype need no preparation.
@@ -50,7 +51,7 @@ def matmul(x: Any, y: Any, /) -> Any:
 _MATMUL_CORES = {(True, True): ("mk", "kn", "mn"), (False, True): ("k", "kn", "n"), (True, False): ("mk", "k", "m")}
 
 
-def _arrays(name: str, x: Any, y: Any) -> tuple[Any, Any]:
+def _arrays(name: str, x: ArrayLike, y: ArrayLike) -> tuple[Any, Any]:
     """Return both operands in their common dtype; refuse scalars."""
     x, y = promote(as_value(x), as_value(y))
     if not x.shape or not y.shape:
@@ -61,7 +62,7 @@ def _arrays(name: str, x: Any, y: Any) -> tuple[Any, Any]:
 
 
 def _core_product(name: str, core: tuple[str, str, str], *, conjugate: bool) -> Any:
-    def function(x: Any, y: Any, /) -> Any:
+    def function(x: ArrayLike, y: ArrayLike, /) -> Any:
         x, y = _arrays(name, x, y)
         for position, (each, dimensions) in enumerate(zip((x, y), core, strict=False)):
             if len(each.shape) < len(dimensions):
@@ -90,24 +91,24 @@ _vecdot = _core_product("vecdot", ("k", "k", ""), conjugate=True)
 
 
 @implements(np.vecdot, np.linalg.vecdot)
-def vecdot(x: Any, y: Any, /, *, axis: int = -1) -> Any:
+def vecdot(x: ArrayLike, y: ArrayLike, /, *, axis: int = -1) -> Any:
     """Return ``numpy.vecdot``, which conjugates its first operand."""
     return _vecdot(x, y) if axis == -1 else _vecdot(_axis_last(as_value(x), axis), _axis_last(as_value(y), axis))
 
 
-def conjugated(x: Any) -> Any:
+def conjugated(x: ArrayLike) -> Any:
     """Return the complex conjugate; a real array unchanged."""
     return conj_p(x) if x.dtype.kind == "c" else x
 
 
-def _axis_last(x: Any, axis: int) -> Any:
+def _axis_last(x: ArrayLike, axis: int) -> Any:
     axis = normalize_axis(axis, len(x.shape))
     return transpose(x, (*(i for i in range(len(x.shape)) if i != axis), axis))
 
 
 @implements(np.dot)
 @takes_out
-def dot(a: Any, b: Any, out: Any = None) -> Any:
+def dot(a: ArrayLike, b: ArrayLike, out: Array = None) -> Any:
     """``numpy.dot``."""
     a, b = promote(as_value(a), as_value(b))
     a_ndim, b_ndim = len(a.shape), len(b.shape)
@@ -119,13 +120,13 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
 
 
 @implements(np.vdot)
-def vdot(a: Any, b: Any, /) -> Any:
+def vdot(a: ArrayLike, b: ArrayLike, /) -> Any:
     """Return ``numpy.vdot``, which conjugates its first operand."""
     a, b = promote(as_value(a), as_value(b))
     return bind(matmul_p, (conjugated(_flat(a)), _flat(b)), NO_PARAMS)
 
 
-def _flat(x: Any) -> Any:
+def _flat(x: ArrayLike) -> Any:
     size = 1
     for n in x.shape:
         size *= n
@@ -133,14 +134,14 @@ def _flat(x: Any) -> Any:
 
 
 @implements(np.inner)
-def inner(a: Any, b: Any, /) -> Any:
+def inner(a: ArrayLike, b: ArrayLike, /) -> Any:
     """``numpy.inner``."""
     a, b = promote(as_value(a), as_value(b))
     a_ndim, b_ndim = len(a.shape), len(b.shape)
     return dot_general(a, b, ((a_ndim - 1,), (b_ndim - 1,))) if a_ndim and b_ndim else _summed_once(a, b)
 
 
-def _summed_once(a: Any, b: Any) -> Any:
+def _summed_once(a: ArrayLike, b: ArrayLike) -> Any:
     """Multiply by a number.
 
     NumPy computes products of vectors and matrices by BLAS, which adds to zeros: none is -0.
@@ -153,7 +154,7 @@ def _summed_once(a: Any, b: Any) -> Any:
 
 
 @implements(np.linalg.outer)
-def outer_of_vectors(x1: Any, x2: Any, /) -> Any:
+def outer_of_vectors(x1: ArrayLike, x2: Any, /) -> Any:
     """Return ``numpy.linalg.outer``: `outer` of vectors alone."""
     x1, x2 = as_value(x1), as_value(x2)
     if len(aval_of(x1).shape) != 1 or len(aval_of(x2).shape) != 1:
@@ -165,14 +166,14 @@ def outer_of_vectors(x1: Any, x2: Any, /) -> Any:
 
 @implements(np.outer)
 @takes_out
-def outer(a: Any, b: Any, out: Any = None) -> Any:
+def outer(a: ArrayLike, b: ArrayLike, out: Array = None) -> Any:
     """``numpy.outer``."""
     a, b = promote(as_value(a), as_value(b))
     return mul_p(expand_dims(_flat(a), (1,)), _flat(b))
 
 
 @implements(np.tensordot, np.linalg.tensordot)
-def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
+def tensordot(a: ArrayLike, b: ArrayLike, axes: Any = 2) -> Any:
     """``numpy.tensordot``."""
     a, b = promote(as_value(a), as_value(b))
     if isinstance(axes, int | np.integer):
@@ -190,7 +191,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
 
 
 @implements(np.kron)
-def kron(a: Any, b: Any) -> Any:
+def kron(a: ArrayLike, b: ArrayLike) -> Any:
     """``numpy.kron``."""
     a, b = promote(as_value(a), as_value(b))
     ndim = max(len(a.shape), len(b.shape))
@@ -206,7 +207,9 @@ def _interleaved(xs: tuple[int, ...], ys: tuple[int, ...]) -> tuple[int, ...]:
 
 @implements(np.cross)
 @in_numpys_mode
-def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
+def cross(
+    a: ArrayLike, b: ArrayLike, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
+) -> Any:
     """Return ``numpy.cross``. As in NumPy, vectors of two components lie in a plane, and are deprecated."""
     if axis is not None:
         axisa = axisb = axisc = axis
@@ -236,19 +239,19 @@ _FLAT_VECTORS = (
 )
 
 
-def _component(x: Any, i: int) -> Any:
+def _component(x: ArrayLike, i: int) -> Any:
     axis = len(x.shape) - 1
     return reshape(slice_axis(x, axis, i, i + 1), x.shape[:-1])
 
 
-def _in_space(x: Any) -> Any:
+def _in_space(x: ArrayLike) -> Any:
     """Return vectors of two components with a third one, 0."""
     axis = len(x.shape) - 1
     return x if x.shape[-1] == 3 else concatenate([x, zeros_like(slice_axis(x, axis, 0, 1))], axis)
 
 
 @implements(np.linalg.cross)
-def linalg_cross(a: Any, b: Any, /, *, axis: int = -1) -> Any:
+def linalg_cross(a: ArrayLike, b: ArrayLike, /, *, axis: int = -1) -> Any:
     """Return ``numpy.linalg.cross`` of vectors of three components."""
     a, b = as_value(a), as_value(b)
     if a.shape[axis] != 3 or b.shape[axis] != 3:
@@ -259,19 +262,19 @@ def linalg_cross(a: Any, b: Any, /, *, axis: int = -1) -> Any:
     return cross(a, b, axis=axis)
 
 
-def _rolled(x: Any, shift: int) -> Any:
+def _rolled(x: ArrayLike, shift: int) -> Any:
     """Return the three components of the last axis, rolled by ``shift``."""
     axis = len(x.shape) - 1
     return concatenate([slice_axis(x, axis, shift, 3), slice_axis(x, axis, 0, shift)], axis)
 
 
 @implements(np.diagonal)
-def diagonal_(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+def diagonal_(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     """``numpy.diagonal``."""
     return diagonal_of(a, offset, axis1, axis2, diagonal)
 
 
-def diagonal_of(x: Any, offset: int, axis1: int, axis2: int, show: Callable[[Any, int], Any]) -> Any:
+def diagonal_of(x: ArrayLike, offset: int, axis1: int, axis2: int, show: Callable[[Any, int], Any]) -> Any:
     """Return the diagonal of two axes, by a function for the last two axes."""
     x = as_value(x)
     ndim = len(x.shape)
@@ -288,7 +291,9 @@ def diagonal_of(x: Any, offset: int, axis1: int, axis2: int, show: Callable[[Any
 
 @implements(np.trace)
 @takes_out
-def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Any:
+def trace(
+    a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: DTypeLike = None, out: Array = None
+) -> Any:
     """``numpy.trace``."""
     elements = diagonal_(a, offset, axis1, axis2)
     if dtype is None and is_integral(elements.dtype):
@@ -297,20 +302,20 @@ def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = 
 
 
 @implements(np.linalg.diagonal)
-def linalg_diagonal(x: Any, /, *, offset: int = 0) -> Any:
+def linalg_diagonal(x: ArrayLike, /, *, offset: int = 0) -> Any:
     """``numpy.linalg.diagonal``: of the last two axes."""
     return diagonal_(x, offset, -2, -1)
 
 
 @implements(np.linalg.trace)
-def linalg_trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
+def linalg_trace(x: ArrayLike, /, *, offset: int = 0, dtype: DTypeLike = None) -> Any:
     """``numpy.linalg.trace``: over the last two axes."""
     return trace(x, offset, -2, -1, dtype)
 
 
 @implements(np.linalg.multi_dot)
 @takes_out
-def multi_dot(arrays: Sequence[Any], *, out: Any = None) -> Any:
+def multi_dot(arrays: Sequence[Any], *, out: Array = None) -> Any:
     """``numpy.linalg.multi_dot``: the product of matrices in the cheapest order."""
     values = [as_value(x) for x in arrays]
     if len(values) < 2:

@@ -9,13 +9,14 @@ import numpy as np
 from funcgrad._core.aval import type_text
 from funcgrad._core.bind import untraced
 from funcgrad._ops.index.sparse import sparse_product
+from funcgrad._types import ArrayLike
 from funcgrad.numpy._base.convert import as_value, promote
 from funcgrad.numpy._base.foreign import is_sparse
 from funcgrad.numpy._contract.products import matmul
 from funcgrad.numpy._layout.shape import transpose
 
 
-def matmul_or_sparse(x: Any, y: Any, /) -> Any:
+def matmul_or_sparse(x: ArrayLike, y: ArrayLike, /) -> Any:
     """Return ``x @ y``. One of the operands may be sparse."""
     if is_sparse(x):
         return _product(x, as_value(y), turned=False)
@@ -25,7 +26,7 @@ def matmul_or_sparse(x: Any, y: Any, /) -> Any:
     return matmul(x, y)
 
 
-def elements(a: Any) -> tuple[Any, tuple[Any, Any, Any]]:
+def elements(a: ArrayLike) -> tuple[Any, tuple[Any, Any, Any]]:
     """Return the elements of a sparse matrix row by row, with their rows, columns and the starts of rows."""
     with untraced():
         stored = a.tocsr()
@@ -36,7 +37,7 @@ def _rows(starts: np.ndarray) -> np.ndarray:
     return np.repeat(np.arange(starts.size - 1, dtype=starts.dtype), np.diff(starts))
 
 
-def _product(a: Any, x: Any, *, turned: bool) -> Any:
+def _product(a: ArrayLike, x: ArrayLike, *, turned: bool) -> Any:
     """Multiply a sparse matrix, or its transpose, by a vector or a matrix."""
     if len(a.shape) != 2 or not 0 < len(x.shape) < 3 or x.shape[0] != a.shape[not turned]:
         raise ValueError(

@@ -20,6 +20,7 @@ from funcgrad._ops.layout.broadcast import broadcast_to as broadcast_op
 from funcgrad._ops.layout.copy import copy as copy_op
 from funcgrad._ops.layout.copy import fresh, holder, in_one_piece, kept_here
 from funcgrad._ops.layout.shape import reshape
+from funcgrad._types import ArrayLike, DTypeLike
 from funcgrad.numpy._base.concrete import innermost, known_value, no_number
 from funcgrad.numpy._base.convert import as_value, promote, promote_weakly, strong
 from funcgrad.numpy._base.dispatch import implements, in_numpys_mode
@@ -38,7 +39,7 @@ tril_indices = np.tril_indices
 triu_indices = np.triu_indices
 
 
-def taking(y: Any) -> Any:
+def taking(y: ArrayLike) -> Any:
     """Return a newly made plain array as one that takes traced values while a transform runs."""
     if type(y) is not np.ndarray or not is_number_dtype(y.dtype):
         return y
@@ -47,7 +48,7 @@ def taking(y: Any) -> Any:
 
 
 @implements(np.astype)
-def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: None = None) -> Any:
+def astype(x: ArrayLike, dtype: DTypeLike, /, *, copy: bool = True, device: None = None) -> Any:
     """``numpy.astype``."""
     del device
     x = as_array(x)
@@ -58,7 +59,7 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: None = None) -> 
 
 
 def astype_method(
-    self: Tracer, dtype: Any, order: Order = "K", casting: Any = "unsafe", subok: bool = True, copy: bool = True
+    self: Tracer, dtype: DTypeLike, order: Order = "K", casting: Any = "unsafe", subok: bool = True, copy: bool = True
 ) -> Any:
     """``x.astype(dtype)``."""
     del subok
@@ -76,7 +77,7 @@ def astype_method(
 
 
 @implements(np.copy)
-def copy(a: Any, order: Order = "K", subok: bool = False) -> Any:
+def copy(a: ArrayLike, order: Order = "K", subok: bool = False) -> Any:
     """``numpy.copy``."""
     a = as_array(a)
     return taking(np.array(a, order=order, subok=subok)) if isinstance(a, np.ndarray) else no_number(copied(a, order))
@@ -84,9 +85,9 @@ def copy(a: Any, order: Order = "K", subok: bool = False) -> Any:
 
 @implements(np.full_like)
 def full_like(
-    a: Any,
-    fill_value: Any,
-    dtype: Any = None,
+    a: ArrayLike,
+    fill_value: ArrayLike,
+    dtype: DTypeLike = None,
     order: Order = "K",
     subok: bool = True,
     shape: Any = None,
@@ -114,7 +115,13 @@ def full_like(
 
 @implements(np.zeros_like)
 def zeros_like(
-    a: Any, dtype: Any = None, order: Order = "K", subok: bool = True, shape: Any = None, *, device: None = None
+    a: ArrayLike,
+    dtype: DTypeLike = None,
+    order: Order = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: None = None,
 ) -> Any:
     """Return ``numpy.zeros_like``: a constant of the engine of ``a``."""
     return full_like(a, 0, dtype, order, subok, shape, device=device)
@@ -122,7 +129,13 @@ def zeros_like(
 
 @implements(np.ones_like)
 def ones_like(
-    a: Any, dtype: Any = None, order: Order = "K", subok: bool = True, shape: Any = None, *, device: None = None
+    a: ArrayLike,
+    dtype: DTypeLike = None,
+    order: Order = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: None = None,
 ) -> Any:
     """Return ``numpy.ones_like``: a constant of the engine of ``a``."""
     return full_like(a, 1, dtype, order, subok, shape, device=device)
@@ -130,7 +143,13 @@ def ones_like(
 
 @implements(np.empty_like)
 def empty_like(
-    prototype: Any, dtype: Any = None, order: Order = "K", subok: bool = True, shape: Any = None, *, device: None = None
+    prototype: Any,
+    dtype: DTypeLike = None,
+    order: Order = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: None = None,
 ) -> Any:
     """Return ``numpy.empty_like``, with zeros: arbitrary numbers would not be reproducible."""
     return full_like(prototype, 0, dtype, order, subok, shape, device=device)
@@ -139,12 +158,12 @@ def empty_like(
 @implements(np.linspace)
 @in_numpys_mode
 def linspace(
-    start: Any,
-    stop: Any,
+    start: ArrayLike,
+    stop: ArrayLike,
     num: int = 50,
     endpoint: bool = True,
     retstep: bool = False,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     *,
     axis: int = 0,
     device: None = None,
@@ -175,12 +194,12 @@ def linspace(
 
 @beside_numpys(np.logspace)
 def logspace(  # noqa: PLR0917  (NumPy's arguments)
-    start: Any,
-    stop: Any,
+    start: ArrayLike,
+    stop: ArrayLike,
     num: int = 50,
     endpoint: bool = True,
     base: Any = 10.0,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     axis: int = 0,
 ) -> Any:
     """``numpy.logspace``, differentiable by its ends and its base."""
@@ -191,13 +210,15 @@ def logspace(  # noqa: PLR0917  (NumPy's arguments)
     return _as_asked(y, axis, dtype)
 
 
-def _as_asked(y: Any, axis: int, dtype: Any) -> Any:
+def _as_asked(y: ArrayLike, axis: int, dtype: DTypeLike) -> Any:
     y = y if axis == 0 else moveaxis(y, 0, axis)
     return y if dtype is None else cast(y, np.dtype(dtype))
 
 
 @beside_numpys(np.geomspace)
-def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
+def geomspace(
+    start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool = True, dtype: DTypeLike = None, axis: int = 0
+) -> Any:
     """Return ``numpy.geomspace``, differentiable by its ends. Between complex ends the angle changes evenly too."""
     first, last = broadcast_arrays(*promote(as_array(start) * 1.0, as_array(stop) * 1.0))
     known = [known_value(x) for x in (first, last)]
@@ -239,7 +260,7 @@ def _vectors(xi: tuple, axes: list[int]) -> list[tuple[int, Any]]:
     return [(i, reshape(x, (int(np.prod(x.shape)),))) for i, x in zip(axes, arrays, strict=True)]
 
 
-def _untraced(x: Any) -> Any:
+def _untraced(x: ArrayLike) -> Any:
     return x.dtype if isinstance(x, Tracer) else x
 
 
@@ -256,7 +277,7 @@ def can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
 
 
 @implements(np.may_share_memory)
-def may_share_memory(a: Any, b: Any, /, max_work: int | None = None) -> bool:
+def may_share_memory(a: ArrayLike, b: ArrayLike, /, max_work: int | None = None) -> bool:
     """``numpy.may_share_memory``."""
     del max_work
     # An array that NumPy made from a traced array, as in `rng.permutation(x)`, counts as the array itself.

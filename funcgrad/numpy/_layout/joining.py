@@ -14,6 +14,7 @@ from funcgrad._ops.index import join as ops
 from funcgrad._ops.index.gather import index_p
 from funcgrad._ops.index.plan import FULL, Index
 from funcgrad._ops.layout.copy import copy
+from funcgrad._types import Array, ArrayLike, DTypeLike
 from funcgrad.numpy._base.axes import normalize_axis
 from funcgrad.numpy._base.convert import as_value, dtype_of, promote, promote_weakly
 from funcgrad.numpy._base.dispatch import implements
@@ -23,7 +24,7 @@ from funcgrad.numpy._layout.shape import as_array, atleast_1d, atleast_2d, atlea
 Sections = int | Sequence[int]
 
 
-def _common(arrays: Any, dtype: Any, casting: str) -> list[Any]:
+def _common(arrays: Any, dtype: DTypeLike, casting: str) -> list[Any]:
     """Return the elements of a sequence (or the rows of an array) as arrays of one dtype, in the machine's byte order.
 
     Raises:
@@ -43,7 +44,7 @@ def _common(arrays: Any, dtype: Any, casting: str) -> list[Any]:
     return [cast(x, dtype.newbyteorder("=")) for x in values]
 
 
-def _in_order(y: Any, dtype: Any) -> Any:
+def _in_order(y: ArrayLike, dtype: DTypeLike) -> Any:
     """Return a joined array in the byte order of the requested dtype."""
     return y if dtype is None else cast(y, np.dtype(dtype))
 
@@ -59,7 +60,7 @@ def _flat(arrays: Any) -> list[Any]:
 @implements(np.concatenate)
 @takes_out
 def concatenate(
-    arrays: Any, /, axis: int | None = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind"
+    arrays: Any, /, axis: int | None = 0, out: Array = None, *, dtype: DTypeLike = None, casting: str = "same_kind"
 ) -> Any:
     """``numpy.concatenate``."""
     if axis is None:
@@ -85,7 +86,7 @@ concat = concatenate
 
 @implements(np.stack)
 @takes_out
-def stack(arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+def stack(arrays: Any, axis: int = 0, out: Array = None, *, dtype: DTypeLike = None, casting: str = "same_kind") -> Any:
     """``numpy.stack``."""
     values = _common(arrays, dtype, casting)
     shape = values[0].shape
@@ -100,13 +101,13 @@ def _each(function: Callable[[Any], Any], arrays: Any) -> list[Any]:
 
 
 @implements(np.vstack)
-def vstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+def vstack(tup: Any, *, dtype: DTypeLike = None, casting: str = "same_kind") -> Any:
     """``numpy.vstack``."""
     return concatenate(_each(atleast_2d, tup), 0, dtype=dtype, casting=casting)
 
 
 @implements(np.hstack)
-def hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+def hstack(tup: Any, *, dtype: DTypeLike = None, casting: str = "same_kind") -> Any:
     """``numpy.hstack``."""
     arrays = _each(atleast_1d, tup)
     return concatenate(arrays, 0 if arrays and len(arrays[0].shape) == 1 else 1, dtype=dtype, casting=casting)
@@ -156,7 +157,7 @@ def _joined(arrays: Any, ndim: int, axis: int) -> Any:
 
 
 @implements(np.split)
-def split(ary: Any, indices_or_sections: Sections, axis: int = 0) -> list[Any]:
+def split(ary: ArrayLike, indices_or_sections: Sections, axis: int = 0) -> list[Any]:
     """``numpy.split``."""
     ary = as_array(ary)
     axis = normalize_axis(axis, len(ary.shape))
@@ -166,7 +167,7 @@ def split(ary: Any, indices_or_sections: Sections, axis: int = 0) -> list[Any]:
 
 
 @implements(np.array_split)
-def array_split(ary: Any, indices_or_sections: Sections, axis: int = 0) -> list[Any]:
+def array_split(ary: ArrayLike, indices_or_sections: Sections, axis: int = 0) -> list[Any]:
     """``numpy.array_split``."""
     ary = as_array(ary)
     axis = normalize_axis(axis, len(ary.shape))
@@ -186,32 +187,32 @@ def array_split(ary: Any, indices_or_sections: Sections, axis: int = 0) -> list[
 
 
 @implements(np.vsplit)
-def vsplit(ary: Any, indices_or_sections: Sections) -> list[Any]:
+def vsplit(ary: ArrayLike, indices_or_sections: Sections) -> list[Any]:
     """``numpy.vsplit``."""
     return split(_with_axes("vsplit", ary, 2), indices_or_sections, 0)
 
 
 @implements(np.hsplit)
-def hsplit(ary: Any, indices_or_sections: Sections) -> list[Any]:
+def hsplit(ary: ArrayLike, indices_or_sections: Sections) -> list[Any]:
     """``numpy.hsplit``."""
     ary = _with_axes("hsplit", ary, 1)
     return split(ary, indices_or_sections, 1 if len(ary.shape) > 1 else 0)
 
 
 @implements(np.dsplit)
-def dsplit(ary: Any, indices_or_sections: Sections) -> list[Any]:
+def dsplit(ary: ArrayLike, indices_or_sections: Sections) -> list[Any]:
     """``numpy.dsplit``."""
     return split(_with_axes("dsplit", ary, 3), indices_or_sections, 2)
 
 
-def _with_axes(name: str, ary: Any, needed: int) -> Any:
+def _with_axes(name: str, ary: ArrayLike, needed: int) -> Any:
     ary = as_array(ary)
     if len(ary.shape) < needed:
         raise ValueError(f"{name} only works on arrays of {needed} or more dimensions")
     return ary
 
 
-def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
+def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Any, ...]:
     """``numpy.unstack``: the parts along an axis, as a tuple."""
     x = as_array(x)
     if not x.shape:
@@ -226,7 +227,7 @@ if hasattr(np, "unstack"):
 
 
 @implements(np.append)
-def append(arr: Any, values: Any, axis: int | None = None) -> Any:
+def append(arr: ArrayLike, values: ArrayLike, axis: int | None = None) -> Any:
     """``numpy.append``."""
     if axis is None:
         return concatenate([ravel(arr), ravel(values)], 0)

@@ -20,6 +20,7 @@ from funcgrad._ops.layout.broadcast import broadcast_to
 from funcgrad._ops.layout.copy import copy as copy_op
 from funcgrad._ops.layout.copy import in_one_piece
 from funcgrad._ops.layout.shape import reshape
+from funcgrad._types import ArrayLike, DTypeLike
 from funcgrad.numpy._base.concrete import no_number
 from funcgrad.numpy._base.convert import assigned
 from funcgrad.numpy._base.dispatch import implements
@@ -67,8 +68,8 @@ loadtxt = maker(np.loadtxt)
 
 @implements(np.asarray)
 def asarray(
-    a: Any,
-    dtype: Any = None,
+    a: ArrayLike,
+    dtype: DTypeLike = None,
     order: Order | None = None,
     *,
     device: None = None,
@@ -114,7 +115,7 @@ def asarray(
 @implements(np.array)
 def array(
     object: Any,  # noqa: A002  (NumPy's name)
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     *,
     copy: bool | None = True,
     order: Order | None = "K",
@@ -148,8 +149,8 @@ def array(
 
 @implements(np.asanyarray)
 def asanyarray(
-    a: Any,
-    dtype: Any = None,
+    a: ArrayLike,
+    dtype: DTypeLike = None,
     order: Order | None = None,
     *,
     device: None = None,
@@ -161,7 +162,7 @@ def asanyarray(
 
 
 @implements(np.ascontiguousarray)
-def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
+def ascontiguousarray(a: ArrayLike, dtype: DTypeLike = None, *, like: Any = None) -> Any:
     """Return ``numpy.ascontiguousarray``: the array itself if its rows are contiguous."""
     del like
     y = _one_axis(asarray(a, dtype))
@@ -171,7 +172,7 @@ def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
 
 
 @implements(np.asfortranarray)
-def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
+def asfortranarray(a: ArrayLike, dtype: DTypeLike = None, *, like: Any = None) -> Any:
     """Return ``numpy.asfortranarray``: the array itself if its columns are contiguous."""
     del like
     y = _one_axis(asarray(a, dtype))
@@ -180,12 +181,12 @@ def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
     return y if in_one_piece(y, "F") else transpose(copy_op(transpose(y)))
 
 
-def _one_axis(y: Any) -> Any:
+def _one_axis(y: ArrayLike) -> Any:
     return y if y.shape else reshape(y, (1,))
 
 
 @implements(np.require)
-def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = None) -> Any:
+def require(a: ArrayLike, dtype: DTypeLike = None, requirements: Any = None, *, like: Any = None) -> Any:
     """``numpy.require``."""
     del like
     y = asarray(a, dtype)
@@ -202,7 +203,7 @@ def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = 
 
 
 @implements(np.from_dlpack)
-def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
+def from_dlpack(x: ArrayLike, /, *, device: Any = None, copy: bool | None = None) -> Any:
     """Return ``numpy.from_dlpack``: an array that shares memory.
 
     A traced array is returned itself, with its derivative.
@@ -227,7 +228,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
 
 
 @implements(np.fromiter)
-def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1, *, like: Any = None) -> Any:  # noqa: A002  (NumPy's name)
+def fromiter(iter: Iterable[Any], dtype: DTypeLike, count: int = -1, *, like: Any = None) -> Any:  # noqa: A002  (NumPy's name)
     """``numpy.fromiter``; traced numbers keep their derivatives."""
     del like
     numbers = list(iter if count < 0 else itertools.islice(iter, count))
@@ -239,8 +240,8 @@ def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1, *, like: Any = No
 @implements(np.full)
 def full(
     shape: Any,
-    fill_value: Any,
-    dtype: Any = None,
+    fill_value: ArrayLike,
+    dtype: DTypeLike = None,
     order: Literal["C", "F"] = "C",
     *,
     device: None = None,

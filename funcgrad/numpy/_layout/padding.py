@@ -21,6 +21,7 @@ from funcgrad._ops.layout.broadcast import reduce_sum
 from funcgrad._ops.layout.copy import copy, fresh
 from funcgrad._ops.reduce.reduce import reduce_max, reduce_min
 from funcgrad._ops.reduce.sort import sort
+from funcgrad._types import ArrayLike
 from funcgrad.numpy._base.axes import normalize_axis
 from funcgrad.numpy._base.concrete import concrete_value, no_number
 from funcgrad.numpy._base.convert import as_value, assigned, promote
@@ -41,7 +42,7 @@ _OPTIONS = {
 
 
 @implements(np.pad)
-def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:
+def pad(array: ArrayLike, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:
     """Return ``numpy.pad``, in all modes except a function, which would write into the array."""
     array = as_array(array)
     widths = _widths(pad_width, len(array.shape))
@@ -65,7 +66,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
     return fresh(padded, array)
 
 
-def _pad_axis(x: Any, axis: int, pair: tuple[int, int], mode: str, options: dict[str, Any]) -> Any:
+def _pad_axis(x: ArrayLike, axis: int, pair: tuple[int, int], mode: str, options: dict[str, Any]) -> Any:
     """Pad an axis that is not empty, in a mode other than with constants."""
     n = x.shape[axis]
     if mode in _CHOOSING and (options.get("reflect_type", "even") == "even" or n == 1):
@@ -78,7 +79,7 @@ def _pad_axis(x: Any, axis: int, pair: tuple[int, int], mode: str, options: dict
     return concatenate([*parts[: bool(pair[0])], x, *parts[bool(pair[0]) :]], axis)
 
 
-def _reflected_oddly(x: Any, axis: int, pair: tuple[int, int], mode: Any) -> Any:
+def _reflected_oddly(x: ArrayLike, axis: int, pair: tuple[int, int], mode: Any) -> Any:
     """Return twice the edge minus the reflection.
 
     It is linear in the elements, by the matrix that NumPy makes of ones.
@@ -93,12 +94,12 @@ def _reflected_oddly(x: Any, axis: int, pair: tuple[int, int], mode: Any) -> Any
     return concatenate([sides[0], x, sides[1]], axis)
 
 
-def _pairs(values: Any, ndim: int) -> Any:
+def _pairs(values: ArrayLike, ndim: int) -> Any:
     """Return a value for each side of each axis."""
     return broadcast_to(values, (ndim, 2))
 
 
-def _ramps(x: Any, axis: int, pair: tuple[int, int], mode: str, options: dict[str, Any]) -> list[Any]:
+def _ramps(x: ArrayLike, axis: int, pair: tuple[int, int], mode: str, options: dict[str, Any]) -> list[Any]:
     """Return ramps from the end values to the edges, without the edges."""
     del mode
     n, ends = x.shape[axis], _pairs(options.get("end_values", 0), len(x.shape))
@@ -117,7 +118,7 @@ def _ramps(x: Any, axis: int, pair: tuple[int, int], mode: str, options: dict[st
     return sides
 
 
-def _statistics(x: Any, axis: int, pair: tuple[int, int], mode: str, options: dict[str, Any]) -> list[Any]:
+def _statistics(x: ArrayLike, axis: int, pair: tuple[int, int], mode: str, options: dict[str, Any]) -> list[Any]:
     """Return a statistic of the elements next to each side."""
     n = x.shape[axis]
     given = options.get("stat_length")
@@ -136,13 +137,13 @@ def _statistics(x: Any, axis: int, pair: tuple[int, int], mode: str, options: di
     return sides
 
 
-def _mean(x: Any, axis: int, count: int) -> Any:
+def _mean(x: ArrayLike, axis: int, count: int) -> Any:
     floats = x if is_inexact(x.dtype) else cast(x, np.dtype(float))
     wide = cast(floats, np.dtype(np.float32)) if floats.dtype.itemsize < 4 else floats
     return _as_padded(reduce_sum(wide, (axis,), True) / count, x.dtype)
 
 
-def _median(x: Any, axis: int, count: int) -> Any:
+def _median(x: ArrayLike, axis: int, count: int) -> Any:
     floats = x if is_inexact(x.dtype) else cast(x, np.dtype(float))
     middle = slice_axis(sort(floats, axis), axis, (count - 1) // 2, count // 2 + 1)
     y = _mean(middle, axis, middle.shape[axis])
@@ -151,7 +152,7 @@ def _median(x: Any, axis: int, count: int) -> Any:
     return _as_padded(select(bind(ne_p, (last, last), NO_PARAMS), np.nan, y), x.dtype)
 
 
-def _as_padded(y: Any, dtype: np.dtype) -> Any:
+def _as_padded(y: ArrayLike, dtype: np.dtype) -> Any:
     """Round a statistic of integers to an integer."""
     return cast(y if is_inexact(dtype) else bind(rint_p, (y,), NO_PARAMS), dtype)
 
@@ -181,7 +182,7 @@ def _widths(pad_width: Any, ndim: int) -> tuple[tuple[int, int], ...]:
     return tuple([(int(low), int(high)) for low, high in pairs])
 
 
-def _pad_constant(x: Any, widths: tuple[tuple[int, int], ...], values: Any) -> Any:
+def _pad_constant(x: ArrayLike, widths: tuple[tuple[int, int], ...], values: ArrayLike) -> Any:
     y = fresh(pad_op(x, widths), x)
     if isinstance(values, int | float) and values == 0:
         return y
@@ -200,7 +201,7 @@ def _pad_constant(x: Any, widths: tuple[tuple[int, int], ...], values: Any) -> A
 
 
 @implements(np.delete)
-def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
+def delete(arr: ArrayLike, obj: Any, axis: int | None = None) -> Any:
     """``numpy.delete``."""
     arr, axis = _along(arr, axis)
     if not isinstance(obj, slice):
@@ -210,7 +211,7 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
 
 
 @implements(np.insert)
-def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
+def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: int | None = None) -> Any:
     """``numpy.insert``."""
     # An array of objects holds every number.
     roomy = is_object_array(arr)
@@ -236,7 +237,7 @@ def _plain_places(obj: Any, asked: str) -> np.ndarray:
     return places.astype(int) if isinstance(obj, list | tuple) and not places.size else places
 
 
-def _along(arr: Any, axis: int | None) -> tuple[Any, int]:
+def _along(arr: ArrayLike, axis: int | None) -> tuple[Any, int]:
     if axis is None:
         return ravel(arr), 0
     arr = as_array(arr)

@@ -12,6 +12,7 @@ from funcgrad._core.bind import NO_PARAMS, bind
 from funcgrad._ops.elementwise.arithmetic import max_p, min_p
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.elementwise.rounding import floor_divide_p, remainder_p
+from funcgrad._types import ArrayLike
 from funcgrad.numpy._base.concrete import concrete_value, known_value
 from funcgrad.numpy._base.convert import as_value
 from funcgrad.numpy._base.dispatch import implements
@@ -29,7 +30,7 @@ def _steps(shape: tuple[int, ...], order: Order) -> list[int]:
     return [math.prod(lengths) for lengths in ahead]
 
 
-def _places(name: str, x: Any) -> Any:
+def _places(name: str, x: ArrayLike) -> Any:
     x = as_array(x)
     if not is_integer(x.dtype):
         raise TypeError(
@@ -38,7 +39,7 @@ def _places(name: str, x: Any) -> Any:
     return cast(x, _INDEX)
 
 
-def _within(x: Any, length: int) -> Any:
+def _within(x: ArrayLike, length: int) -> Any:
     return bind(min_p, (bind(max_p, (x, 0), NO_PARAMS), length - 1), NO_PARAMS)
 
 
@@ -78,7 +79,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: O
     return total
 
 
-def _bounded(x: Any, length: int, mode: str) -> Any:
+def _bounded(x: ArrayLike, length: int, mode: str) -> Any:
     if mode == "wrap":
         return bind(remainder_p, (x, length), NO_PARAMS)
     if mode == "clip":
@@ -96,23 +97,23 @@ def _bounded(x: Any, length: int, mode: str) -> Any:
 
 
 @implements(np.diag_indices_from)
-def diag_indices_from(arr: Any) -> tuple[np.ndarray, ...]:
+def diag_indices_from(arr: ArrayLike) -> tuple[np.ndarray, ...]:
     """``numpy.diag_indices_from``: by the shape alone."""
     return np.diag_indices_from(_of_shape(arr))
 
 
 @implements(np.tril_indices_from)
-def tril_indices_from(arr: Any, k: int = 0) -> tuple[np.ndarray, ...]:
+def tril_indices_from(arr: ArrayLike, k: int = 0) -> tuple[np.ndarray, ...]:
     """``numpy.tril_indices_from``: by the shape alone."""
     return np.tril_indices_from(_of_shape(arr), k)
 
 
 @implements(np.triu_indices_from)
-def triu_indices_from(arr: Any, k: int = 0) -> tuple[np.ndarray, ...]:
+def triu_indices_from(arr: ArrayLike, k: int = 0) -> tuple[np.ndarray, ...]:
     """``numpy.triu_indices_from``: by the shape alone."""
     return np.triu_indices_from(_of_shape(arr), k)
 
 
-def _of_shape(x: Any) -> np.ndarray:
+def _of_shape(x: ArrayLike) -> np.ndarray:
     """Return a plain array of a shape, in the memory of one element."""
     return np.broadcast_to(np.empty(()), as_array(x).shape)

@@ -13,6 +13,7 @@ from funcgrad._ops.index.plan import FULL, SLOT, Index
 from funcgrad._ops.layout import shape as ops
 from funcgrad._ops.layout.broadcast import broadcast_to
 from funcgrad._ops.layout.copy import copy, fresh
+from funcgrad._types import ArrayLike
 from funcgrad.numpy._base.axes import normalize_axis
 from funcgrad.numpy._base.concrete import concrete_value, no_number
 from funcgrad.numpy._base.convert import as_value
@@ -21,7 +22,7 @@ from funcgrad.numpy._layout.shape import Axes, as_array, normalize_tuple, ravel,
 
 
 @implements(np.flip)
-def flip(m: Any, axis: Axes | None = None) -> Any:
+def flip(m: ArrayLike, axis: Axes | None = None) -> Any:
     """``numpy.flip``."""
     m = as_array(m)
     ndim = len(m.shape)
@@ -32,18 +33,18 @@ def flip(m: Any, axis: Axes | None = None) -> Any:
 
 
 @implements(np.flipud)
-def flipud(m: Any) -> Any:
+def flipud(m: ArrayLike) -> Any:
     """``numpy.flipud``."""
     return flip(_with_axes(m, 1), 0)
 
 
 @implements(np.fliplr)
-def fliplr(m: Any) -> Any:
+def fliplr(m: ArrayLike) -> Any:
     """``numpy.fliplr``."""
     return flip(_with_axes(m, 2), 1)
 
 
-def _with_axes(m: Any, needed: int) -> Any:
+def _with_axes(m: ArrayLike, needed: int) -> Any:
     m = as_array(m)
     if len(m.shape) < needed:
         raise ValueError(f"Input must be >= {needed}-d.")
@@ -51,7 +52,7 @@ def _with_axes(m: Any, needed: int) -> Any:
 
 
 @implements(np.rot90)
-def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
+def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
     """``numpy.rot90``."""
     m = as_array(m)
     ndim = len(m.shape)
@@ -69,7 +70,7 @@ def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
 
 
 @implements(np.roll)
-def roll(a: Any, shift: Axes, axis: Axes | None = None) -> Any:
+def roll(a: ArrayLike, shift: Axes, axis: Axes | None = None) -> Any:
     """``numpy.roll``."""
     a = as_array(a)
     if axis is None:
@@ -81,7 +82,7 @@ def roll(a: Any, shift: Axes, axis: Axes | None = None) -> Any:
     return fresh(rolled, a)
 
 
-def _rolled(a: Any, amount: int, axis: int) -> Any:
+def _rolled(a: ArrayLike, amount: int, axis: int) -> Any:
     length = a.shape[axis]
     cut = (length - amount) % length if length else 0
     if cut == 0:
@@ -90,7 +91,7 @@ def _rolled(a: Any, amount: int, axis: int) -> Any:
 
 
 @implements(np.tile)
-def tile(A: Any, reps: Axes) -> Any:  # noqa: N803  (NumPy's name)
+def tile(A: ArrayLike, reps: Axes) -> Any:  # noqa: N803  (NumPy's name)
     """``numpy.tile``."""
     a = as_array(A)
     counts = tuple(int(n) for n in np.ravel(np.asarray(reps)))
@@ -106,7 +107,7 @@ def tile(A: Any, reps: Axes) -> Any:  # noqa: N803  (NumPy's name)
 
 
 @implements(np.repeat)
-def repeat(a: Any, repeats: Any, axis: int | None = None) -> Any:
+def repeat(a: ArrayLike, repeats: Any, axis: int | None = None) -> Any:
     """Return ``numpy.repeat``. The numbers of repeats decide the shape, so they must be known."""
     a = as_array(a)
     if axis is None or not a.shape:
@@ -120,7 +121,7 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Any:
     return index_p(a, positions, index=Index((*(FULL,) * axis, SLOT)))
 
 
-def _repeated(a: Any, count: int, axis: int) -> Any:
+def _repeated(a: ArrayLike, count: int, axis: int) -> Any:
     if count < 0:
         raise ValueError("repeats may not contain negative values.")
     shape = a.shape

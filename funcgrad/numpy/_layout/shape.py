@@ -17,6 +17,7 @@ from funcgrad._ops.layout import shape as ops
 from funcgrad._ops.layout.broadcast import broadcast_to as broadcast_op
 from funcgrad._ops.layout.copy import copy as copy_op
 from funcgrad._ops.layout.copy import in_one_piece
+from funcgrad._types import ArrayLike
 from funcgrad.numpy._base.axes import normalize_axis
 from funcgrad.numpy._base.concrete import no_number
 from funcgrad.numpy._base.convert import as_value, strong
@@ -26,7 +27,7 @@ Axes = int | Sequence[int]
 Order = Literal["C", "F", "A", "K"]
 
 
-def as_array(x: Any) -> Any:
+def as_array(x: ArrayLike) -> Any:
     """Return ``x`` as a value with shape and dtype.
 
     Python numbers become 0-d arrays, and traced ones are no longer weak.
@@ -63,7 +64,7 @@ def to_shape(shape: Axes) -> tuple[int, ...]:
 
 
 @implements(np.reshape)
-def reshape(a: Any, /, shape: Axes, order: Order = "C", *, copy: bool | None = None) -> Any:
+def reshape(a: ArrayLike, /, shape: Axes, order: Order = "C", *, copy: bool | None = None) -> Any:
     """Return ``numpy.reshape``. Order 'F' reads and writes with the first axis changing fastest."""
     if copy is False:
         refuse_option("reshape", "copy=False", "Leave it out: it is a view wherever it can be one.")
@@ -110,12 +111,12 @@ def _completed(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
     raise ValueError(f"cannot reshape array of size {size} into shape {shape}")
 
 
-def _reversed(x: Any) -> Any:
+def _reversed(x: ArrayLike) -> Any:
     return x if len(x.shape) < 2 else ops.transpose(x, tuple(range(len(x.shape)))[::-1])
 
 
 @implements(np.ravel)
-def ravel(a: Any, order: Order = "C") -> Any:
+def ravel(a: ArrayLike, order: Order = "C") -> Any:
     """``numpy.ravel``."""
     a = as_array(a)
     if isinstance(a, np.ndarray):
@@ -128,7 +129,7 @@ def ravel(a: Any, order: Order = "C") -> Any:
     return copy_op(a) if y is a else apart(y)
 
 
-def axes_in_order(a: Any, order: Order | None) -> tuple[int, ...]:
+def axes_in_order(a: ArrayLike, order: Order | None) -> tuple[int, ...]:
     """Return the axes from the slowest to the fastest in a memory order. 'K' is the array's own order, C by default."""
     order = memory_order(order)
     axes = tuple(range(len(a.shape)))
@@ -138,7 +139,7 @@ def axes_in_order(a: Any, order: Order | None) -> tuple[int, ...]:
     return axes[::-1] if order == "F" or (order == "A" and in_one_piece(a, "F") and not in_one_piece(a)) else axes
 
 
-def copied(a: Any, order: Order | None) -> Any:
+def copied(a: ArrayLike, order: Order | None) -> Any:
     """Return a copy in a memory order."""
     axes = axes_in_order(a, order)
     if axes == tuple(range(len(axes))):
@@ -158,7 +159,7 @@ def flatten_method(self: Any, order: Order = "C") -> Any:
 
 
 @implements(np.transpose)
-def transpose(a: Any, axes: Sequence[int] | None = None) -> Any:
+def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Any:
     """``numpy.transpose``."""
     a = as_array(a)
     ndim = len(a.shape)
@@ -181,7 +182,7 @@ permute_dims = transpose
 
 
 @implements(np.matrix_transpose, np.linalg.matrix_transpose)
-def matrix_transpose(x: Any, /) -> Any:
+def matrix_transpose(x: ArrayLike, /) -> Any:
     """Return ``numpy.matrix_transpose``: the last two axes exchanged."""
     x = as_array(x)
     if len(x.shape) < 2:
@@ -190,7 +191,7 @@ def matrix_transpose(x: Any, /) -> Any:
 
 
 @implements(np.swapaxes)
-def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
+def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Any:
     """``numpy.swapaxes``."""
     a = as_array(a)
     order = list(range(len(a.shape)))
@@ -200,7 +201,7 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
 
 
 @implements(np.moveaxis)
-def moveaxis(a: Any, source: Axes, destination: Axes) -> Any:
+def moveaxis(a: ArrayLike, source: Axes, destination: Axes) -> Any:
     """``numpy.moveaxis``."""
     a = as_array(a)
     ndim = len(a.shape)
@@ -215,7 +216,7 @@ def moveaxis(a: Any, source: Axes, destination: Axes) -> Any:
 
 
 @implements(np.rollaxis)
-def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
+def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Any:
     """``numpy.rollaxis``."""
     a = as_array(a)
     ndim = len(a.shape)
@@ -227,7 +228,7 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
 
 
 @implements(np.squeeze)
-def squeeze(a: Any, axis: Axes | None = None) -> Any:
+def squeeze(a: ArrayLike, axis: Axes | None = None) -> Any:
     """``numpy.squeeze``."""
     a = as_array(a)
     ones = tuple([i for i, n in enumerate(a.shape) if n == 1])
@@ -238,7 +239,7 @@ def squeeze(a: Any, axis: Axes | None = None) -> Any:
 
 
 @implements(np.expand_dims)
-def expand_dims(a: Any, axis: Axes) -> Any:
+def expand_dims(a: ArrayLike, axis: Axes) -> Any:
     """``numpy.expand_dims``."""
     a = as_array(a)
     count = 1 if isinstance(axis, int | np.integer) else len(axis)
@@ -246,7 +247,7 @@ def expand_dims(a: Any, axis: Axes) -> Any:
 
 
 @implements(np.broadcast_to)
-def broadcast_to(array: Any, shape: Axes, subok: bool = False) -> Any:
+def broadcast_to(array: ArrayLike, shape: Axes, subok: bool = False) -> Any:
     """``numpy.broadcast_to``."""
     del subok
     array = as_array(array)
@@ -274,7 +275,7 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
     return tuple([no_number(broadcast_to(x, shape)) for x in arrays])
 
 
-def _at_least(x: Any, ndim: int) -> Any:
+def _at_least(x: ArrayLike, ndim: int) -> Any:
     x = as_array(x)
     shape = x.shape
     if len(shape) >= ndim:
@@ -308,19 +309,19 @@ def atleast_3d(*arys: Any) -> Any:
 
 
 @implements(np.shape)
-def shape(a: Any) -> tuple[int, ...]:
+def shape(a: ArrayLike) -> tuple[int, ...]:
     """``numpy.shape``."""
     return tuple(as_array(a).shape)
 
 
 @implements(np.ndim)
-def ndim(a: Any) -> int:
+def ndim(a: ArrayLike) -> int:
     """``numpy.ndim``."""
     return len(as_array(a).shape)
 
 
 @implements(np.size)
-def size(a: Any, axis: Axes | None = None) -> int:
+def size(a: ArrayLike, axis: Axes | None = None) -> int:
     """``numpy.size``."""
     lengths = as_array(a).shape
     return math.prod(lengths if axis is None else [lengths[i] for i in normalize_tuple(axis, len(lengths))])

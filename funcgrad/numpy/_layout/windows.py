@@ -14,6 +14,7 @@ from funcgrad._ops.index.gather import index_p
 from funcgrad._ops.index.join import stack
 from funcgrad._ops.index.plan import FULL, SLOT, Index
 from funcgrad._ops.layout.shape import expand_dims, reshape, transpose
+from funcgrad._types import ArrayLike
 from funcgrad.numpy._base.axes import normalize_axis
 from funcgrad.numpy._base.plain import beside_numpys
 from funcgrad.numpy._layout.shape import as_array, moveaxis
@@ -21,7 +22,7 @@ from funcgrad.numpy._layout.shape import as_array, moveaxis
 
 @beside_numpys(np.lib.stride_tricks.sliding_window_view)
 def sliding_window_view(
-    x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
+    x: ArrayLike, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
 ) -> Any:
     """Return ``numpy.lib.stride_tricks.sliding_window_view``. Windows of a traced array are a copy, and read-only."""
     del subok
@@ -54,7 +55,7 @@ def sliding_window_view(
 
 
 @beside_numpys(np.apply_along_axis)
-def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any) -> Any:
+def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: ArrayLike, *args: Any, **kwargs: Any) -> Any:
     """Return ``numpy.apply_along_axis``.
 
     It calls the function once for each vector; ``fg.vmap`` handles all at once.
@@ -79,7 +80,7 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any
 
 
 @beside_numpys(np.apply_over_axes)
-def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
+def apply_over_axes(func: Callable[..., Any], a: ArrayLike, axes: Any) -> Any:
     """``numpy.apply_over_axes``."""
     value = as_array(a)
     ndim = len(value.shape)

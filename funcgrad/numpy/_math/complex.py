@@ -16,6 +16,7 @@ from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.elementwise.trigonometric import arctan2_p
 from funcgrad._ops.layout.copy import fresh
 from funcgrad._ops.layout.fill import zeros_like
+from funcgrad._types import ArrayLike
 from funcgrad.numpy._base.concrete import concrete_value
 from funcgrad.numpy._base.convert import as_value, dtype_of, operands_for, promote
 from funcgrad.numpy._base.dispatch import implements, in_numpys_mode
@@ -24,7 +25,7 @@ from funcgrad.numpy._base.plain import beside_numpys
 from funcgrad.numpy._math.elementwise import named, of_numbers
 
 
-def _conjugate(x: Any, /) -> Any:
+def _conjugate(x: ArrayLike, /) -> Any:
     (z,) = operands_for(np.conjugate, (x,))
     return bind(conj_p, (z,), NO_PARAMS) if dtype_of(z).kind == "c" else fresh(z, x)
 
@@ -60,7 +61,7 @@ def imag(val: Any) -> Any:
 
 @implements(np.angle)
 @in_numpys_mode
-def angle(z: Any, deg: bool = False) -> Any:
+def angle(z: ArrayLike, deg: bool = False) -> Any:
     """Return ``numpy.angle``: the argument of a complex number, in radians or degrees."""
     (z,) = promote(as_value(z))
     if z.dtype.kind == "c":
@@ -74,7 +75,7 @@ def angle(z: Any, deg: bool = False) -> Any:
 
 
 @beside_numpys(np.real_if_close)
-def real_if_close(a: Any, tol: float = 100) -> Any:
+def real_if_close(a: ArrayLike, tol: float = 100) -> Any:
     """Return ``numpy.real_if_close``. The imaginary parts have to be known."""
     x = as_value(a)
     if dtype_of(x).kind != "c":

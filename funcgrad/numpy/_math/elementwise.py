@@ -20,6 +20,7 @@ from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.index.gather import index
 from funcgrad._ops.layout.copy import fresh
 from funcgrad._ops.layout.shape import reshape
+from funcgrad._types import ArrayLike
 from funcgrad.numpy._base.convert import as_value, dtype_of, operands_for, strong
 from funcgrad.numpy._base.dispatch import direct_ufuncs, implements, ufuncs
 
@@ -34,7 +35,7 @@ def unary(ufunc: np.ufunc, primitive: Primitive) -> Callable[[Any], Any]:
     """Return our function for a ufunc of one operand."""
     kinds = _fast_kinds(ufunc)
 
-    def function(x: Any, /) -> Any:
+    def function(x: ArrayLike, /) -> Any:
         try:
             if x.dtype.kind in kinds:
                 return bind(primitive, (x,), NO_PARAMS)
@@ -53,7 +54,7 @@ def binary(ufunc: np.ufunc, primitive: Primitive) -> Callable[[Any, Any], Any]:
     """
     kinds = _fast_kinds(ufunc)
 
-    def function(x: Any, y: Any, /) -> Any:
+    def function(x: ArrayLike, y: ArrayLike, /) -> Any:
         try:
             if type(y) is float or type(y) is int:
                 if x.dtype.kind in kinds:
@@ -77,7 +78,7 @@ def _direct(function: Callable[..., Any], ufunc: np.ufunc, primitive: Primitive,
     return made
 
 
-def numpys_number(y: Any) -> Any:
+def numpys_number(y: ArrayLike) -> Any:
     """Return the result of a ufunc. For Python's numbers alone it is NumPy's number, which is not weak."""
     return cast_p(y, dtype=y.dtype) if isinstance(y, Tracer) and not y.shape and y.aval.weak else y
 
@@ -113,7 +114,7 @@ def named(function: Callable[..., Any], ufunc: np.ufunc) -> Callable[..., Any]:
     return implements(ufunc)(function)
 
 
-def outer(ufunc: np.ufunc, x: Any, y: Any) -> Any:
+def outer(ufunc: np.ufunc, x: ArrayLike, y: ArrayLike) -> Any:
     """Return ``ufunc.outer``: the function of every pair of elements."""
     x, y = strong(x), strong(y)
     if y.shape:
@@ -141,7 +142,7 @@ greater_equal = binary(np.greater_equal, ops.ge_p)
 _general_power = binary(np.power, ops.pow_p)
 
 
-def _power(x: Any, y: Any, /) -> Any:
+def _power(x: ArrayLike, y: ArrayLike, /) -> Any:
     """Return the power. An exponent that is a Python number has its own, cheaper primitive."""
     if (type(y) is int or type(y) is float) and isinstance(x, Tracer) and x.dtype.kind in "fc":
         return x._owner.apply(ops.power_p, (x,), {"exponent": y})
@@ -174,13 +175,13 @@ _INEXACT = np.dtype(float)
 power = named(of_numbers(_power), np.power)
 
 
-def power_by_operator(x: Any, y: Any, /) -> Any:
+def power_by_operator(x: ArrayLike, y: ArrayLike, /) -> Any:
     """Return ``x ** y`` as NumPy's operator does: a square is ``np.square``, which makes int8 of booleans."""
     return ufuncs[np.square](x) if type(y) is int and y == 2 and dtype_of(x).kind == "b" else _power(x, y)
 
 
 @implements(np.sign)
-def sign(x: Any, /) -> Any:
+def sign(x: ArrayLike, /) -> Any:
     """Return ``numpy.sign``: a complex number is divided by its absolute value."""
     (x,) = operands_for(np.sign, (x,))
     if dtype_of(x).kind != "c":
@@ -199,7 +200,7 @@ def sign(x: Any, /) -> Any:
     return select(zero, 0, select(infinite, direction, finite))
 
 
-def _positive(x: Any, /) -> Any:
+def _positive(x: ArrayLike, /) -> Any:
     """Return the same numbers in a new array. A Python number stays one."""
     if isinstance(x, Tracer) and is_weak(x):
         return x
@@ -212,18 +213,18 @@ positive = named(of_numbers(_positive), np.positive)
 
 
 @implements(np.float_power)
-def float_power(x: Any, y: Any, /) -> Any:
+def float_power(x: ArrayLike, y: ArrayLike, /) -> Any:
     """Return ``numpy.float_power``: a power in at least double precision."""
     dtypes = np.float_power.resolve_dtypes((dtype_of(as_value(x)), dtype_of(as_value(y)), None))
     return _general_power(cast(as_value(x), dtypes[0]), cast(as_value(y), dtypes[1]))
 
 
 @implements(np.divmod)
-def divmod_(x: Any, y: Any, /) -> tuple[Any, Any]:
+def divmod_(x: ArrayLike, y: ArrayLike, /) -> tuple[Any, Any]:
     """Return ``numpy.divmod``: quotient and remainder, rounded down."""
     return ufuncs[np.floor_divide](x, y), ufuncs[np.remainder](x, y)
 
 
-def divmod_by_operator(x: Any, y: Any, /) -> tuple[Any, Any]:
+def divmod_by_operator(x: ArrayLike, y: ArrayLike, /) -> tuple[Any, Any]:
     """Return ``divmod(x, y)``. For Python's numbers alone the results are weak."""
     return by_operator(ufuncs[np.floor_divide])(x, y), by_operator(ufuncs[np.remainder])(x, y)

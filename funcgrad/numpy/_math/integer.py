@@ -15,6 +15,7 @@ from funcgrad._ops.index.gather import slice_axis
 from funcgrad._ops.index.join import concatenate
 from funcgrad._ops.layout.broadcast import reduce_sum
 from funcgrad._ops.layout.shape import reshape, transpose
+from funcgrad._types import ArrayLike
 from funcgrad.numpy._base.axes import normalize_axis
 from funcgrad.numpy._base.convert import as_value, strong
 from funcgrad.numpy._base.plain import beside_numpys
@@ -29,7 +30,7 @@ _BYTE = np.dtype(np.uint8)
 
 
 @beside_numpys(np.packbits)
-def packbits(a: Any, /, axis: int | None = None, bitorder: BitOrder = "big") -> Any:
+def packbits(a: ArrayLike, /, axis: int | None = None, bitorder: BitOrder = "big") -> Any:
     """Return ``numpy.packbits``: eight elements, each zero or not, as the bits of a byte."""
     a = strong(as_value(a))
     if not is_integral(a.dtype):
@@ -48,7 +49,7 @@ def packbits(a: Any, /, axis: int | None = None, bitorder: BitOrder = "big") -> 
 
 
 @beside_numpys(np.unpackbits)
-def unpackbits(a: Any, /, axis: int | None = None, count: int | None = None, bitorder: BitOrder = "big") -> Any:
+def unpackbits(a: ArrayLike, /, axis: int | None = None, count: int | None = None, bitorder: BitOrder = "big") -> Any:
     """Return ``numpy.unpackbits``: the bits of bytes as elements."""
     a = strong(as_value(a))
     if a.dtype != _BYTE:
@@ -76,7 +77,7 @@ def _places(name: str, bitorder: BitOrder) -> np.ndarray:
     return np.arange(8, dtype=_BYTE)[:: -1 if bitorder == "big" else 1]
 
 
-def _last(x: Any, axis: int | None) -> tuple[Any, tuple[int, ...]]:
+def _last(x: ArrayLike, axis: int | None) -> tuple[Any, tuple[int, ...]]:
     """Return the array with an axis last, or flat, and the order of axes that restores it."""
     if axis is None:
         return reshape(x, (int(np.prod(x.shape)),)), (0,)

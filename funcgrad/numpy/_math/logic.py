@@ -14,6 +14,7 @@ from funcgrad._ops.elementwise.cast import cast, imag_p
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.layout.broadcast import reduce_sum
 from funcgrad._ops.layout.fill import zeros_like
+from funcgrad._types import Array, ArrayLike
 from funcgrad.numpy._base.convert import as_value, dtype_of, promote, strong
 from funcgrad.numpy._base.dispatch import implements, in_numpys_mode
 from funcgrad.numpy._base.out import takes_out
@@ -48,7 +49,7 @@ logical_xor = _logical(np.logical_xor, logic.logical_xor_p)
 logical_not = _logical(np.logical_not, logic.logical_not_p)
 
 
-def _ordered(name: str, x: Any) -> Any:
+def _ordered(name: str, x: ArrayLike) -> Any:
     x = as_value(x)
     if dtype_of(x).kind == "c":
         raise TypeError(
@@ -60,46 +61,46 @@ def _ordered(name: str, x: Any) -> Any:
 
 @implements(np.isposinf)
 @takes_out
-def isposinf(x: Any, out: Any = None) -> Any:
+def isposinf(x: ArrayLike, out: Array = None) -> Any:
     """``numpy.isposinf``."""
     return equal(_ordered("isposinf", x), np.inf)
 
 
 @implements(np.isneginf)
 @takes_out
-def isneginf(x: Any, out: Any = None) -> Any:
+def isneginf(x: ArrayLike, out: Array = None) -> Any:
     """``numpy.isneginf``."""
     return equal(_ordered("isneginf", x), -np.inf)
 
 
 @implements(np.iscomplexobj)
-def iscomplexobj(x: Any) -> bool:
+def iscomplexobj(x: ArrayLike) -> bool:
     """Return ``numpy.iscomplexobj``: whether the dtype is complex."""
     return dtype_of(as_value(x)).kind == "c"
 
 
 @implements(np.isrealobj)
-def isrealobj(x: Any) -> bool:
+def isrealobj(x: ArrayLike) -> bool:
     """Return ``numpy.isrealobj``: whether the dtype is not complex."""
     return not iscomplexobj(x)
 
 
 @implements(np.iscomplex)
-def iscomplex(x: Any) -> Any:
+def iscomplex(x: ArrayLike) -> Any:
     """Return ``numpy.iscomplex``: true where the imaginary part is not zero."""
     x = as_value(x)
     return not_equal(imag_p(x) if iscomplexobj(x) else zeros_like(x), 0)
 
 
 @implements(np.isreal)
-def isreal(x: Any) -> Any:
+def isreal(x: ArrayLike) -> Any:
     """Return ``numpy.isreal``: true where the imaginary part is zero."""
     return logical_not(iscomplex(x))
 
 
 @implements(np.isclose)
 @in_numpys_mode
-def isclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:
+def isclose(a: ArrayLike, b: ArrayLike, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:
     """``numpy.isclose``."""
     a, b = as_value(a), as_value(b)
     # The tolerance is computed in the precision of the second operand.
@@ -118,13 +119,13 @@ def _all(truths: Any) -> Any:
 
 
 @implements(np.allclose)
-def allclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:
+def allclose(a: ArrayLike, b: ArrayLike, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:
     """``numpy.allclose``; a truth value without derivative."""
     return _all(isclose(a, b, rtol, atol, equal_nan))
 
 
 @implements(np.array_equal)
-def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
+def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> Any:
     """``numpy.array_equal``: one shape, and equal elements."""
     a, b = promote(as_value(a1), as_value(a2))
     if a.shape != b.shape:
@@ -134,7 +135,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
 
 
 @implements(np.array_equiv)
-def array_equiv(a1: Any, a2: Any) -> Any:
+def array_equiv(a1: ArrayLike, a2: ArrayLike) -> Any:
     """``numpy.array_equiv``: equal elements, after broadcasting."""
     a, b = promote(as_value(a1), as_value(a2))
     try:

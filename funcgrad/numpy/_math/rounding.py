@@ -11,6 +11,7 @@ from funcgrad._core.numbers import PYTHON_NUMBERS
 from funcgrad._ops.elementwise import logic, rounding
 from funcgrad._ops.elementwise.cast import cast, complex_p, imag_p, real_p
 from funcgrad._ops.elementwise.select import select
+from funcgrad._types import Array, ArrayLike
 from funcgrad.numpy._base.convert import as_value, dtype_of, operands_for
 from funcgrad.numpy._base.dispatch import implements, in_numpys_mode
 from funcgrad.numpy._base.out import takes_out
@@ -31,7 +32,7 @@ _ldexp = binary(np.ldexp, rounding.ldexp_p)
 
 
 @implements(np.ldexp)
-def ldexp(x: Any, exponent: Any, /) -> Any:
+def ldexp(x: ArrayLike, exponent: Any, /) -> Any:
     """Return ``numpy.ldexp``.
 
     The operands differ in kind, so a Python number takes its dtype from NumPy's resolution.
@@ -48,7 +49,7 @@ def ldexp(x: Any, exponent: Any, /) -> Any:
 
 @implements(np.round, np.around)
 @takes_out
-def round_(a: Any, decimals: int = 0, out: Any = None) -> Any:
+def round_(a: ArrayLike, decimals: int = 0, out: Array = None) -> Any:
     """Return ``numpy.round``: half to even, without derivative."""
     x = as_value(a)
     if dtype_of(x).kind == "b":
@@ -64,14 +65,14 @@ around = round_
 
 @implements(np.fix)
 @takes_out
-def fix(x: Any, out: Any = None) -> Any:
+def fix(x: ArrayLike, out: Array = None) -> Any:
     """Return ``numpy.fix``: rounding towards zero."""
     return trunc(x)
 
 
 @implements(np.modf)
 @in_numpys_mode
-def modf(x: Any, /) -> tuple[Any, Any]:
+def modf(x: ArrayLike, /) -> tuple[Any, Any]:
     """Return ``numpy.modf``: the fractional and the integral part. The fraction carries the derivative."""
     (x,) = operands_for(np.modf, (x,))
     whole = bind(rounding.trunc_p, (x,), NO_PARAMS)
@@ -82,7 +83,7 @@ def modf(x: Any, /) -> tuple[Any, Any]:
 
 
 @implements(np.frexp)
-def frexp(x: Any, /) -> tuple[Any, Any]:
+def frexp(x: ArrayLike, /) -> tuple[Any, Any]:
     """Return ``numpy.frexp``: mantissa and exponent. The mantissa carries the derivative."""
     (x,) = operands_for(np.frexp, (x,))
     exponent = bind(rounding.exponent_p, (x,), NO_PARAMS)

@@ -19,6 +19,7 @@ from funcgrad._ops.index.join import concatenate
 from funcgrad._ops.layout.broadcast import broadcast_to
 from funcgrad._ops.layout.shape import reshape
 from funcgrad._ops.reduce.sort import argsort, gather_along_axis, searchsorted
+from funcgrad._types import ArrayLike
 from funcgrad.numpy._base.axes import given_axes, normalize_axis
 from funcgrad.numpy._base.convert import as_value, promote, promote_weakly
 from funcgrad.numpy._base.dispatch import implements, in_numpys_mode
@@ -30,7 +31,7 @@ from funcgrad.numpy._reduce.statistics import inexact
 
 @implements(np.diff)
 @in_numpys_mode
-def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
+def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
     """``numpy.diff``."""
     if n < 0:
         raise ValueError(f"diff: the order is {n}; needed a non-negative one.")
@@ -52,7 +53,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     return a
 
 
-def _end(x: Any, shape: tuple[int, ...], axis: int) -> Any:
+def _end(x: ArrayLike, shape: tuple[int, ...], axis: int) -> Any:
     """Return the values to put before or after. A scalar stands for one row."""
     x = as_array(x)
     if x.shape:
@@ -63,14 +64,14 @@ def _end(x: Any, shape: tuple[int, ...], axis: int) -> Any:
 
 @implements(np.ediff1d)
 @in_numpys_mode
-def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+def ediff1d(ary: ArrayLike, to_end: Any = None, to_begin: Any = None) -> Any:
     """``numpy.ediff1d``."""
     steps = diff(flat(as_array(ary)))
     before, after = ([] if x is None else [_end_step(x, steps.dtype)] for x in (to_begin, to_end))
     return concatenate([*before, steps, *after], 0) if before or after else steps
 
 
-def _end_step(x: Any, dtype: np.dtype) -> Any:
+def _end_step(x: ArrayLike, dtype: np.dtype) -> Any:
     """Return the values to put before or after differences, in their dtype; refuse others, as NumPy does."""
     x = flat(as_array(x))
     if not np.can_cast(x.dtype, dtype, "same_kind"):
@@ -83,7 +84,7 @@ def _end_step(x: Any, dtype: np.dtype) -> Any:
 
 @implements(np.trapezoid)
 @in_numpys_mode
-def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
+def trapezoid(y: ArrayLike, x: ArrayLike = None, dx: ArrayLike = 1.0, axis: int = -1) -> Any:
     """``numpy.trapezoid``."""
     y = as_array(y)
     axis = normalize_axis(axis, len(y.shape))
@@ -93,7 +94,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     return sum_(widths * both / 2.0, axis)
 
 
-def _widths(x: Any, ndim: int, axis: int) -> Any:
+def _widths(x: ArrayLike, ndim: int, axis: int) -> Any:
     """Return the distances between the points along the axis of the values."""
     if len(x.shape) != 1:
         return diff(x, axis=axis)
@@ -182,7 +183,14 @@ def _slope_behind(values: list[Any], widths: list[Any]) -> Any:
 
 @implements(np.interp)
 @in_numpys_mode
-def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: float | None = None) -> Any:
+def interp(
+    x: ArrayLike,
+    xp: ArrayLike,
+    fp: ArrayLike,
+    left: ArrayLike = None,
+    right: ArrayLike = None,
+    period: float | None = None,
+) -> Any:
     """Return ``numpy.interp``, differentiable by ``x``, ``xp`` and ``fp``."""
     x, xp = promote(inexact(x), inexact(xp), np.float64(0))[:2]
     fp = cast(as_array(fp), result_dtype(as_array(fp), np.float64(0)))
@@ -208,7 +216,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     return select(beyond, _picked_edge(fp, n - 1) if right is None else cast(as_value(right), fp.dtype), y)
 
 
-def _interp_complex(x: Any, xp: Any, fp: Any, left: Any, right: Any) -> Any:
+def _interp_complex(x: ArrayLike, xp: ArrayLike, fp: ArrayLike, left: ArrayLike, right: ArrayLike) -> Any:
     """Interpolate real and imaginary parts separately. At NaN the imaginary part is 0."""
     ends = [None if end is None else cast(as_value(end), fp.dtype) for end in (left, right)]
     real, imag = (
@@ -217,7 +225,7 @@ def _interp_complex(x: Any, xp: Any, fp: Any, left: Any, right: Any) -> Any:
     return make_complex(real, select(isnan_p(x), 0.0, imag))
 
 
-def _between(x: Any, x0: Any, x1: Any, y0: Any, y1: Any) -> Any:
+def _between(x: ArrayLike, x0: ArrayLike, x1: ArrayLike, y0: ArrayLike, y1: ArrayLike) -> Any:
     """Return the value on the line through two points, from the first; from the other if that is NaN, as in NumPy.
 
     At the points themselves the value is theirs, and the slope is still that of the line.
@@ -233,7 +241,7 @@ def _between(x: Any, x0: Any, x1: Any, y0: Any, y1: Any) -> Any:
     return select(logical_and_p(isnan_p(y), known), start, y)
 
 
-def _unrolled(x: Any, xp: Any, fp: Any, period: float) -> tuple[Any, Any, Any]:
+def _unrolled(x: ArrayLike, xp: ArrayLike, fp: ArrayLike, period: float) -> tuple[Any, Any, Any]:
     """Return one period of sorted points, with a neighbour from the period before and one from the period after."""
     x, xp = (bind(remainder_p, (v, period), NO_PARAMS) for v in (x, xp))
     order = argsort(xp, 0)
@@ -244,18 +252,18 @@ def _unrolled(x: Any, xp: Any, fp: Any, period: float) -> tuple[Any, Any, Any]:
     return x, xp, concatenate([slice_axis(fp, 0, n - 1, n), fp, slice_axis(fp, 0, 0, 1)], 0)
 
 
-def _picked(x: Any, places: Any) -> Any:
+def _picked(x: ArrayLike, places: Any) -> Any:
     """Return the elements of a vector at the given positions, in the shape of the positions."""
     shape = getattr(places, "shape", ())
     return reshape(gather_along_axis(x, reshape(places, (math.prod(shape),)), 0), shape)
 
 
-def _picked_edge(x: Any, i: int) -> Any:
+def _picked_edge(x: ArrayLike, i: int) -> Any:
     return reshape(slice_axis(x, 0, i, i + 1), ())
 
 
 @beside_numpys(np.unwrap)
-def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * math.pi) -> Any:
+def unwrap(p: ArrayLike, discont: Any = None, axis: int = -1, *, period: Any = 2 * math.pi) -> Any:
     """Return ``numpy.unwrap``: adds multiples of the period. Their number has derivative zero."""
     p = as_array(p)
     axis = normalize_axis(axis, len(p.shape))

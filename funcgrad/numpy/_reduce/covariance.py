@@ -18,6 +18,7 @@ from funcgrad._ops.index.join import concatenate
 from funcgrad._ops.layout.broadcast import reduce_sum
 from funcgrad._ops.layout.diagonal import diagonal
 from funcgrad._ops.layout.shape import reshape, transpose
+from funcgrad._types import ArrayLike, DTypeLike
 from funcgrad.numpy._base.concrete import known_value
 from funcgrad.numpy._base.plain import beside_numpys
 from funcgrad.numpy._reduce.reductions import as_array
@@ -25,15 +26,15 @@ from funcgrad.numpy._reduce.reductions import as_array
 
 @beside_numpys(np.cov)
 def cov(  # noqa: PLR0917  (NumPy's arguments)
-    m: Any,
-    y: Any = None,
+    m: ArrayLike,
+    y: ArrayLike = None,
     rowvar: bool = True,
     bias: bool = False,
     ddof: int | None = None,
     fweights: Any = None,
     aweights: Any = None,
     *,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
 ) -> Any:
     """Return ``numpy.cov``, in at least double precision unless a dtype is given."""
     if ddof is not None and ddof != int(ddof):
@@ -67,7 +68,7 @@ def cov(  # noqa: PLR0917  (NumPy's arguments)
     return reshape(products, tuple([n for n in products.shape if n != 1]))
 
 
-def _rows(x: Any, name: str, dtype: np.dtype, *, turned: bool) -> Any:
+def _rows(x: ArrayLike, name: str, dtype: np.dtype, *, turned: bool) -> Any:
     if len(x.shape) > 2:
         raise ValueError(
             f"cov: {name} is {aval_of(x)}, which has more than 2 dimensions; needed variables in rows. Use fg.vmap for "
@@ -78,7 +79,7 @@ def _rows(x: Any, name: str, dtype: np.dtype, *, turned: bool) -> Any:
     return transpose(x, (1, 0)) if turned else x
 
 
-def _weights(name: str, weights: Any, count: int) -> Any:
+def _weights(name: str, weights: ArrayLike, count: int) -> Any:
     w = cast(as_array(weights), np.dtype(float))
     if len(w.shape) > 1:
         _refuse(RuntimeError, name, w, "cannot handle multidimensional weights")
@@ -92,11 +93,11 @@ def _weights(name: str, weights: Any, count: int) -> Any:
     return w
 
 
-def _refuse(error: type[Exception], name: str, w: Any, what: str) -> NoReturn:
+def _refuse(error: type[Exception], name: str, w: ArrayLike, what: str) -> NoReturn:
     raise error(f"cov: {name} is {aval_of(w)}: {what}. Needed one weight for each column, not negative.")
 
 
-def _positive(left: Any) -> Any:
+def _positive(left: ArrayLike) -> Any:
     """Return the degrees of freedom; 0 if none is left."""
     known = known_value(left)
     if known is None:
@@ -108,7 +109,7 @@ def _positive(left: Any) -> Any:
 
 
 @beside_numpys(np.corrcoef)
-def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Any:
+def corrcoef(x: ArrayLike, y: ArrayLike = None, rowvar: bool = True, *, dtype: DTypeLike = None) -> Any:
     """Return ``numpy.corrcoef``, in at least double precision unless a dtype is given."""
     c = cov(as_array(x), y, rowvar, dtype=dtype)
     if not c.shape:
@@ -120,10 +121,10 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -
     return make_complex(_clipped(_real(c)), _clipped(bind(imag_p, (c,), NO_PARAMS)))
 
 
-def _real(x: Any) -> Any:
+def _real(x: ArrayLike) -> Any:
     return bind(real_p, (x,), NO_PARAMS) if x.dtype.kind == "c" else x
 
 
-def _clipped(x: Any) -> Any:
+def _clipped(x: ArrayLike) -> Any:
     """Clip to the interval from -1 to 1, which rounding may leave."""
     return bind(min_p, (bind(max_p, (x, -1), NO_PARAMS), 1), NO_PARAMS)

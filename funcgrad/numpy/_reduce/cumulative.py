@@ -11,18 +11,19 @@ import numpy as np
 from funcgrad._ops.index.join import concatenate
 from funcgrad._ops.layout.shape import reshape
 from funcgrad._ops.reduce import cumulative as ops
+from funcgrad._types import Array, ArrayLike, DTypeLike
 from funcgrad.numpy._base.axes import is_axis_of_scalar, normalize_axis
 from funcgrad.numpy._base.dispatch import implements
 from funcgrad.numpy._base.out import takes_out
 from funcgrad.numpy._reduce.reductions import as_array, summand
 
 
-def flat(x: Any) -> Any:
+def flat(x: ArrayLike) -> Any:
     """Return the elements along one axis."""
     return reshape(x, (math.prod(x.shape),))
 
 
-def along(a: Any, axis: int | None) -> tuple[Any, int]:
+def along(a: ArrayLike, axis: int | None) -> tuple[Any, int]:
     """Return the array and the axis to run along.
 
     ``None`` means all elements along one axis; so does a number's axis 0.
@@ -34,7 +35,7 @@ def along(a: Any, axis: int | None) -> tuple[Any, int]:
 
 def _running(name: str, run: Callable[..., Any]) -> Callable[..., Any]:
     @takes_out
-    def function(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Any:
+    def function(a: ArrayLike, axis: int | None = None, dtype: DTypeLike = None, out: Array = None) -> Any:
         a = summand(a, dtype)
         return run(*along(a, axis))
 
@@ -50,7 +51,13 @@ cumprod = _running("cumprod", ops.cumprod)
 def _array_api_running(name: str, run: Callable[..., Any], edge: int) -> Callable[..., Any]:
     @takes_out
     def function(
-        x: Any, /, *, axis: int | None = None, dtype: Any = None, out: Any = None, include_initial: bool = False
+        x: ArrayLike,
+        /,
+        *,
+        axis: int | None = None,
+        dtype: DTypeLike = None,
+        out: Array = None,
+        include_initial: bool = False,
     ) -> Any:
         x = as_array(x)
         if axis is None and len(x.shape) != 1:

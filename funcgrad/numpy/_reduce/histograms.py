@@ -17,6 +17,7 @@ from funcgrad._ops.layout.broadcast import reduce_sum
 from funcgrad._ops.layout.shape import flip, reshape
 from funcgrad._ops.reduce.reduce import reduce_max, reduce_min
 from funcgrad._ops.reduce.sort import INDEX_DTYPE, scatter_along_axis, searchsorted
+from funcgrad._types import ArrayLike
 from funcgrad.numpy._base.concrete import concrete_value, known_value
 from funcgrad.numpy._base.convert import dtype_of, promote
 from funcgrad.numpy._base.plain import beside_numpys
@@ -30,11 +31,11 @@ _INT = np.dtype(np.intp)
 
 @beside_numpys(np.histogram)
 def histogram(
-    a: Any,
+    a: ArrayLike,
     bins: Any = 10,
     range: Any = None,  # noqa: A002  (NumPy's name)
     density: Any = None,
-    weights: Any = None,
+    weights: ArrayLike = None,
 ) -> tuple[Any, Any]:
     """Return ``numpy.histogram``: linear in the weights. Edges between the extreme elements have derivatives."""
     a = flat(_numbers(a))
@@ -49,7 +50,7 @@ def histogram(
 
 
 @beside_numpys(np.histogram_bin_edges)
-def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:  # noqa: A002  (NumPy's name)
+def histogram_bin_edges(a: ArrayLike, bins: Any = 10, range: Any = None, weights: ArrayLike = None) -> Any:  # noqa: A002  (NumPy's name)
     """Return ``numpy.histogram_bin_edges``: differentiable by the extreme elements, and by a given range."""
     a = flat(_numbers(a))
     return _edges(a, bins, range, None if weights is None else _weights("histogram_bin_edges", weights, a))
@@ -59,12 +60,12 @@ def _is_number(bins: Any) -> bool:
     return not isinstance(bins, list | tuple) and not getattr(bins, "shape", ())
 
 
-def _numbers(a: Any) -> Any:
+def _numbers(a: ArrayLike) -> Any:
     a = as_array(a)
     return cast(a, np.dtype(np.uint8)) if a.dtype.kind == "b" else a
 
 
-def _weights(name: str, weights: Any, a: Any) -> Any:
+def _weights(name: str, weights: ArrayLike, a: ArrayLike) -> Any:
     w = as_array(weights)
     if math.prod(w.shape) != math.prod(a.shape):
         raise ValueError(
@@ -74,7 +75,7 @@ def _weights(name: str, weights: Any, a: Any) -> Any:
     return flat(w)
 
 
-def _edges(a: Any, bins: Any, limits: Any, weights: Any) -> Any:
+def _edges(a: ArrayLike, bins: Any, limits: Any, weights: ArrayLike) -> Any:
     if isinstance(bins, str):
         if weights is not None:
             raise TypeError(
@@ -112,7 +113,7 @@ def _given_edges(edges: Any) -> Any:
     return edges
 
 
-def _limits(a: Any, limits: Any) -> tuple[Any, Any]:
+def _limits(a: ArrayLike, limits: Any) -> tuple[Any, Any]:
     """Return the outer edges: the given ones, or the extreme elements. Equal ones are moved apart by a half each."""
     if limits is None and not a.shape[0]:
         return 0, 1
@@ -126,7 +127,7 @@ def _limits(a: Any, limits: Any) -> tuple[Any, Any]:
     return tuple([x + sign * cast(half, _edge_dtype(x, a)) for x, sign in ((first, -1), (last, 1))])
 
 
-def _edge_dtype(edge: Any, a: Any) -> np.dtype:
+def _edge_dtype(edge: Any, a: ArrayLike) -> np.dtype:
     """Return the dtype of an outer edge plus a half: float64 for an integer, that of the values for a Python number."""
     dtype = dtype_of(a if isinstance(edge, int | float) else edge)
     return np.dtype(float) if is_integral(dtype) else dtype
@@ -142,7 +143,7 @@ def _check_limits(first: np.ndarray, last: np.ndarray, *, given: bool) -> None:
         raise ValueError(f"histogram: the range is [{first}, {last}]; max must be larger than min in range parameter.")
 
 
-def _places(a: Any, edges: Any) -> tuple[Any, Any]:
+def _places(a: ArrayLike, edges: Any) -> tuple[Any, Any]:
     """Return the bin of each element (0 if it is in none), and whether it is in one.
 
     The last bin includes its right edge.
@@ -156,14 +157,14 @@ def _places(a: Any, edges: Any) -> tuple[Any, Any]:
     return select(inside, select(last, INDEX_DTYPE.type(n - 1), right), INDEX_DTYPE.type(0)), inside
 
 
-def _sums(places: Any, inside: Any, weights: Any, n: int) -> Any:
+def _sums(places: Any, inside: Any, weights: ArrayLike, n: int) -> Any:
     """Return the sum of the weights, or the count, for each of ``n`` bins."""
     w = cast(inside, _INT) if weights is None else select(inside, weights, weights.dtype.type(0))
     return scatter_along_axis(w, places, 0, n)
 
 
 @beside_numpys(np.bincount)
-def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
+def bincount(x: ArrayLike, /, weights: ArrayLike = None, minlength: int = 0) -> Any:
     """Return ``numpy.bincount``: linear in the weights, as float64. The greatest number has to be known."""
     places = np.asarray(
         concrete_value(as_array(x), "numpy.bincount, whose result has the length of its greatest number,")
@@ -181,7 +182,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
 
 
 @beside_numpys(np.digitize)
-def digitize(x: Any, bins: Any, right: bool = False) -> Any:
+def digitize(x: ArrayLike, bins: Any, right: bool = False) -> Any:
     """Return ``numpy.digitize``, without derivative. The direction of the bins has to be known."""
     x, edges = as_array(x), as_array(bins)
     if x.dtype.kind == "c":
@@ -203,7 +204,7 @@ def histogramdd(
     bins: Any = 10,
     range: Any = None,  # noqa: A002  (NumPy's name)
     density: Any = None,
-    weights: Any = None,
+    weights: ArrayLike = None,
 ) -> tuple[Any, Any]:
     """Return ``numpy.histogramdd``: linear in the weights; see `histogram`."""
     columns = _columns(sample)
@@ -243,12 +244,12 @@ def _columns(sample: Any) -> list[Any]:
 
 @beside_numpys(np.histogram2d)
 def histogram2d(
-    x: Any,
-    y: Any,
+    x: ArrayLike,
+    y: ArrayLike,
     bins: Any = 10,
     range: Any = None,  # noqa: A002  (NumPy's name)
     density: Any = None,
-    weights: Any = None,
+    weights: ArrayLike = None,
 ) -> tuple[Any, Any, Any]:
     """Return ``numpy.histogram2d``: linear in the weights; see `histogram`."""
     x, y = as_array(x), as_array(y)

@@ -11,6 +11,7 @@ from funcgrad._core.aval import aval_of
 from funcgrad._core.bind import NO_PARAMS, bind
 from funcgrad._ops.elementwise.arithmetic import eq_p, sqrt_p
 from funcgrad._ops.elementwise.select import select
+from funcgrad._types import Array, ArrayLike, DTypeLike
 from funcgrad.numpy._base.axes import Axis, normalize_axes
 from funcgrad.numpy._base.concrete import known_value
 from funcgrad.numpy._base.dispatch import implements, in_numpys_mode
@@ -21,7 +22,7 @@ from funcgrad.numpy._reduce.reductions import as_array
 from funcgrad.numpy._reduce.statistics import inexact
 
 
-def _present(a: Any) -> Any:
+def _present(a: ArrayLike) -> Any:
     """Return which elements are numbers: only NaN differs from itself."""
     return bind(eq_p, (a, a), NO_PARAMS)
 
@@ -30,7 +31,7 @@ def _filled(name: str, plain: Callable[..., Any], fill: int) -> Callable[..., An
     """Return a reduction with a number in place of NaN."""
 
     @takes_out
-    def function(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, **options: Any) -> Any:
+    def function(a: ArrayLike, axis: Any = None, dtype: DTypeLike = None, out: Array = None, **options: Any) -> Any:
         a = as_array(a)
         return plain(select(_present(a), a, fill) if a.dtype.kind in "fc" else a, axis, dtype, **options)
 
@@ -47,7 +48,7 @@ nancumprod = _filled("nancumprod", cumprod, 1)
 
 def _extremum(name: str, plain: Callable[..., Any], fill: float) -> Callable[..., Any]:
     @takes_out
-    def function(a: Any, axis: Axis = None, out: Any = None, keepdims: bool = False, **options: Any) -> Any:
+    def function(a: ArrayLike, axis: Axis = None, out: Array = None, keepdims: bool = False, **options: Any) -> Any:
         a = as_array(a)
         if a.dtype.kind not in "fc":
             return plain(a, axis, None, keepdims, **options)
@@ -68,7 +69,7 @@ nanmin = _extremum("nanmin", reductions.min_, np.inf)
 
 def _place(name: str, plain: Callable[..., Any], fill: float) -> Callable[..., Any]:
     @takes_out
-    def function(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Any:
+    def function(a: ArrayLike, axis: int | None = None, out: Array = None, *, keepdims: bool = False) -> Any:
         a = as_array(a)
         if a.dtype.kind not in "fc":
             return plain(a, axis, keepdims=keepdims)
@@ -91,14 +92,20 @@ nanargmin = _place("nanargmin", reductions.argmin, np.inf)
 @in_numpys_mode
 @takes_out
 def nanmean(
-    a: Any, axis: Axis = None, dtype: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True
+    a: ArrayLike,
+    axis: Axis = None,
+    dtype: DTypeLike = None,
+    out: Array = None,
+    keepdims: bool = False,
+    *,
+    where: Any = True,
 ) -> Any:
     """``numpy.nanmean``."""
     a = inexact(a, dtype)
     return statistics.mean(a, axis, None, None, keepdims, where=_counted(a, where))
 
 
-def _counted(a: Any, where: Any) -> Any:
+def _counted(a: ArrayLike, where: Any) -> Any:
     present = _present(a)
     return present if where is True else select(present, where, False)
 
@@ -107,15 +114,15 @@ def _counted(a: Any, where: Any) -> Any:
 @in_numpys_mode
 @takes_out
 def nanvar(
-    a: Any,
+    a: ArrayLike,
     axis: Axis = None,
-    dtype: Any = None,
-    out: Any = None,
+    dtype: DTypeLike = None,
+    out: Array = None,
     ddof: float = 0,
     keepdims: bool = False,
     *,
     where: Any = True,
-    mean: Any = None,
+    mean: ArrayLike = None,
     correction: float | None = None,
 ) -> Any:
     """``numpy.nanvar``."""
@@ -136,15 +143,15 @@ def nanvar(
 @implements(np.nanstd)
 @takes_out
 def nanstd(
-    a: Any,
+    a: ArrayLike,
     axis: Axis = None,
-    dtype: Any = None,
-    out: Any = None,
+    dtype: DTypeLike = None,
+    out: Array = None,
     ddof: float = 0,
     keepdims: bool = False,
     *,
     where: Any = True,
-    mean: Any = None,
+    mean: ArrayLike = None,
     correction: float | None = None,
 ) -> Any:
     """``numpy.nanstd``."""

@@ -24,6 +24,7 @@ from funcgrad._ops.layout.broadcast import broadcast_to, reduce_sum, reduced_sha
 from funcgrad._ops.layout.shape import reshape, transpose
 from funcgrad._ops.reduce import sort as ops
 from funcgrad._ops.reduce.cumulative import cumsum
+from funcgrad._types import Array, ArrayLike
 from funcgrad.numpy._base.axes import Axis, given_axes, normalize_axes
 from funcgrad.numpy._base.concrete import known_value
 from funcgrad.numpy._base.convert import as_value, strong
@@ -38,7 +39,9 @@ from funcgrad.numpy._reduce.statistics import inexact, mean
 @implements(np.median)
 @in_numpys_mode
 @takes_out
-def median(a: Any, axis: Axis = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
+def median(
+    a: ArrayLike, axis: Axis = None, out: Array = None, overwrite_input: bool = False, keepdims: bool = False
+) -> Any:
     """``numpy.median``."""
     del overwrite_input
     a = inexact(a)
@@ -50,13 +53,13 @@ def median(a: Any, axis: Axis = None, out: Any = None, overwrite_input: bool = F
     return _shaped(_nan_where_any(middle, x), shape)
 
 
-def _sorted_last(a: Any, axis: Axis, keepdims: bool) -> tuple[Any, tuple[int, ...]]:
+def _sorted_last(a: ArrayLike, axis: Axis, keepdims: bool) -> tuple[Any, tuple[int, ...]]:
     """Return the array sorted over ``axis``, which becomes the last axis, and the shape of a reduction over it."""
     x, shape = _moved_last(a, axis, keepdims)
     return ops.sort(x, len(x.shape) - 1), shape
 
 
-def _moved_last(a: Any, axis: Axis, keepdims: bool) -> tuple[Any, tuple[int, ...]]:
+def _moved_last(a: ArrayLike, axis: Axis, keepdims: bool) -> tuple[Any, tuple[int, ...]]:
     """Return the array with ``axis`` last, and the shape of a reduction over it."""
     axes = normalize_axes(axis, len(a.shape))
     shape = reduced_shape(a.shape, axes, keepdims)
@@ -71,7 +74,7 @@ def _moved_last(a: Any, axis: Axis, keepdims: bool) -> tuple[Any, tuple[int, ...
     return reshape(moved, (*reduced_shape(a.shape, axes, False), size)), shape
 
 
-def _nan_where_any(y: Any, x: Any) -> Any:
+def _nan_where_any(y: ArrayLike, x: ArrayLike) -> Any:
     """Return a constant NaN where a sorted ``x`` contains NaN, which is last."""
     if not is_inexact(x.dtype):
         return y
@@ -99,7 +102,7 @@ _ELEMENTS = frozenset({*_ROUNDED, *_STEPS})
 _METHODS = (*_STEPS, "averaged_inverted_cdf", *_CONTINUOUS, *_ROUNDED, "midpoint")
 
 
-def _virtual_place(q: Any, n: Any, method: str) -> Any:
+def _virtual_place(q: ArrayLike, n: Any, method: str) -> Any:
     """Return a position between 0 and n - 1, or beyond, where the first or the last element counts."""
     if method in _CONTINUOUS:
         alpha, beta = _CONTINUOUS[method]
@@ -125,22 +128,24 @@ def _virtual_place(q: Any, n: Any, method: str) -> Any:
 @in_numpys_mode
 @takes_broadcast_out
 def quantile(
-    a: Any,
-    q: Any,
+    a: ArrayLike,
+    q: ArrayLike,
     axis: Axis = None,
-    out: Any = None,
+    out: Array = None,
     overwrite_input: bool = False,
     method: str = "linear",
     *,
     keepdims: bool = False,
-    weights: Any = None,
+    weights: ArrayLike = None,
 ) -> Any:
     """Return ``numpy.quantile``. With weights it is a step function, and has no derivative by them."""
     del overwrite_input
     return _quantile(a, q, 1, axis, method=method, weights=weights, keepdims=keepdims)
 
 
-def _quantile(a: Any, q: Any, whole: float, axis: Axis, *, method: str, weights: Any, keepdims: bool) -> Any:
+def _quantile(
+    a: ArrayLike, q: ArrayLike, whole: float, axis: Axis, *, method: str, weights: ArrayLike, keepdims: bool
+) -> Any:
     """Return the quantiles by fractions of ``whole``, which is 100 for percentiles."""
     a = strong(a)
     q, dtype = _fractions(q, a.dtype, method, whole)
@@ -151,7 +156,7 @@ def _quantile(a: Any, q: Any, whole: float, axis: Axis, *, method: str, weights:
     return _first(_nan_where_any(y, x), (*q.shape, *shape))
 
 
-def _computed(a: Any, dtype: np.dtype | None) -> Any:
+def _computed(a: ArrayLike, dtype: np.dtype | None) -> Any:
     """Return the elements for interpolation: integers as floats, because their differences may overflow."""
     if dtype is not None and a.dtype.kind == "b":
         raise TypeError(
@@ -161,18 +166,18 @@ def _computed(a: Any, dtype: np.dtype | None) -> Any:
     return a if dtype is None or is_inexact(a.dtype) else cast(a, dtype)
 
 
-def _shaped(y: Any, shape: tuple[int, ...]) -> Any:
+def _shaped(y: ArrayLike, shape: tuple[int, ...]) -> Any:
     """Return a result with its axes; without any it is a number, and no view."""
     return reshape(y, shape) if shape else index(y, (0,) * len(y.shape))
 
 
-def _first(y: Any, shape: tuple[int, ...]) -> Any:
+def _first(y: ArrayLike, shape: tuple[int, ...]) -> Any:
     """Return the last axis, which has the fractions, before the others."""
     last = len(y.shape) - 1
     return _shaped(transpose(y, (last, *range(last))), shape)
 
 
-def _fractions(q: Any, dtype: np.dtype, method: str, whole: float) -> tuple[Any, np.dtype | None]:
+def _fractions(q: ArrayLike, dtype: np.dtype, method: str, whole: float) -> tuple[Any, np.dtype | None]:
     """Return the fractions as floats, and the dtype of the result; ``None`` if it is that of the elements.
 
     A Python number does not widen the dtype of the elements, but an array of fractions does.
@@ -194,7 +199,7 @@ def _fractions(q: Any, dtype: np.dtype, method: str, whole: float) -> tuple[Any,
     return q, np.result_type(dtype, q.dtype)
 
 
-def _interpolated(element: Callable[[Any], Any], n: Any, q: Any, method: str, dtype: np.dtype | None) -> Any:
+def _interpolated(element: Callable[[Any], Any], n: Any, q: ArrayLike, method: str, dtype: np.dtype | None) -> Any:
     """Interpolate between the elements of ``n`` sorted ones, at each fraction ``q``."""
     place = _virtual_place(q, n, method)
     below = bind(floor_p, (place,), NO_PARAMS)
@@ -209,13 +214,15 @@ def _interpolated(element: Callable[[Any], Any], n: Any, q: Any, method: str, dt
     return select(t >= 0.5, b - step * (1 - t), a + step * t)
 
 
-def _element(x: Any, place: Any) -> Any:
+def _element(x: ArrayLike, place: Any) -> Any:
     """Return the element of the last axis at each position, a whole number; beyond an end, the first or last one."""
     place = bind(max_p, (cast(place, ops.INDEX_DTYPE), 0), NO_PARAMS)
     return index(x, (Ellipsis, SLOT), (bind(min_p, (place, x.shape[-1] - 1), NO_PARAMS),))
 
 
-def _weighted(name: str, a: Any, q: Any, weights: Any, method: str, *, axis: Axis, keepdims: bool) -> Any:
+def _weighted(
+    name: str, a: ArrayLike, q: ArrayLike, weights: ArrayLike, method: str, *, axis: Axis, keepdims: bool
+) -> Any:
     """Return the first element at which the share of the weights of elements that are not greater reaches ``q``."""
     if method != "inverted_cdf":
         raise ValueError(
@@ -248,7 +255,7 @@ def _weighted(name: str, a: Any, q: Any, weights: Any, method: str, *, axis: Axi
     return _first(_nan_where_none(y, n) if skips else _nan_where_any(y, x), (*q.shape, *shape))
 
 
-def _weights_like(name: str, a: Any, weights: Any, axis: Axis) -> Any:
+def _weights_like(name: str, a: ArrayLike, weights: ArrayLike, axis: Axis) -> Any:
     """Return the weights in the shape of the array. Weights along the axes alone are repeated along the others."""
     w = strong(weights)
     known = known_value(w)
@@ -275,15 +282,15 @@ def _weights_like(name: str, a: Any, weights: Any, axis: Axis) -> Any:
 @in_numpys_mode
 @takes_broadcast_out
 def percentile(
-    a: Any,
-    q: Any,
+    a: ArrayLike,
+    q: ArrayLike,
     axis: Axis = None,
-    out: Any = None,
+    out: Array = None,
     overwrite_input: bool = False,
     method: str = "linear",
     *,
     keepdims: bool = False,
-    weights: Any = None,
+    weights: ArrayLike = None,
 ) -> Any:
     """``numpy.percentile``."""
     del overwrite_input
@@ -292,7 +299,9 @@ def percentile(
 
 @beside_numpys(np.nanmedian)
 @takes_out
-def nanmedian(a: Any, axis: Axis = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
+def nanmedian(
+    a: ArrayLike, axis: Axis = None, out: Array = None, overwrite_input: bool = False, keepdims: bool = False
+) -> Any:
     """``numpy.nanmedian``; NaN where there is nothing else."""
     del overwrite_input
     a = inexact(a)
@@ -307,7 +316,7 @@ def nanmedian(a: Any, axis: Axis = None, out: Any = None, overwrite_input: bool 
     return _shaped(_nan_where_none(middle, n), shape)
 
 
-def _count(x: Any) -> Any:
+def _count(x: ArrayLike) -> Any:
     """Return how many elements of the last axis are numbers; the axis stays."""
     present = bind(eq_p, (x, x), NO_PARAMS)
     n = reduce_sum(cast(present, ops.INDEX_DTYPE), (len(x.shape) - 1,), True)
@@ -317,11 +326,11 @@ def _count(x: Any) -> Any:
     return n
 
 
-def _nan_where_none(y: Any, n: Any) -> Any:
+def _nan_where_none(y: ArrayLike, n: Any) -> Any:
     return select(n == 0, np.nan, y)
 
 
-def _element_of_rows(x: Any, place: Any, n: Any) -> Any:
+def _element_of_rows(x: ArrayLike, place: Any, n: Any) -> Any:
     """Return the elements of the last axis at the positions of each row, whose first ``n`` elements count."""
     place = bind(min_p, (cast(place, ops.INDEX_DTYPE), n - 1), NO_PARAMS)
     place = bind(max_p, (place, 0), NO_PARAMS)
@@ -332,22 +341,24 @@ def _element_of_rows(x: Any, place: Any, n: Any) -> Any:
 @beside_numpys(np.nanquantile)
 @takes_broadcast_out
 def nanquantile(
-    a: Any,
-    q: Any,
+    a: ArrayLike,
+    q: ArrayLike,
     axis: Axis = None,
-    out: Any = None,
+    out: Array = None,
     overwrite_input: bool = False,
     method: str = "linear",
     *,
     keepdims: bool = False,
-    weights: Any = None,
+    weights: ArrayLike = None,
 ) -> Any:
     """``numpy.nanquantile``; NaN where there is nothing else."""
     del overwrite_input
     return _nanquantile(a, q, 1, axis, method=method, weights=weights, keepdims=bool(keepdims))
 
 
-def _nanquantile(a: Any, q: Any, whole: float, axis: Axis, *, method: str, weights: Any, keepdims: bool) -> Any:
+def _nanquantile(
+    a: ArrayLike, q: ArrayLike, whole: float, axis: Axis, *, method: str, weights: ArrayLike, keepdims: bool
+) -> Any:
     """Return the quantiles of the elements that are not NaN, by fractions of ``whole`` (100 for percentiles)."""
     a = strong(a)
     if not math.prod(a.shape):
@@ -364,15 +375,15 @@ def _nanquantile(a: Any, q: Any, whole: float, axis: Axis, *, method: str, weigh
 @beside_numpys(np.nanpercentile)
 @takes_broadcast_out
 def nanpercentile(
-    a: Any,
-    q: Any,
+    a: ArrayLike,
+    q: ArrayLike,
     axis: Axis = None,
-    out: Any = None,
+    out: Array = None,
     overwrite_input: bool = False,
     method: str = "linear",
     *,
     keepdims: bool = False,
-    weights: Any = None,
+    weights: ArrayLike = None,
 ) -> Any:
     """``numpy.nanpercentile``; NaN where there is nothing else."""
     del overwrite_input

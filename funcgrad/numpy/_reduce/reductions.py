@@ -16,6 +16,7 @@ from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.layout.broadcast import broadcast_to, reduce_sum, reduce_sum_p, reduced_shape
 from funcgrad._ops.layout.shape import reshape
 from funcgrad._ops.reduce import reduce as ops
+from funcgrad._types import Array, ArrayLike, DTypeLike
 from funcgrad.numpy._base.axes import ALL_AXES, Axis, is_axis_of_scalar, normalize_axis, reduction_axes
 from funcgrad.numpy._base.convert import as_value, assigned, dtype_of, strong
 from funcgrad.numpy._base.dispatch import implements, in_numpys_mode
@@ -27,10 +28,10 @@ INDEX = np.dtype(np.int64)
 @implements(np.sum)
 @takes_out
 def sum_(
-    a: Any,
+    a: ArrayLike,
     axis: Axis = None,
-    dtype: Any = None,
-    out: Any = None,
+    dtype: DTypeLike = None,
+    out: Array = None,
     keepdims: bool = False,
     *,
     initial: Any = None,
@@ -46,7 +47,7 @@ def sum_(
     return y if initial is None else bind(add_p, (y, _start(initial, y.dtype)), NO_PARAMS)
 
 
-def summand(x: Any, dtype: Any) -> Any:
+def summand(x: ArrayLike, dtype: DTypeLike) -> Any:
     """Return ``x`` as an array in NumPy's dtype of sums and products: small integers in the platform's integer."""
     x = as_value(x)
     if dtype is None and is_integral(dtype_of(x)):
@@ -54,13 +55,13 @@ def summand(x: Any, dtype: Any) -> Any:
     return as_array(cast(x, dtype_of(x) if dtype is None else np.dtype(dtype)))
 
 
-def as_array(x: Any) -> Any:
+def as_array(x: ArrayLike) -> Any:
     """Return ``x`` as a value with a shape and a dtype; a Python number becomes an array."""
     x = as_value(x)
     return x if getattr(x, "shape", ()) else strong(x)
 
 
-def masked(x: Any, where: Any, fill: Any) -> Any:
+def masked(x: ArrayLike, where: Any, fill: Any) -> Any:
     """Return ``x`` where a mask that broadcasts to it is true, and ``fill`` elsewhere."""
     return select(truth(where), x, fill)
 
@@ -83,10 +84,10 @@ def _start(initial: Any, dtype: np.dtype) -> Any:
 @implements(np.prod)
 @takes_out
 def prod(
-    a: Any,
+    a: ArrayLike,
     axis: Axis = None,
-    dtype: Any = None,
-    out: Any = None,
+    dtype: DTypeLike = None,
+    out: Array = None,
     keepdims: bool = False,
     *,
     initial: Any = None,
@@ -103,7 +104,12 @@ def prod(
 def _extremum(name: str, reduce: Callable[..., Any], pair: Any) -> Callable[..., Any]:
     @takes_out
     def function(
-        a: Any, axis: Axis = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True
+        a: ArrayLike,
+        axis: Axis = None,
+        out: Array = None,
+        keepdims: bool = False,
+        initial: Any = None,
+        where: Any = True,
     ) -> Any:
         if not isinstance(a, Tracer):
             a = as_array(a)
@@ -131,14 +137,14 @@ min_ = _extremum("min", ops.reduce_min, min_p)
 @implements(np.ptp)
 @in_numpys_mode
 @takes_out
-def ptp(a: Any, axis: Axis = None, out: Any = None, keepdims: bool = False) -> Any:
+def ptp(a: ArrayLike, axis: Axis = None, out: Array = None, keepdims: bool = False) -> Any:
     """Return ``numpy.ptp``: the greatest element minus the least."""
     return max_(a, axis, None, keepdims) - min_(a, axis, None, keepdims)
 
 
 def _place(name: str, find: Callable[..., Any]) -> Callable[..., Any]:
     @takes_out
-    def function(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Any:
+    def function(a: ArrayLike, axis: int | None = None, out: Array = None, *, keepdims: bool = False) -> Any:
         a = as_array(a)
         if axis is None or is_axis_of_scalar(axis, len(a.shape)):
             shape = (1,) * len(a.shape)
@@ -159,7 +165,9 @@ argmin = _place("argmin", ops.argmin)
 
 def _truth(name: str, reduce: Callable[..., Any], neutral: bool) -> Callable[..., Any]:
     @takes_out
-    def function(a: Any, axis: Axis = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> Any:
+    def function(
+        a: ArrayLike, axis: Axis = None, out: Array = None, keepdims: bool = False, *, where: Any = True
+    ) -> Any:
         a = truth(a)
         if where is not True:
             a = masked(a, where, neutral)
@@ -170,7 +178,7 @@ def _truth(name: str, reduce: Callable[..., Any], neutral: bool) -> Callable[...
     return implements(getattr(np, name))(function)
 
 
-def truth(a: Any) -> Any:
+def truth(a: ArrayLike) -> Any:
     """Return which elements are not zero."""
     a = as_array(a)
     return a if a.dtype.kind == "b" else bind(ne_p, (a, 0), NO_PARAMS)
@@ -181,7 +189,7 @@ any_ = _truth("any", ops.reduce_or, neutral=False)
 
 
 @implements(np.count_nonzero)
-def count_nonzero(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
+def count_nonzero(a: ArrayLike, axis: Axis = None, *, keepdims: bool = False) -> Any:
     """``numpy.count_nonzero``."""
     a = truth(a)
     return reduce_sum(cast(a, INDEX), reduction_axes(axis, len(a.shape)), bool(keepdims))

@@ -10,6 +10,7 @@ import numpy as np
 from funcgrad._core.aval import aval_of
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.reduce import sort as ops
+from funcgrad._types import ArrayLike
 from funcgrad.numpy._base.axes import normalize_axis
 from funcgrad.numpy._base.concrete import known_value
 from funcgrad.numpy._base.convert import promote
@@ -20,7 +21,9 @@ from funcgrad.numpy._reduce.reductions import as_array
 
 
 @implements(np.sort)
-def sort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: bool | None = None) -> Any:
+def sort(
+    a: ArrayLike, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: bool | None = None
+) -> Any:
     """``numpy.sort``."""
     a, axis = _along(a, axis)
     _check_kind(a, kind, order, stable)
@@ -28,7 +31,9 @@ def sort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, *, 
 
 
 @implements(np.argsort)
-def argsort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: bool | None = None) -> Any:
+def argsort(
+    a: ArrayLike, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: bool | None = None
+) -> Any:
     """Return ``numpy.argsort``, always stable. The result carries no derivative."""
     a = as_array(a)
     _check_kind(a, kind, order, stable)
@@ -36,26 +41,26 @@ def argsort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, 
 
 
 @implements(np.partition)
-def partition(a: Any, kth: Any, axis: int | None = -1, kind: Any = None, order: Any = None) -> Any:
+def partition(a: ArrayLike, kth: Any, axis: int | None = -1, kind: Any = None, order: Any = None) -> Any:
     """Return ``numpy.partition``, by sorting, which is a partition at every position."""
     _check_places("partition", *_along(a, axis), kth, kind)
     return sort(a, axis, order=order)
 
 
 @implements(np.argpartition)
-def argpartition(a: Any, kth: Any, axis: int | None = -1, kind: Any = None, order: Any = None) -> Any:
+def argpartition(a: ArrayLike, kth: Any, axis: int | None = -1, kind: Any = None, order: Any = None) -> Any:
     """Return ``numpy.argpartition``, by sorting, which is a partition at every position."""
     _check_places("argpartition", *_along(a, axis), kth, kind)
     return argsort(a, axis, order=order)
 
 
-def _check_kind(a: Any, kind: Any, order: Any, stable: bool | None) -> None:
+def _check_kind(a: ArrayLike, kind: Any, order: Any, stable: bool | None) -> None:
     """Let NumPy refuse options that it does not accept. They change no result here."""
     if kind is not None or order is not None or stable is not None:
         np.sort(np.empty(0, a.dtype), kind=kind, order=order, stable=stable)
 
 
-def _check_places(name: str, a: Any, axis: int, kth: Any, kind: Any) -> None:
+def _check_places(name: str, a: ArrayLike, axis: int, kth: Any, kind: Any) -> None:
     """Raise NumPy's errors for known positions that are not on the axis."""
     known = known_value(as_array(kth))
     length = a.shape[axis]
@@ -73,13 +78,13 @@ def _check_places(name: str, a: Any, axis: int, kth: Any, kind: Any) -> None:
         )
 
 
-def _along(a: Any, axis: int | None) -> tuple[Any, int]:
+def _along(a: ArrayLike, axis: int | None) -> tuple[Any, int]:
     a = as_array(a)
     return (flat(a), 0) if axis is None else (a, normalize_axis(axis, len(a.shape)))
 
 
 @implements(np.searchsorted)
-def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
+def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: Any = None) -> Any:
     """``numpy.searchsorted``; the result carries no derivative."""
     a, v = promote(as_array(a), as_array(v))
     if sorter is not None:
@@ -110,7 +115,7 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
 
 
 @beside_numpys(np.sort_complex)
-def sort_complex(a: Any) -> Any:
+def sort_complex(a: ArrayLike) -> Any:
     """Return ``numpy.sort_complex``: complex128, or complex64 for complex64 and small integers."""
     y = sort(a)
     if y.dtype.kind == "c":

@@ -13,6 +13,7 @@ from funcgrad._ops.elementwise.arithmetic import div_p, max_p, power_p, sqrt_p
 from funcgrad._ops.elementwise.cast import cast, imag_p, real_dtype, real_p
 from funcgrad._ops.layout.broadcast import broadcast_to, reduce_sum, reduce_sum_p
 from funcgrad._ops.layout.shape import reshape, transpose
+from funcgrad._types import Array, ArrayLike, DTypeLike
 from funcgrad.numpy._base.axes import ALL_AXES, Axis, given_axes, normalize_axes
 from funcgrad.numpy._base.convert import promote
 from funcgrad.numpy._base.dispatch import implements, in_numpys_mode
@@ -26,10 +27,10 @@ SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 @implements(np.mean)
 @takes_out
 def mean(
-    a: Any,
+    a: ArrayLike,
     axis: Axis = None,
-    dtype: Any = None,
-    out: Any = None,
+    dtype: DTypeLike = None,
+    out: Array = None,
     keepdims: bool = False,
     *,
     where: Any = True,
@@ -51,7 +52,7 @@ def mean(
     return bind(div_p, (total, count_of_all), NO_PARAMS)
 
 
-def inexact(a: Any, dtype: Any = None) -> Any:
+def inexact(a: ArrayLike, dtype: DTypeLike = None) -> Any:
     """Return ``a`` as an array in ``dtype``; by default, integers and booleans as float64."""
     a = as_array(a)
     if dtype is None:
@@ -59,14 +60,14 @@ def inexact(a: Any, dtype: Any = None) -> Any:
     return cast(a, np.dtype(dtype))
 
 
-def _sum(a: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+def _sum(a: ArrayLike, axes: tuple[int, ...], keepdims: bool) -> Any:
     """Return the sum for a mean. Half precision is summed in single precision, as in NumPy."""
     if a.dtype.itemsize > 2:
         return bind_one(reduce_sum_p, a, {"axes": axes, "keepdims": bool(keepdims)})
     return cast(reduce_sum(cast(a, SINGLE), axes, bool(keepdims)), a.dtype)
 
 
-def count(a: Any, axes: tuple[int, ...], keepdims: bool, where: Any) -> Any:
+def count(a: ArrayLike, axes: tuple[int, ...], keepdims: bool, where: Any) -> Any:
     """Return how many elements a mask selects, in the dtype of ``a``."""
     selected = broadcast_to(truth(where), a.shape)
     return cast(reduce_sum(cast(selected, real_dtype(a.dtype)), axes, bool(keepdims)), a.dtype)
@@ -76,15 +77,15 @@ def count(a: Any, axes: tuple[int, ...], keepdims: bool, where: Any) -> Any:
 @in_numpys_mode
 @takes_out
 def var(
-    a: Any,
+    a: ArrayLike,
     axis: Axis = None,
-    dtype: Any = None,
-    out: Any = None,
+    dtype: DTypeLike = None,
+    out: Array = None,
     ddof: float = 0,
     keepdims: bool = False,
     *,
     where: Any = True,
-    mean: Any = None,
+    mean: ArrayLike = None,
     correction: float | None = None,
 ) -> Any:
     """Return ``numpy.var``; for complex numbers the mean squared distance."""
@@ -96,7 +97,7 @@ def var(
     return total / (max(left, 0) if where is True else bind(max_p, (left, 0), NO_PARAMS))
 
 
-def inexact_dtype(name: str, dtype: Any) -> np.dtype | None:
+def inexact_dtype(name: str, dtype: DTypeLike) -> np.dtype | None:
     """Return the dtype in which a variance is computed; refuse integers, for which NumPy would cut off fractions."""
     if dtype is None or is_inexact(np.dtype(dtype)):
         return None if dtype is None else np.dtype(dtype)
@@ -116,7 +117,7 @@ def delta(ddof: float, correction: float | None) -> float:
 
 
 def squares(
-    a: Any, axes: tuple[int, ...], keepdims: bool, where: Any, center: Any = None, dtype: np.dtype | None = None
+    a: ArrayLike, axes: tuple[int, ...], keepdims: bool, where: Any, center: Any = None, dtype: np.dtype | None = None
 ) -> tuple[Any, Any]:
     """Return the sum of squared distances from the mean, or from another centre, and the number of elements.
 
@@ -129,7 +130,7 @@ def squares(
     return _sum(masked(apart, where, 0), axes, keepdims), count(apart, axes, keepdims, where)
 
 
-def squared(x: Any) -> Any:
+def squared(x: ArrayLike) -> Any:
     """Return the square of the absolute value."""
     if x.dtype.kind == "c":
         return squared(bind(real_p, (x,), NO_PARAMS)) + squared(bind(imag_p, (x,), NO_PARAMS))
@@ -139,15 +140,15 @@ def squared(x: Any) -> Any:
 @implements(np.std)
 @takes_out
 def std(
-    a: Any,
+    a: ArrayLike,
     axis: Axis = None,
-    dtype: Any = None,
-    out: Any = None,
+    dtype: DTypeLike = None,
+    out: Array = None,
     ddof: float = 0,
     keepdims: bool = False,
     *,
     where: Any = True,
-    mean: Any = None,
+    mean: ArrayLike = None,
     correction: float | None = None,
 ) -> Any:
     """``numpy.std``."""
@@ -157,7 +158,9 @@ def std(
 
 @implements(np.average)
 @in_numpys_mode
-def average(a: Any, axis: Axis = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False) -> Any:
+def average(
+    a: ArrayLike, axis: Axis = None, weights: ArrayLike = None, returned: bool = False, *, keepdims: bool = False
+) -> Any:
     """``numpy.average``."""
     a = as_array(a)
     axes = normalize_axes(axis, len(a.shape))
@@ -172,7 +175,7 @@ def average(a: Any, axis: Axis = None, weights: Any = None, returned: bool = Fal
     return (y, total) if returned else y
 
 
-def _spread_weights(a: Any, weights: Any, axis: Axis, axes: tuple[int, ...]) -> Any:
+def _spread_weights(a: ArrayLike, weights: ArrayLike, axis: Axis, axes: tuple[int, ...]) -> Any:
     """Return weights of the shape of ``a``. Weights along the averaged axes alone are repeated along the others."""
     if weights.shape == a.shape:
         return weights

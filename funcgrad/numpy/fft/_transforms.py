@@ -14,6 +14,7 @@ from funcgrad._ops.elementwise.cast import cast, real_dtype
 from funcgrad._ops.fft import transform as ops
 from funcgrad._ops.index.gather import slice_axis
 from funcgrad._ops.index.join import pad
+from funcgrad._types import Array, ArrayLike
 from funcgrad.numpy._base.axes import normalize_axis
 from funcgrad.numpy._base.convert import as_value
 from funcgrad.numpy._base.dispatch import in_numpys_mode, late_functions
@@ -26,7 +27,7 @@ from funcgrad.numpy._math.complex import conjugate
 _Along = Callable[[Any, int, int, ops.Norm], Any]
 
 
-def _fit(x: Any, axis: int, n: int) -> Any:
+def _fit(x: ArrayLike, axis: int, n: int) -> Any:
     """Return the axis cut to ``n`` elements, or padded with zeros."""
     length = x.shape[axis]
     if length >= n:
@@ -34,20 +35,20 @@ def _fit(x: Any, axis: int, n: int) -> Any:
     return pad(x, tuple([(0, n - length if i == axis else 0) for i in range(len(x.shape))]))
 
 
-def _as_complex(x: Any) -> Any:
+def _as_complex(x: ArrayLike) -> Any:
     """Return the array in NumPy's dtype of transforms: half and single precision in single, integers in double."""
     return cast(x, np.result_type(x.dtype, 1j))
 
 
-def _forward(x: Any, n: int, axis: int, norm: ops.Norm) -> Any:
+def _forward(x: ArrayLike, n: int, axis: int, norm: ops.Norm) -> Any:
     return ops.fft(_fit(_as_complex(x), axis, n), (axis,), norm=norm)
 
 
-def _inverse(x: Any, n: int, axis: int, norm: ops.Norm) -> Any:
+def _inverse(x: ArrayLike, n: int, axis: int, norm: ops.Norm) -> Any:
     return ops.fft(_fit(_as_complex(x), axis, n), (axis,), inverse=True, norm=norm)
 
 
-def _real(x: Any, n: int, axis: int, norm: ops.Norm) -> Any:
+def _real(x: ArrayLike, n: int, axis: int, norm: ops.Norm) -> Any:
     if x.dtype.kind == "c":
         raise TypeError(
             f"fft.rfft: the array is {type_text(x.shape, x.dtype)}; needed real values. Use fft.fft of complex ones, "
@@ -56,16 +57,16 @@ def _real(x: Any, n: int, axis: int, norm: ops.Norm) -> Any:
     return ops.rfft(_fit(cast(x, real_dtype(np.result_type(x.dtype, 1j))), axis, n), axis, norm=norm)
 
 
-def _from_half(x: Any, n: int, axis: int, norm: ops.Norm) -> Any:
+def _from_half(x: ArrayLike, n: int, axis: int, norm: ops.Norm) -> Any:
     y = ops.irfft(_fit(_as_complex(x), axis, ops.half_length(n)), n, axis, norm=norm)
     return cast(y, np.result_type(real_dtype(x.dtype), 1.0))
 
 
-def _hermitian(x: Any, n: int, axis: int, norm: ops.Norm) -> Any:
+def _hermitian(x: ArrayLike, n: int, axis: int, norm: ops.Norm) -> Any:
     return _from_half(conjugate(x), n, axis, ops.OTHER_NORM[norm])
 
 
-def _to_hermitian(x: Any, n: int, axis: int, norm: ops.Norm) -> Any:
+def _to_hermitian(x: ArrayLike, n: int, axis: int, norm: ops.Norm) -> Any:
     return conjugate(_real(x, n, axis, ops.OTHER_NORM[norm]))
 
 
@@ -102,7 +103,7 @@ def _one(name: str, along: _Along, text: str, *, from_half: bool = False) -> Cal
     """Return a function of one axis. The default of ``n`` is the axis's length, or that of the whole spectrum."""
 
     @takes_out
-    def function(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> Any:
+    def function(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None, out: Array = None) -> Any:
         x = as_array(as_value(a))
         if type(x) in NUMPY_TYPES:
             return getattr(np.fft, name)(x, n, axis, norm)
@@ -124,7 +125,7 @@ ihfft = _one("ihfft", _to_hermitian, "half the Hermitian signal of a real spectr
 _Axes = Sequence[int] | None
 
 
-def _lengths_and_axes(name: str, x: Any, s: Any, axes: _Axes, *, from_half: bool) -> tuple[list[int], list[int]]:
+def _lengths_and_axes(name: str, x: ArrayLike, s: Any, axes: _Axes, *, from_half: bool) -> tuple[list[int], list[int]]:
     """Return the lengths and their axes in NumPy's order. An axis may occur twice."""
     ndim = len(x.shape)
     if axes is None:
@@ -142,7 +143,7 @@ def _lengths_and_axes(name: str, x: Any, s: Any, axes: _Axes, *, from_half: bool
     return [_check_length(name, n) for n in lengths], whole
 
 
-def _over(x: Any, lengths: Sequence[int], axes: Sequence[int], norm: ops.Norm, *, inverse: bool) -> Any:
+def _over(x: ArrayLike, lengths: Sequence[int], axes: Sequence[int], norm: ops.Norm, *, inverse: bool) -> Any:
     """Return the transform of complex values over several axes."""
     if not axes:
         return x
@@ -160,11 +161,11 @@ def _complex_over(inverse: bool) -> Callable[..., Any]:
     return lambda x, lengths, axes, norm: _over(x, lengths, axes, norm, inverse=inverse)
 
 
-def _real_over(x: Any, lengths: Sequence[int], axes: Sequence[int], norm: ops.Norm) -> Any:
+def _real_over(x: ArrayLike, lengths: Sequence[int], axes: Sequence[int], norm: ops.Norm) -> Any:
     return _over(_real(x, lengths[-1], axes[-1], norm), lengths[:-1], axes[:-1], norm, inverse=False)
 
 
-def _from_half_over(x: Any, lengths: Sequence[int], axes: Sequence[int], norm: ops.Norm) -> Any:
+def _from_half_over(x: ArrayLike, lengths: Sequence[int], axes: Sequence[int], norm: ops.Norm) -> Any:
     # The inverse transforms run in the order of the axes.
     whole = _over(x, lengths[-2::-1], axes[-2::-1], norm, inverse=True)
     return _from_half(whole, lengths[-1], axes[-1], norm)
@@ -174,7 +175,7 @@ def _many(name: str, over: Callable[..., Any], text: str, *, default: _Axes, hal
     """Return a function of several axes. ``half`` says which side of a real transform is half a spectrum."""
 
     @takes_out
-    def function(a: Any, s: Any = None, axes: _Axes = default, norm: str | None = None, out: Any = None) -> Any:
+    def function(a: ArrayLike, s: Any = None, axes: _Axes = default, norm: str | None = None, out: Array = None) -> Any:
         x = as_array(as_value(a))
         if type(x) in NUMPY_TYPES:
             return getattr(np.fft, name)(x, s, axes, norm)

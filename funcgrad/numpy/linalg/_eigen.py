@@ -21,6 +21,7 @@ from funcgrad._ops.layout.broadcast import reduce_sum
 from funcgrad._ops.layout.shape import expand_dims
 from funcgrad._ops.linalg import general, orthogonal, spectral
 from funcgrad._ops.linalg.matrices import adjoint, product
+from funcgrad._types import ArrayLike
 from funcgrad.numpy._base.concrete import concrete_value, known_value
 from funcgrad.numpy._base.convert import promote
 from funcgrad.numpy._base.dispatch import implements, in_numpys_mode, refuse_option
@@ -44,7 +45,7 @@ Triangle = Literal["L", "U", "l", "u"]
 
 
 @implements(np.linalg.eigh)
-def eigh(a: Any, UPLO: Triangle = "L") -> Any:  # noqa: N803  (NumPy's name)
+def eigh(a: ArrayLike, UPLO: Triangle = "L") -> Any:  # noqa: N803  (NumPy's name)
     """Return ``numpy.linalg.eigh``, which reads one triangle of each matrix.
 
     The derivative is that of a Hermitian matrix, by all elements, as in PyTorch. The derivative of the vectors is NaN
@@ -54,12 +55,12 @@ def eigh(a: Any, UPLO: Triangle = "L") -> Any:  # noqa: N803  (NumPy's name)
 
 
 @implements(np.linalg.eigvalsh)
-def eigvalsh(a: Any, UPLO: Triangle = "L") -> Any:  # noqa: N803  (NumPy's name)
+def eigvalsh(a: ArrayLike, UPLO: Triangle = "L") -> Any:  # noqa: N803  (NumPy's name)
     """Return ``numpy.linalg.eigvalsh``, which reads one triangle of each matrix; see `eigh`."""
     return _eigh("linalg.eigvalsh", a, UPLO)[0]
 
 
-def _eigh(name: str, a: Any, triangle: str) -> tuple[Any, Any]:
+def _eigh(name: str, a: ArrayLike, triangle: str) -> tuple[Any, Any]:
     if triangle not in ("L", "U", "l", "u"):
         raise ValueError(
             f"{name}: UPLO is {shown(triangle)}; needed 'L' or 'U', the triangle that is read. Leave it out for "
@@ -69,7 +70,7 @@ def _eigh(name: str, a: Any, triangle: str) -> tuple[Any, Any]:
 
 
 @beside_numpys(np.linalg.eig)
-def eig(a: Any) -> Any:
+def eig(a: ArrayLike) -> Any:
     """Return ``numpy.linalg.eig``. Real matrices have to be known, because NumPy's dtype depends on the eigenvalues.
 
     The vectors are LAPACK's, of length 1 and with a real largest component. If eigenvalues are equal, their derivative
@@ -79,12 +80,12 @@ def eig(a: Any) -> Any:
 
 
 @beside_numpys(np.linalg.eigvals)
-def eigvals(a: Any) -> Any:
+def eigvals(a: ArrayLike) -> Any:
     """``numpy.linalg.eigvals``; see `eig`."""
     return _eig("linalg.eigvals", a)[0]
 
 
-def _eig(name: str, a: Any) -> tuple[Any, Any]:
+def _eig(name: str, a: ArrayLike) -> tuple[Any, Any]:
     a = squares(name, a)
     w, v = general.eig(a)
     if a.dtype.kind == "c":
@@ -96,7 +97,7 @@ def _eig(name: str, a: Any) -> tuple[Any, Any]:
 
 
 @implements(np.linalg.svd)
-def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
+def svd(a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
     """Return ``numpy.linalg.svd``. Matrices that are not square need ``full_matrices=False`` or no vectors.
 
     The additional vectors that complete a basis are not unique, and have no derivative. The derivative of the vectors
@@ -121,13 +122,13 @@ def _refuse_hermitian(name: str, hermitian: bool) -> None:
 
 
 @implements(np.linalg.svdvals)
-def svdvals(x: Any, /) -> Any:
+def svdvals(x: ArrayLike, /) -> Any:
     """``numpy.linalg.svdvals``."""
     return spectral.svd(matrices("linalg.svdvals", x, "x"))[1]
 
 
 @implements(np.linalg.qr)
-def qr(a: Any, mode: str = "reduced") -> Any:
+def qr(a: ArrayLike, mode: str = "reduced") -> Any:
     """Return ``numpy.linalg.qr`` in the modes 'reduced' and 'r', and 'complete' if that is the same as 'reduced'."""
     a = matrices("linalg.qr", a)
     rows, columns = a.shape[-2:]
@@ -144,7 +145,7 @@ def qr(a: Any, mode: str = "reduced") -> Any:
 
 
 @implements(np.linalg.pinv)
-def pinv(a: Any, rcond: float | None = None, hermitian: bool = False, *, rtol: Any = _UNSET) -> Any:
+def pinv(a: ArrayLike, rcond: float | None = None, hermitian: bool = False, *, rtol: Any = _UNSET) -> Any:
     """Return ``numpy.linalg.pinv``, with one cutoff for all matrices. The derivative assumes a constant rank."""
     a = matrices("linalg.pinv", a)
     _refuse_hermitian("linalg.pinv", hermitian)
@@ -158,14 +159,14 @@ def pinv(a: Any, rcond: float | None = None, hermitian: bool = False, *, rtol: A
     return orthogonal.pinv(a, float(cutoff))
 
 
-def _precision(a: Any) -> float:
+def _precision(a: ArrayLike) -> float:
     """Return NumPy's cutoff, relative to the greatest singular value, below which a value counts as zero."""
     return max(a.shape[-2:]) * float(np.finfo(a.dtype).eps)
 
 
 @implements(np.linalg.lstsq)
 @in_numpys_mode
-def lstsq(a: Any, b: Any, rcond: float | None = None) -> tuple[Any, Any, Any, Any]:
+def lstsq(a: ArrayLike, b: ArrayLike, rcond: float | None = None) -> tuple[Any, Any, Any, Any]:
     """Return ``numpy.linalg.lstsq``: the solution, sums of squared residuals, rank and singular values.
 
     NumPy leaves the sums out if the rank is less than the number of columns. If the numbers are not known, as under
@@ -194,7 +195,7 @@ def lstsq(a: Any, b: Any, rcond: float | None = None) -> tuple[Any, Any, Any, An
 
 @implements(np.linalg.matrix_rank)
 @in_numpys_mode
-def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:  # noqa: N803  (NumPy's name)
+def matrix_rank(A: ArrayLike, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:  # noqa: N803  (NumPy's name)
     """Return ``numpy.linalg.matrix_rank``, a count without derivative."""
     if tol is not None and rtol is not None:
         raise ValueError("linalg.matrix_rank: both tol and rtol were given; needed one of them.")
@@ -211,7 +212,7 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
     return count_nonzero(values > tol, -1)
 
 
-def _column(x: Any) -> Any:
+def _column(x: ArrayLike) -> Any:
     """Return a number for each matrix, for comparison with each of its singular values."""
     x = as_array(x)
     return expand_dims(x, (len(x.shape),))
@@ -219,7 +220,7 @@ def _column(x: Any) -> Any:
 
 @implements(np.linalg.cond)
 @in_numpys_mode
-def cond(x: Any, p: Any = None) -> Any:
+def cond(x: ArrayLike, p: ArrayLike = None) -> Any:
     """Return ``numpy.linalg.cond``.
 
     For a singular matrix it is infinite for the orders 2 and -2, else an error on NumPy.

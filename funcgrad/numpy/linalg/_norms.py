@@ -12,6 +12,7 @@ from funcgrad._ops.elementwise.cast import cast, real_dtype
 from funcgrad._ops.layout.broadcast import reduced_shape
 from funcgrad._ops.layout.shape import reshape, transpose
 from funcgrad._ops.linalg.spectral import svd
+from funcgrad._types import ArrayLike
 from funcgrad.numpy._base.axes import Axis, normalize_axis
 from funcgrad.numpy._base.dispatch import implements
 from funcgrad.numpy._math.elementwise import power
@@ -21,7 +22,7 @@ from funcgrad.numpy._reduce.statistics import inexact, squared
 
 
 @implements(np.linalg.norm)
-def norm(x: Any, ord: Any = None, axis: Axis = None, keepdims: bool = False) -> Any:  # noqa: A002  (NumPy's name)
+def norm(x: ArrayLike, ord: Any = None, axis: Axis = None, keepdims: bool = False) -> Any:  # noqa: A002  (NumPy's name)
     """Return ``numpy.linalg.norm``: of vectors in any order, of matrices in all orders of NumPy."""
     x = inexact(x)
     ndim = len(x.shape)
@@ -39,7 +40,7 @@ def norm(x: Any, ord: Any = None, axis: Axis = None, keepdims: bool = False) -> 
     return _matrix_norm(x, ord, axes, keepdims)
 
 
-def _vector_norm(x: Any, order: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+def _vector_norm(x: ArrayLike, order: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
     if isinstance(order, str):
         raise ValueError(f"norm: the order {order!r} is one of matrices; needed a number for vectors.")
     if order == 2:
@@ -57,7 +58,7 @@ def _vector_norm(x: Any, order: Any, axes: tuple[int, ...], keepdims: bool) -> A
     return power(sum_(power(sizes, order), axes, keepdims=keepdims), 1 / order)
 
 
-def _matrix_norm(x: Any, order: Any, axes: tuple[int, int], keepdims: bool) -> Any:
+def _matrix_norm(x: ArrayLike, order: Any, axes: tuple[int, int], keepdims: bool) -> Any:
     if axes[0] == axes[1]:
         raise ValueError(f"norm: axis {axes[0]} was given twice; needed two different ones.")
     if order in (None, "fro", "f"):
@@ -81,7 +82,7 @@ def _greatest(sizes: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
     return max_(sizes, axes, keepdims=keepdims, initial=0 if empty else None)
 
 
-def _spectral_norm(x: Any, order: Any, axes: tuple[int, int], keepdims: bool) -> Any:
+def _spectral_norm(x: ArrayLike, order: Any, axes: tuple[int, int], keepdims: bool) -> Any:
     """Return the greatest, the least or the sum of the singular values."""
     rest = tuple([i for i in range(len(x.shape)) if i not in axes])
     _, values, _ = svd(transpose(x, (*rest, *axes)))
@@ -91,7 +92,7 @@ def _spectral_norm(x: Any, order: Any, axes: tuple[int, int], keepdims: bool) ->
 
 
 @implements(np.linalg.vector_norm)
-def vector_norm(x: Any, /, *, axis: Axis = None, keepdims: bool = False, ord: Any = 2) -> Any:  # noqa: A002  (NumPy's name)
+def vector_norm(x: ArrayLike, /, *, axis: Axis = None, keepdims: bool = False, ord: Any = 2) -> Any:  # noqa: A002  (NumPy's name)
     """``numpy.linalg.vector_norm``."""
     x = inexact(x)
     ndim = len(x.shape)
@@ -103,7 +104,7 @@ def vector_norm(x: Any, /, *, axis: Axis = None, keepdims: bool = False, ord: An
 
 
 @implements(np.linalg.matrix_norm)
-def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:  # noqa: A002  (NumPy's name)
+def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:  # noqa: A002  (NumPy's name)
     """Return ``numpy.linalg.matrix_norm`` of the last two axes."""
     x = inexact(x)
     return _matrix_norm(x, ord, (len(x.shape) - 2, len(x.shape) - 1), keepdims)

@@ -13,6 +13,7 @@ from funcgrad._core.tracebacks import caller_level
 from funcgrad._ops.elementwise.cast import real_p
 from funcgrad._ops.index.join import concatenate, stack
 from funcgrad._ops.layout.shape import reshape
+from funcgrad._types import ArrayLike
 from funcgrad.numpy._base.concrete import concrete_value, known_value
 from funcgrad.numpy._base.plain import beside_numpys
 from funcgrad.numpy._contract.convolutions import convolve
@@ -27,7 +28,13 @@ from funcgrad.numpy.linalg._systems import inv
 
 @beside_numpys(np.polyfit)
 def polyfit(  # noqa: PLR0917  (NumPy's arguments)
-    x: Any, y: Any, deg: Any, rcond: float | None = None, full: bool = False, w: Any = None, cov: Any = False
+    x: ArrayLike,
+    y: ArrayLike,
+    deg: Any,
+    rcond: float | None = None,
+    full: bool = False,
+    w: ArrayLike = None,
+    cov: ArrayLike = False,
 ) -> Any:
     """Return ``numpy.polyfit``, by least squares. The derivative assumes a constant rank."""
     order = int(deg) + 1
@@ -57,7 +64,7 @@ def polyfit(  # noqa: PLR0917  (NumPy's arguments)
     return (c, _covariance(left, scale, residuals, y, cov)) if cov else c
 
 
-def _check(x: Any, y: Any, order: int) -> None:
+def _check(x: ArrayLike, y: ArrayLike, order: int) -> None:
     if order < 1:
         raise ValueError(f"polyfit: deg is {order - 1}; expected deg >= 0. A constant has degree 0.")
     if len(x.shape) != 1 or not x.shape[0] or len(y.shape) not in (1, 2) or x.shape[0] != y.shape[0]:
@@ -67,7 +74,7 @@ def _check(x: Any, y: Any, order: int) -> None:
         )
 
 
-def _covariance(left: Any, scale: Any, residuals: Any, y: Any, cov: Any) -> Any:
+def _covariance(left: ArrayLike, scale: ArrayLike, residuals: Any, y: ArrayLike, cov: ArrayLike) -> Any:
     base = inv(left.T @ left) / outer(scale, scale)
     points, order = left.shape
     factor: Any = 1
@@ -82,7 +89,7 @@ def _covariance(left: Any, scale: Any, residuals: Any, y: Any, cov: Any) -> Any:
 
 
 @beside_numpys(np.roots)
-def roots(p: Any) -> Any:
+def roots(p: ArrayLike) -> Any:
     """Return ``numpy.roots``: eigenvalues of a matrix of the coefficients, which have to be known.
 
     See `numpy.linalg.eig`.

@@ -21,6 +21,7 @@ from funcgrad._ops.linalg import determinant as linalg_determinant
 from funcgrad._ops.linalg import factor
 from funcgrad._ops.linalg import solve as ops
 from funcgrad._ops.linalg.matrices import adjoint, identity_like
+from funcgrad._types import ArrayLike
 from funcgrad.numpy._base.axes import normalize_axis
 from funcgrad.numpy._base.convert import as_value
 from funcgrad.numpy._base.dispatch import implements
@@ -33,7 +34,7 @@ _SlogdetResult = type(np.linalg.slogdet(np.ones((1, 1))))
 
 
 @implements(np.linalg.cholesky)
-def cholesky(a: Any, /, *, upper: bool = False) -> Any:
+def cholesky(a: ArrayLike, /, *, upper: bool = False) -> Any:
     """Return ``numpy.linalg.cholesky``, which reads the triangle of each matrix that it returns.
 
     The derivative is that of a Hermitian matrix, by all elements, as in PyTorch. A matrix that is not positive definite
@@ -44,7 +45,7 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Any:
 
 
 @implements(np.linalg.solve)
-def solve(a: Any, b: Any) -> Any:
+def solve(a: ArrayLike, b: ArrayLike) -> Any:
     """Return ``numpy.linalg.solve``. A singular matrix raises ``LinAlgError`` on NumPy, and gives inf or NaN on XLA."""
     a, b, vector = systems("linalg.solve", a, b)
     y = ops.solve(a, b)
@@ -52,26 +53,26 @@ def solve(a: Any, b: Any) -> Any:
 
 
 @implements(np.linalg.inv)
-def inv(a: Any) -> Any:
+def inv(a: ArrayLike) -> Any:
     """Return ``numpy.linalg.inv``. A singular matrix raises ``LinAlgError`` on NumPy, and gives inf or NaN on XLA."""
     a = squares("linalg.inv", a)
     return ops.solve(a, identity_like(a))
 
 
 @implements(np.linalg.det)
-def det(a: Any) -> Any:
+def det(a: ArrayLike) -> Any:
     """Return ``numpy.linalg.det``. Its first and second derivatives exist for singular matrices too."""
     return linalg_cofactors.det(squares("linalg.det", a))
 
 
 @implements(np.linalg.slogdet)
-def slogdet(a: Any) -> Any:
+def slogdet(a: ArrayLike) -> Any:
     """Return ``numpy.linalg.slogdet``: the pair (sign, logabsdet)."""
     return _SlogdetResult(*linalg_determinant.slogdet(squares("linalg.slogdet", a)))
 
 
 @implements(np.linalg.matrix_power)
-def matrix_power(a: Any, n: int) -> Any:
+def matrix_power(a: ArrayLike, n: int) -> Any:
     """Return ``numpy.linalg.matrix_power``, by repeated squaring, of the inverse if ``n`` is negative."""
     n = operator.index(n)
     a = as_array(a) if n >= 0 else inv(a)
@@ -90,7 +91,7 @@ def matrix_power(a: Any, n: int) -> Any:
 
 
 @implements(np.linalg.tensorsolve)
-def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> Any:
+def tensorsolve(a: ArrayLike, b: ArrayLike, axes: Sequence[int] | None = None) -> Any:
     """Return ``numpy.linalg.tensorsolve``: ``x`` with ``tensordot(a, x, x.ndim) = b``."""
     a, b = as_value(a), as_array(b)
     ndim = len(a.shape)
@@ -105,7 +106,7 @@ def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> Any:
 
 
 @implements(np.linalg.tensorinv)
-def tensorinv(a: Any, ind: int = 2) -> Any:
+def tensorinv(a: ArrayLike, ind: int = 2) -> Any:
     """Return ``numpy.linalg.tensorinv``: the inverse of ``a`` as a map from its last axes to its first ``ind``."""
     if ind <= 0:
         raise ValueError(f"linalg.tensorinv: ind is {ind}; needed the number of the first axes, at least 1.")
@@ -116,7 +117,7 @@ def tensorinv(a: Any, ind: int = 2) -> Any:
     return reshape(inv(reshape(a, (size, size))), (*a.shape[ind:], *a.shape[:ind]))
 
 
-def _refuse_tensor(name: str, a: Any) -> NoReturn:
+def _refuse_tensor(name: str, a: ArrayLike) -> NoReturn:
     raise np.linalg.LinAlgError(
         f"{name}: the argument a is {type_text(a.shape, a.dtype)}; needed as many elements along its first axes as "
         "along the others. Check the number of axes, or reshape a."

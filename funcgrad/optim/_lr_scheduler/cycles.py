@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from funcgrad._types import ArrayLike
 from funcgrad.optim._lr_scheduler.base import (
     LRScheduler,
     cycles_beta,
@@ -253,7 +254,7 @@ class OneCycleLR(_Cycling):
                 set_momentum(group, self.use_beta1, self._between(*bounds, part))
         return lrs
 
-    def _between(self, start: Any, end: Any, part: float) -> Any:
+    def _between(self, start: ArrayLike, end: Any, part: float) -> Any:
         if self._anneal_func_type == "linear":
             return (end - start) * part + start
         return end + (start - end) / 2.0 * (math.cos(math.pi * part) + 1)

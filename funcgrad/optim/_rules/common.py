@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from funcgrad._types import ArrayLike
 from funcgrad.optim._rules.rule import Flag, Number
 
 
@@ -56,7 +57,7 @@ DECOUPLED = Flag("decoupled_weight_decay", about="shrink the parameters themselv
 COUPLED = "p = p - lr * weight_decay * p        where decoupled_weight_decay, in its place"
 
 
-def begun(p: Any, g: Any, hyper: Any) -> tuple[Any, Any]:
+def begun(p: ArrayLike, g: Any, hyper: Any) -> tuple[Any, Any]:
     """Return the parameter and the direction of a step, after ``maximize`` and weight decay."""
     d = -g if hyper.maximize else g
     if hyper.weight_decay is None:

@@ -10,6 +10,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from funcgrad._types import ArrayLike
 from funcgrad.numpy import maximum, sqrt
 from funcgrad.optim._rules.common import average, lr, refuses_rows
 from funcgrad.optim._rules.pytorch import PyTorch
@@ -18,7 +19,7 @@ from funcgrad.optim._rules.rule import Choice, Flag, Number, Rule, Slot
 _COEFFICIENTS = (3.4445, -4.7750, 2.0315)
 
 
-def _step(p: Any, g: Any, slots: dict[str, Any], hyper: Any, t: Any) -> tuple[Any, dict[str, Any]]:
+def _step(p: ArrayLike, g: Any, slots: dict[str, Any], hyper: Any, t: ArrayLike) -> tuple[Any, dict[str, Any]]:
     if p.dtype.kind == "c":
         raise RuntimeError("Muon does not support complex parameters")
     buffer = average(slots["momentum_buffer"], g, hyper.momentum)
@@ -44,7 +45,7 @@ def _orthogonalized(d: Any, hyper: Any) -> Any:
     return x.T if tall else x
 
 
-def _rounded(x: Any) -> Any:
+def _rounded(x: ArrayLike) -> Any:
     return x.astype(ml_dtypes.bfloat16).astype(np.float32)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from funcgrad._types import ArrayLike
 from funcgrad.numpy import sqrt, where
 from funcgrad.optim._rules.common import (
     COUPLED,
@@ -21,7 +22,7 @@ from funcgrad.optim._rules.pytorch import PyTorch
 from funcgrad.optim._rules.rule import Rule, Slot
 
 
-def _step(p: Any, g: Any, slots: dict[str, Any], hyper: Any, t: Any) -> tuple[Any, dict[str, Any]]:
+def _step(p: ArrayLike, g: Any, slots: dict[str, Any], hyper: Any, t: ArrayLike) -> tuple[Any, dict[str, Any]]:
     p, d = begun(p, g, hyper)
     first = average(slots["exp_avg"], d, hyper.beta1)
     second = average(slots["exp_avg_sq"], d * d, hyper.beta2)
@@ -31,7 +32,7 @@ def _step(p: Any, g: Any, slots: dict[str, Any], hyper: Any, t: Any) -> tuple[An
     return p, {"exp_avg": first, "exp_avg_sq": second}
 
 
-def _rectification(beta2: Any, t: Any) -> tuple[Any, Any]:
+def _rectification(beta2: Any, t: ArrayLike) -> tuple[Any, Any]:
     """Return whether the variance is known well enough to divide by it at this step, and the rectification factor."""
     greatest = 2 / (1 - beta2) - 1
     length = greatest - 2 * t * beta2**t / (1 - beta2**t)

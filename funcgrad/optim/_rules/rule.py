@@ -6,8 +6,9 @@ import dataclasses
 import functools
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Protocol
 
+from funcgrad._types import Array
 from funcgrad.optim._rules.pytorch import PyTorch
 
 REQUIRED: Any = type(
@@ -99,6 +100,17 @@ class Slot:
     attribute: str = ""
 
 
+class StepFunction(Protocol):
+    """The step of a rule: ``step(p, g, slots, hyper, t) -> (p, slots)``. The arguments may have any names.
+
+    `Rule` says what each of them is.
+    """
+
+    def __call__(
+        self, p: Array, g: Array, slots: dict[str, Any], hyper: Any, t: Any, /
+    ) -> tuple[Array, dict[str, Any]]: ...
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Rule:
     """An optimizer's rule for one parameter. States, functions and classes are generated from it.
@@ -141,7 +153,7 @@ class Rule:
     name: str
     hyperparameters: tuple[Number | Choice, ...]
     slots: tuple[Slot, ...]
-    step: Callable[[Any, Any, dict[str, Any], Any, Any], tuple[Any, dict[str, Any]]]
+    step: StepFunction
     check: Callable[[Sequence[Any]], str | None] = lambda rows: None
     counts: Callable[[Any], bool] = lambda hyper: False
     begins: bool = False
@@ -247,7 +259,7 @@ class Structure:
 class Row:
     """The hyperparameters of one parameter: their structure, and the numbers that are data."""
 
-    __slots__ = ("begun", "known", "numbers", "ready", "structure")
+    __slots__ = ("begun", "counting", "known", "numbers", "ready", "structure")
 
     def __init__(self, structure: Structure, numbers: Sequence[Any]) -> None:
         self.structure = structure
@@ -257,6 +269,8 @@ class Row:
         # The programs by dtype, with the values that they compute from the numbers alone; and those of a first step.
         self.ready: dict[Any, Any] = {}
         self.begun: dict[Any, Any] = {} if structure.rule.begins else self.ready
+        # The programs by dtype whose values depend on the number of the step, too.
+        self.counting: dict[Any, Any] = {}
 
     @property
     def hyper(self) -> SimpleNamespace:

@@ -11,13 +11,13 @@ import numpy as np
 from funcgrad._core.aval import Aval
 from funcgrad._core.graph.ir import Equation, Graph, Literal, trusted_graph
 from funcgrad._core.graph.simplify import drop_dead, simplify
-from funcgrad._engines.source.extend import float_program, loop_program, ufunc_program
+from funcgrad._engines.source.extend import BLOCK, FlatProgram, float_program
 from funcgrad._ops.elementwise.cast import cast_p
 from funcgrad._ops.program.barrier import separate_p
 from funcgrad._transforms.base.stage import stage_flat
 from funcgrad.errors import RuleError
 from funcgrad.optim._rules.rule import Structure
-from funcgrad.optim._run.elementwise import SHAPES, shape_free
+from funcgrad.optim._run.elementwise import shape_free
 from funcgrad.optim._run.results import Slots, results_of
 
 _FLOAT64 = np.dtype(np.float64)
@@ -30,7 +30,7 @@ def program_of(structure: Structure, dtype: np.dtype, first: bool, shape: tuple[
     key = (dtype, first) if structure.rule.elementwise else (dtype, first, shape)
     found = structure.programs.get(key)
     if found is None:
-        made = Program(structure, dtype, first, SHAPES[0] if structure.rule.elementwise else shape)
+        made = Program(structure, dtype, first, (BLOCK,) if structure.rule.elementwise else shape)
         found = structure.programs.setdefault(key, made)
     return found
 
@@ -65,9 +65,9 @@ class Program:
         self.arrays = simplify(stage_flat(_of_dtype(arrays, dtype).evaluate, avals, f"{rule.name}_step"))
         # The memory that each result may take: that of the parameter, and of its slots.
         self.aliases = (0, *range(2, array_count))
-        # Compiled loops, and the last numbers as they take them.
-        self.compiled: dict[Any, Any] = {}
-        self.converted: tuple[Any, Any, list[Any]] = None, None, []
+        # The same for NumPy's arrays in given memory, if the rule is elementwise. A first step of its own form is taken
+        # once, and not worth the compilation of a kernel.
+        self.flat = FlatProgram(self.arrays, self.aliases, kernels=not first) if rule.elementwise else None
 
     def scalars(self, numbers: Sequence[Any], t: Any, slots: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
         """What the arrays meet, in float64, and the new scalar slots."""
@@ -128,20 +128,6 @@ class Program:
         second = self._halves[1]
         read = {x for equation in second.equations for x in equation.operands} | set(second.outputs)
         return [x in read for x in second.inputs[: self.array_count]]
-
-    @functools.cached_property
-    def ufuncs(self) -> tuple[Callable[..., None], int]:
-        """The step as ufuncs that write to given memory, and how many pieces of scratch it takes."""
-        return ufunc_program(self.arrays, self.array_count, self.aliases)
-
-    def loop(self, in_place: bool) -> Any:
-        """The step as one loop in Python, with its literals; ``None`` where there is none.
-
-        A first step of its own form is taken once, and not worth the compiler's time.
-        """
-        if self.first or not self.rule.elementwise:
-            return None
-        return loop_program(self.arrays, self.array_count, self.aliases, in_place)
 
 
 def _staged(structure: Structure, first: bool, reads_t: bool, dtype: np.dtype, shape: tuple[int, ...]) -> Graph:

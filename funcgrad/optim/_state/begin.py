@@ -13,6 +13,7 @@ from funcgrad._core.words import shown
 from funcgrad._engines import place_beside
 from funcgrad._ops.elementwise.cast import cast, cast_p, make_complex
 from funcgrad._ops.layout.fill import full_like_p, zeros_like
+from funcgrad._types import ArrayLike, Params
 from funcgrad.errors import HyperparameterError
 from funcgrad.optim._rules.rule import Slot, Structure
 from funcgrad.optim._state.hyperparameters import FLOAT64, number
@@ -26,7 +27,7 @@ S = TypeVar("S", bound=State)
 
 def begin(
     kind: type[S],
-    params: Any,
+    params: Params,
     given: Mapping[str, Any],
     *,
     foreach: bool | None,
@@ -107,11 +108,11 @@ def _full_of(value: Any, leaf: Any) -> Any:
     return zeros + make_complex(part, part)
 
 
-def is_complex(x: Any) -> bool:
+def is_complex(x: ArrayLike) -> bool:
     return aval_of(x).dtype.kind == "c"
 
 
-def placed(values: Sequence[Any], params: Any) -> list[Any]:
+def placed(values: Sequence[Any], params: Params) -> list[Any]:
     """Put NumPy values on the devices of the parameters, if the user chose these devices."""
     reference = next((leaf for leaf in leaves(params) if is_engine_value(leaf)), None)
     if reference is None:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 import funcgrad.numpy as fnp
+from funcgrad._types import ArrayLike
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,7 +92,7 @@ def _inverse_sqrt(count: Any, peak_value: Any, warmup_steps: Any) -> Any:
     return peak_value * fnp.minimum(taken, 1 / fnp.sqrt(taken))
 
 
-def _between(count: Any, knots: Any, cosines: bool) -> Any:
+def _between(count: Any, knots: ArrayLike, cosines: bool) -> Any:
     """Interpolate between knots, along lines or half cosines."""
     value: Any = np.float64(knots[0][1])
     for (begin, low), (end, high) in itertools.pairwise(knots):

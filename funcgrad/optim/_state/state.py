@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NoReturn, Self, overload
 import numpy as np
 
 from funcgrad._engines import is_spread, place_beside
+from funcgrad._types import ArrayLike, PyTree
 from funcgrad.errors import HyperparameterError
 from funcgrad.optim._rules.rule import Choice, Rule, Structure
 from funcgrad.optim._state.earlier import completed_fields, earlier_fields
@@ -354,7 +355,7 @@ def _value(entry: Any, numbers: Sequence[Any]) -> Any:
     return numbers[entry] if type(entry) is Place else entry
 
 
-def packed(tree: Any) -> Any:
+def packed(tree: PyTree) -> Any:
     """Pack a slot if it has at least two arrays that fit together, unless some are spread over devices."""
     if any(map(is_spread, leaves(tree))):
         return tree
@@ -362,11 +363,11 @@ def packed(tree: Any) -> Any:
     return Buckets(made) if len(made.arrays) < len(leaves(tree)) else tree
 
 
-def unpacked(tree: Any) -> Any:
+def unpacked(tree: PyTree) -> Any:
     return tree.packed.unpack() if type(tree) is Buckets else tree
 
 
-def _is_none(x: Any) -> bool:
+def _is_none(x: ArrayLike) -> bool:
     return x is None
 
 

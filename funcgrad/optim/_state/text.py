@@ -11,6 +11,7 @@ import numpy as np
 from funcgrad._core.aval import aval_of
 from funcgrad._core.bind import Tracer, is_engine_value, is_value
 from funcgrad._engines import is_abstract
+from funcgrad._types import ArrayLike, PyTree
 from funcgrad.optim._rules.rule import Choice, Rule
 from funcgrad.optim._state.hyperparameters import Schedule
 from funcgrad.optim._state.prefix import Place, Prefixes, of_vector
@@ -22,7 +23,7 @@ _FEW = 8
 _LONG = 10
 
 
-def stored(x: Any) -> Any:
+def stored(x: ArrayLike) -> Any:
     """Return a NumPy scalar as an array of shape [], because orbax does not restore scalars."""
     return np.array(x) if isinstance(x, np.generic) else x
 
@@ -51,7 +52,7 @@ class Shown:
         return shown(self, [(x.name, getattr(self, x.name)) for x in fields])
 
 
-def word_of(x: Any) -> _Word:
+def word_of(x: ArrayLike) -> _Word:
     """Return a known number as it is, and an array by its type."""
     if isinstance(x, _Word):
         return x
@@ -69,16 +70,16 @@ def word_of(x: Any) -> _Word:
         return _Word(type(x).__name__)
 
 
-def _number(x: Any) -> str:
+def _number(x: ArrayLike) -> str:
     text = str(x)
     return text if len(text) < _LONG or not isinstance(x, np.floating) else f"{x:.6g}"
 
 
-def _is_shown(x: Any) -> bool:
+def _is_shown(x: ArrayLike) -> bool:
     return isinstance(x, Shown)
 
 
-def text_of(tree: Any) -> str:
+def text_of(tree: PyTree) -> str:
     """Return a pytree with the types of its arrays, or their number if there are many."""
     leaves, treedef = flatten(tree, _is_shown)
     if len(leaves) <= _FEW:

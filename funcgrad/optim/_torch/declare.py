@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from inspect import Parameter, Signature
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from funcgrad._types import Grads, Params
 from funcgrad.optim._rules.pytorch import OTHER_ARGUMENTS
 from funcgrad.optim._rules.rule import REQUIRED, Rule
 from funcgrad.optim._state.begin import begin
@@ -21,6 +22,42 @@ from funcgrad.tree import register_dataclass
 _OF_INIT = {"foreach": None, "differentiable": False, "master_dtype": None}
 
 
+if TYPE_CHECKING:
+
+    class DeclaredState(State):
+        """A state that was made from a rule. Its attributes are the rule's hyperparameters and slots."""
+
+        def __getattr__(self, name: str) -> Any: ...
+
+    class DeclaredOptimizer(RuleOptimizer):
+        """An optimizer that was made from a rule. Its arguments are the rule's options."""
+
+        def __init__(self, params: Params, *args: Any, **options: Any) -> None: ...
+
+        def step(self, closure: Callable[[], Any] | None = ..., *, grads: Grads = ...) -> Any: ...
+
+
+class Init(Protocol):
+    """The function that makes the state of a rule for parameters.
+
+    The options are the hyperparameters, ``foreach``, ``differentiable`` and ``master_dtype``.
+    """
+
+    __name__: str
+
+    def __call__(self, params: Params, **options: Any) -> DeclaredState: ...
+
+
+class Update(Protocol):
+    """The function that takes a step of a rule. It returns the new parameters and the new state."""
+
+    __name__: str
+
+    def __call__(
+        self, grads: Grads, state: State, params: Params, *, into: Params = ...
+    ) -> tuple[Params, DeclaredState]: ...
+
+
 class Declared(NamedTuple):
     """The state, functions and class that `optimizer` makes from a rule.
 
@@ -31,11 +68,10 @@ class Declared(NamedTuple):
         optimizer: PyTorch's class, a subclass of `RuleOptimizer`.
     """
 
-    # Type checkers cannot see the attributes and arguments, because they are generated from the rule.
-    state: type[Any]
-    init: Callable[..., Any]
-    update: Callable[..., tuple[Any, Any]]
-    optimizer: type[Any]
+    state: type[DeclaredState]
+    init: Init
+    update: Update
+    optimizer: type[DeclaredOptimizer]
 
 
 def optimizer(rule: Rule, base: type[RuleOptimizer] = RuleOptimizer, *, module: str | None = None) -> Declared:
@@ -80,7 +116,8 @@ def optimizer(rule: Rule, base: type[RuleOptimizer] = RuleOptimizer, *, module: 
     where = {"__module__": module or getattr(rule.step, "__module__", None) or __name__}
     state = type(f"{rule.title}State", (State,), {"rule": rule, "__doc__": of_state(rule), **where})
     state = register_dataclass(state, meta_fields=STATIC, when_made=True)
-    return Declared(state, _init(state, where), _update(state, where), _class(state, base, where))
+    made: Any = state, _init(state, where), _update(state, where), _class(state, base, where)
+    return Declared(*made)
 
 
 def _named(function: Any, name: str, doc: str, where: dict[str, str], owner: str = "") -> Any:
@@ -114,7 +151,7 @@ def _init(state: type[State], where: dict[str, str]) -> Callable[..., State]:
 
 
 def _update(state: type[State], where: dict[str, str]) -> Callable[..., tuple[Any, State]]:
-    def step(grads: Any, state: State, params: Any, *, into: Any = None) -> tuple[Any, State]:
+    def step(grads: Grads, state: State, params: Params, *, into: Any = None) -> tuple[Any, State]:
         return update(kind, grads, state, params, into)
 
     kind, name = state, state.rule.name
@@ -133,7 +170,7 @@ def _class(state: type[State], base: type[RuleOptimizer], where: dict[str, str])
         given = _bound(name, signature, args, with_lr(rule, options, name))
         RuleOptimizer.__init__(self, given.pop("params"), {**given, **rule.fixed})
 
-    def step(self: RuleOptimizer, closure: Callable[[], Any] | None = None, *, grads: Any = None) -> Any:
+    def step(self: RuleOptimizer, closure: Callable[[], Any] | None = None, *, grads: Grads = None) -> Any:
         return self.take_step(closure, grads)
 
     init.__signature__ = Signature([Parameter("self", Parameter.POSITIONAL_OR_KEYWORD), *signature.parameters.values()])

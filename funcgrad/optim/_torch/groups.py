@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from funcgrad._types import ArrayLike
 from funcgrad.autograd.extend import is_tensor
 
 
@@ -59,7 +60,7 @@ def checked_group(group: Any, others: list[dict[str, Any]], defaults: dict[str, 
     return group
 
 
-def typename(x: Any) -> str:
+def typename(x: ArrayLike) -> str:
     kind = type(x)
     return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad._types import ArrayLike, Params
 from funcgrad.autograd import enable_grad, no_grad
 from funcgrad.autograd.extend import rebuild
 from funcgrad.optim._torch.line_search import strong_wolfe
@@ -55,7 +56,7 @@ class LBFGS(Optimizer):
 
     def __init__(  # noqa: PLR0917  (PyTorch's arguments, by position too)
         self,
-        params: Any,
+        params: Params,
         lr: Any = 1,
         max_iter: int = 20,
         max_eval: int | None = None,
@@ -129,7 +130,7 @@ class LBFGS(Optimizer):
                 p.copy_(rebuild(numbers.reshape(p.shape), False))
 
 
-def _array(x: Any) -> np.ndarray:
+def _array(x: ArrayLike) -> np.ndarray:
     return np.asarray(x.detach().numpy() if hasattr(x, "detach") else x)
 
 
@@ -212,5 +213,5 @@ def _direction(state: dict[str, Any], gradient: np.ndarray, size: int) -> np.nda
     return q
 
 
-def _tensor(x: Any) -> Any:
+def _tensor(x: ArrayLike) -> Any:
     return rebuild(np.asarray(x), False)

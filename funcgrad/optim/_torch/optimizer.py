@@ -13,6 +13,7 @@ from funcgrad._core.aval import is_inexact
 from funcgrad._core.bind import is_engine_value, is_value
 from funcgrad._core.words import shown
 from funcgrad._ops.layout.fill import zeros_like
+from funcgrad._types import ArrayLike, Params
 from funcgrad.autograd.extend import WRITES, Hooks, RemovableHandle, gradient_of, is_tensor, rebuild, was_read
 from funcgrad.optim._torch.groups import UNORDERED, checked_group, required, typename
 from funcgrad.optim._torch.state_dict import load_groups, load_state, pack_groups, pack_state
@@ -73,7 +74,7 @@ class Optimizer:
     _load_state_dict_pre: Hooks
     _load_state_dict_post: Hooks
 
-    def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
+    def __init__(self, params: Params, defaults: dict[str, Any]) -> None:
         self.defaults = defaults
         for name in _HOOKS:
             setattr(self, name, OrderedDict())
@@ -97,7 +98,7 @@ class Optimizer:
         if "step" in vars(cls):
             setattr(cls, "step", _with_hooks(vars(cls)["step"]))  # noqa: B010  (the attribute of any subclass)
 
-    def _groups_of(self, params: Any) -> list[Any]:
+    def _groups_of(self, params: Params) -> list[Any]:
         """Return groups or tensors. The arrays of a pytree become tensors that share their memory."""
         if isinstance(params, set):
             raise TypeError(UNORDERED)
@@ -233,7 +234,7 @@ class Optimizer:
         return f"{type(self).__name__} (\n" + "\n".join(lines) + ")"
 
 
-def _is_array(x: Any) -> bool:
+def _is_array(x: ArrayLike) -> bool:
     return type(x) is np.ndarray or (is_value(x) and is_engine_value(x))
 
 

@@ -15,11 +15,12 @@ from funcgrad._engines import engine_scope
 from funcgrad._ops.index.rows import Rows
 from funcgrad._transforms.base.arguments import check_callable
 from funcgrad._transforms.compiled.jit import jit
+from funcgrad._types import ArrayLike, Grads, Params
 from funcgrad.autograd import enable_grad
 from funcgrad.autograd.extend import TRACE, WRITES, gradient_of, is_tensor, recorded, set_value
 from funcgrad.errors import HyperparameterError
 from funcgrad.optim._rules.rule import REQUIRED, Choice, Number, Row, Rule, Slot
-from funcgrad.optim._run.leaf import Leaf, Stepper
+from funcgrad.optim._run.leaf import Leaf, Stepper, write
 from funcgrad.optim._state.begin import begun
 from funcgrad.optim._state.prefix import Place, Prefix, Prefixes, as_vector
 from funcgrad.optim._state.state import State
@@ -68,7 +69,7 @@ class RuleOptimizer(Optimizer):
             cls._options = staticmethod(_reader(cls.kind.rule))
             cls.compiled_update = staticmethod(jit(functools.partial(update, cls.kind), donate_argnums=(1, 2)))
 
-    def __init__(self, params: Any, options: dict[str, Any]) -> None:
+    def __init__(self, params: Params, options: dict[str, Any]) -> None:
         if not hasattr(type(self), "kind"):
             raise TypeError("RuleOptimizer: it has no rule; needed one. Declare a class by fg.extend.optimizer(rule).")
         rule = self.kind.rule
@@ -87,8 +88,7 @@ class RuleOptimizer(Optimizer):
             # As in PyTorch, the numbers of the constructor count here, even if groups have others.
             row = self._row(options)
             for group in self.param_groups:
-                for p in group["params"]:
-                    self._held(p, row)
+                self._held([(p, None) for p in group["params"]], row)
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Add a group of parameters, optionally with its own options."""
@@ -121,7 +121,7 @@ class RuleOptimizer(Optimizer):
                 if count is not None and is_tensor(count) != rule.torch.counted_in_tensors:
                     self.state[p][rule.torch.counted] = _new_count(int(count), rule)
 
-    def take_step(self, closure: Callable[[], Any] | None, grads: Any) -> Any:
+    def take_step(self, closure: Callable[[], Any] | None, grads: Grads) -> Any:
         """Take one step: the body of a subclass's ``step``."""
         loss = None
         if closure is not None:
@@ -150,7 +150,7 @@ class RuleOptimizer(Optimizer):
             self._step_compiled(others)
         return loss if grads is None else self._tree()
 
-    def _given(self, grads: Any) -> list[Any]:
+    def _given(self, grads: Grads) -> list[Any]:
         count = sum(len(group["params"]) for group in self.param_groups)
         leaves = flatten(grads, lambda x: x is None or type(x) is Rows)[0]
         if len(leaves) != count:
@@ -196,10 +196,8 @@ class RuleOptimizer(Optimizer):
         written = []
         todo = []
         for _, row, pairs in members:
-            bare = not row.structure.slots and rule.torch.counted is None
-            for p, gradient in pairs:
+            for (p, gradient), (held, taken) in zip(pairs, self._held(pairs, row), strict=True):
                 written.append(p)
-                held, taken = _NOTHING_HELD if bare else self._held(p, row)
                 written += held
                 todo.append((p, gradient, held, taken, row))
         WRITES.note(written)
@@ -212,44 +210,52 @@ class RuleOptimizer(Optimizer):
             if gathered(value, g, arrays, taken, row, (value, *arrays)) is None:
                 leaf = Leaf(value, g, arrays, None, taken, row, _arrays_of(value, arrays, row))
                 new_slots[i] = stepper.step(i, leaf).slots
-        stepper.finish()
+        write(stepper.works)
         if self._advances:
-            for i, (p, _, _, _, row) in enumerate(todo):
-                self._advance(p, row, new_slots.get(i, ()))
+            for _, _, pairs in members:
+                self._count(pairs)
+            for i, slots in new_slots.items():
+                p, _, _, _, row = todo[i]
+                self._store_scalars(p, row, slots)
 
-    def _held(self, p: Any, row: Row) -> tuple[list[Any], int]:
-        """Return the slots of a parameter as tensors, made if they are missing, and its step count."""
+    def _held(self, pairs: Sequence[_Pair], row: Row) -> list[tuple[list[Any], int]]:
+        """Return for each parameter its slots as tensors, made if they are missing, and its step count."""
         slots = row.structure.slots
-        state = self.state[p] if slots else self.state.get(p, {})
         rule = self.kind.rule
         counted = rule.torch.counted
-        taken = 1
-        if counted is not None:
-            count = state.get(counted)
-            if count is None:
-                count = state[counted] = _new_count(0, rule)
-            taken = int(count._value) if rule.torch.counted_in_tensors else count
-        held = []
-        for slot in slots:
-            tensor = state.get(slot.key)
-            if tensor is None:
-                tensor = state[slot.key] = TRACE.constant(_begun(slot, p._value, row))
-                taken = 0 if counted is None else taken
-            held.append(tensor)
-        return held, taken
+        if not slots and counted is None:
+            return [_NOTHING_HELD] * len(pairs)
+        found = []
+        for p, _ in pairs:
+            state = self.state[p] if slots else self.state.get(p, {})
+            taken = 1
+            if counted is not None:
+                count = state.get(counted)
+                if count is None:
+                    count = state[counted] = _new_count(0, rule)
+                taken = int(count._value) if rule.torch.counted_in_tensors else count
+            held = []
+            for slot in slots:
+                tensor = state.get(slot.key)
+                if tensor is None:
+                    tensor = state[slot.key] = TRACE.constant(_begun(slot, p._value, row))
+                    taken = 0 if counted is None else taken
+                held.append(tensor)
+            found.append((held, taken))
+        return found
 
-    def _advance(self, p: Any, row: Row, slots: Sequence[Any]) -> None:
-        """Store the results that were not written in place: step counts and scalar slots."""
-        self._count(p)
-        # Array slots were written in place already.
+    def _store_scalars(self, p: Any, row: Row, slots: Sequence[Any]) -> None:
+        """Store the scalar slots after a step. Array slots were written in place already."""
         for slot, value in zip(row.structure.slots, slots, strict=False):
             if slot.scalar:
                 self.state[p][slot.key] = TRACE.constant(np.asarray(value))
 
-    def _count(self, p: Any) -> None:
-        """Count the step, if checkpoints keep the count."""
+    def _count(self, pairs: Sequence[_Pair]) -> None:
+        """Count the step of each parameter, if checkpoints keep the count."""
         counted = self.kind.rule.torch.counted
-        if counted is not None:
+        if counted is None:
+            return
+        for p, _ in pairs:
             count = self.state[p][counted]
             if self.kind.rule.torch.counted_in_tensors:
                 # Write to the count's own memory, as PyTorch does.
@@ -275,7 +281,7 @@ class RuleOptimizer(Optimizer):
             state = self._state_of(members, tensors=True)
             new, state = update(self.kind, [[g for _, g in pairs]], state, values)
 
-        def put(p: Any, value: Any) -> None:
+        def put(p: ArrayLike, value: Any) -> None:
             p._value, p._node = value._value, value._node
 
         self._put_back(members, new, state, put)
@@ -292,7 +298,7 @@ class RuleOptimizer(Optimizer):
         taken = []
         for _, row, pairs in members:
             slots = row.structure.slots
-            held = [self._held(p, row) for p, _ in pairs]
+            held = self._held(pairs, row)
             if row.structure.counts:
                 taken += [count for _, count in held]
             for slot, column in zip(rule.slots, columns, strict=True):
@@ -315,7 +321,7 @@ class RuleOptimizer(Optimizer):
                         self.state[p][slot.key] = value
                     else:
                         set_value(held, value)
-                self._count(p)
+            self._count(pairs)
 
 
 def _pairs(group: dict[str, Any], given: Iterator[Any] | None) -> tuple[list[_Pair], list[_Pair]]:

@@ -14,6 +14,7 @@ from funcgrad._core.bind import is_engine_value
 from funcgrad._ops.elementwise.arithmetic import add_p
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.layout.fill import zeros_like
+from funcgrad._types import ArrayLike
 from funcgrad.autograd.extend import array_of, converted, is_tensor, is_torchs, rebuild
 
 Groups = list[dict[str, Any]]
@@ -78,7 +79,7 @@ def load_state(saved: Mapping[str, Any], groups: Groups) -> defaultdict[Any, Any
     return state
 
 
-def _converted(value: Any, p: Any, key: Any = None) -> Any:
+def _converted(value: Any, p: ArrayLike, key: Any = None) -> Any:
     value = array_of(value) if is_torchs(value) else value
     array = value._value if is_tensor(value) else value
     if is_tensor(value) or isinstance(array, np.ndarray):
@@ -93,7 +94,7 @@ def _converted(value: Any, p: Any, key: Any = None) -> Any:
     return value
 
 
-def _like(value: Any, p: Any) -> Any:
+def _like(value: Any, p: ArrayLike) -> Any:
     """Return a copy of a value, with the dtype and device of the parameter if that is floating-point."""
     # A real number kept for a complex parameter stays real.
     converts = is_inexact(p.dtype) and (p.dtype.kind != "c" or value.dtype.kind == "c")

@@ -9,6 +9,7 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._core.words import told
+from funcgrad._types import ArrayLike
 from funcgrad.numpy.extend import as_value, normalize_axis
 
 # Which transform of NumPy's, by the name of the Hermitian one: this one with the norm of the other direction.
@@ -28,7 +29,7 @@ def check_options(name: str, norm: Any, plan: Any = None) -> None:
         )
 
 
-def lengths_and_axes(name: str, x: Any, s: Any, axes: Any) -> tuple[list[int] | None, list[int]]:
+def lengths_and_axes(name: str, x: ArrayLike, s: Any, axes: Any) -> tuple[list[int] | None, list[int]]:
     """Return ``s`` and ``axes`` as lists; axes that are not given are the last ones, or all.
 
     Raises:
@@ -67,7 +68,7 @@ def _one(name: str, text: str) -> Callable[..., Any]:
     numpys = getattr(fnp.fft, name)
 
     def function(
-        x: Any,
+        x: ArrayLike,
         n: int | None = None,
         axis: int = -1,
         norm: str | None = None,
@@ -90,7 +91,7 @@ def _many(name: str, text: str, default: tuple[int, int] | None) -> Callable[...
     is_hermitian = "h" in name
 
     def function(
-        x: Any,
+        x: ArrayLike,
         s: Any = None,
         axes: Any = default,
         norm: str | None = None,
@@ -137,23 +138,23 @@ hfftn = _many("hfftn", f"{_SPECTRUM} along several axes.", None)
 ihfftn = _many("ihfftn", f"{_SIGNAL} along several axes.", None)
 
 
-def fftshift(x: Any, axes: Any = None) -> Any:
+def fftshift(x: ArrayLike, axes: Any = None) -> Any:
     """``scipy.fft.fftshift``: move frequency 0 from the start to the middle of each axis."""
     return fnp.fft.fftshift(x, axes)
 
 
-def ifftshift(x: Any, axes: Any = None) -> Any:
+def ifftshift(x: ArrayLike, axes: Any = None) -> Any:
     """``scipy.fft.ifftshift``: the inverse of `fftshift`."""
     return fnp.fft.ifftshift(x, axes)
 
 
-def fftfreq(n: int, d: Any = 1.0, *, xp: Any = None, device: Any = None) -> Any:
+def fftfreq(n: int, d: Any = 1.0, *, xp: ArrayLike = None, device: Any = None) -> Any:
     """``scipy.fft.fftfreq``: the frequencies of `fft` for ``n`` samples a time ``d`` apart."""
     del xp
     return fnp.fft.fftfreq(n, d, device)
 
 
-def rfftfreq(n: int, d: Any = 1.0, *, xp: Any = None, device: Any = None) -> Any:
+def rfftfreq(n: int, d: Any = 1.0, *, xp: ArrayLike = None, device: Any = None) -> Any:
     """``scipy.fft.rfftfreq``: the frequencies of `rfft` for ``n`` samples a time ``d`` apart."""
     del xp
     return fnp.fft.rfftfreq(n, d, device)

@@ -17,6 +17,7 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._core.words import told
+from funcgrad._types import ArrayLike
 from funcgrad.numpy.extend import as_value, normalize_axis
 from funcgrad.scipy.fft._complex import check_options, lengths_and_axes
 
@@ -85,7 +86,7 @@ class _Options(NamedTuple):
     orthogonal: bool
 
 
-def _along(x: Any, axis: int, n: int | None, options: _Options, name: str) -> Any:
+def _along(x: ArrayLike, axis: int, n: int | None, options: _Options, name: str) -> Any:
     """Return the transform along one axis, cut to ``n`` numbers or filled with zeros up to that."""
     x = fnp.moveaxis(x, axis, -1)
     count = x.shape[-1] if n is None or n == -1 else int(n)
@@ -118,7 +119,7 @@ def _check_count(name: str, count: int, options: _Options) -> None:
         )
 
 
-def _transformed(name: str, x: Any, axes: list[tuple[int, int | None]], options: _Options) -> Any:
+def _transformed(name: str, x: ArrayLike, axes: list[tuple[int, int | None]], options: _Options) -> Any:
     if options.kind not in _INVERSE:
         raise ValueError(f"scipy.fft.{name}: type is {options.kind!r}; needed 1, 2, 3 or 4. SciPy's default is type 2.")
     if options.inverse:
@@ -131,7 +132,7 @@ def _transformed(name: str, x: Any, axes: list[tuple[int, int | None]], options:
     return _transformed_real(name, x, axes, options)
 
 
-def _transformed_real(name: str, x: Any, axes: list[tuple[int, int | None]], options: _Options) -> Any:
+def _transformed_real(name: str, x: ArrayLike, axes: list[tuple[int, int | None]], options: _Options) -> Any:
     x = x.astype(np.float32 if x.dtype == np.float16 else np.result_type(x.dtype, 1.0))
     for axis, n in axes:
         x = _along(x, axis, n, options, name)
@@ -142,7 +143,7 @@ def _one(name: str, text: str) -> Callable[..., Any]:
     inverse, sine = name.startswith("i"), "s" in name
 
     def function(  # noqa: PLR0917  (SciPy's arguments)
-        x: Any,
+        x: ArrayLike,
         type: int = 2,  # noqa: A002  (SciPy's name)
         n: int | None = None,
         axis: int = -1,
@@ -165,7 +166,7 @@ def _many(name: str, text: str) -> Callable[..., Any]:
     inverse, sine = name.startswith("i"), "s" in name
 
     def function(  # noqa: PLR0917  (SciPy's arguments)
-        x: Any,
+        x: ArrayLike,
         type: int = 2,  # noqa: A002  (SciPy's name)
         s: Any = None,
         axes: Any = None,

@@ -24,6 +24,7 @@ from funcgrad._core.aval import Aval, aval_of
 from funcgrad._ops.layout.broadcast import with_batch
 from funcgrad._ops.layout.fill import zeros_like
 from funcgrad._ops.program.batch import mapped
+from funcgrad._types import ArrayLike, DTypeLike
 from funcgrad.scipy._closed import Closed, Flat, Solver, close, settled_array, solved
 from funcgrad.scipy._tangents import all_directions, all_rows, count_of, directions_of, moves, parts_of
 
@@ -76,7 +77,7 @@ def closed_slope(
             )
         return [fnp.broadcast_to(fnp.astype(flat, y.dtype), y.shape)]
 
-    def plainly(t: Any, y: Any, *args: Any) -> Any:
+    def plainly(t: ArrayLike, y: ArrayLike, *args: Any) -> Any:
         y = y[:, None] if vectorized else y
         return fun(t, y, *args) if tfirst else fun(y, t, *args)
 
@@ -132,7 +133,7 @@ class Flow(Solver):
             y_dot = along if y_dot is None else y_dot + along
         return ys, [zeros_like(y) if y_dot is None else y_dot]
 
-    def _slopes(self, times: Any, y: Any, rest: Sequence[Any]) -> Any:
+    def _slopes(self, times: Any, y: ArrayLike, rest: Sequence[Any]) -> Any:
         (slopes,), (flag,) = mapped(lambda t, y: self.f.evaluate(t, y, *rest), self.times, [times, y], (True, True))
         return with_batch(slopes, self.times, flag)
 
@@ -173,7 +174,7 @@ def _with_sensitivities(evaluate: Flat, n: int, before: int, avals: tuple[Aval, 
         return _by_rows(evaluate, n, before, moving)
     directions = directions_of(avals, moving, before)
 
-    def wide(t: Any, whole: Any, *rest: Any) -> list[Any]:
+    def wide(t: ArrayLike, whole: Any, *rest: Any) -> list[Any]:
         y, s = whole[:n], fnp.reshape(whole[n:], (-1, n))
         count = aval_of(s).shape[0]
         (y_dot,), (s_dot,) = all_directions(evaluate, (t, y, *rest), (None, s, *directions), count)
@@ -183,7 +184,7 @@ def _with_sensitivities(evaluate: Flat, n: int, before: int, avals: tuple[Aval, 
 
 
 def _by_rows(evaluate: Flat, n: int, before: int, moving: tuple[bool, ...]) -> Flat:
-    def wide(t: Any, whole: Any, *rest: Any) -> list[Any]:
+    def wide(t: ArrayLike, whole: Any, *rest: Any) -> list[Any]:
         y, s = whole[:n], fnp.reshape(whole[n:], (-1, n))
         y_dot, (by_y, *by_rest) = all_rows(evaluate, (t, y, *rest), (False, True, *moving))
         parts = [np.zeros((before, n)), *[fnp.swapaxes(fnp.reshape(rows, (n, -1)), 0, 1) for rows in by_rest]]
@@ -193,10 +194,10 @@ def _by_rows(evaluate: Flat, n: int, before: int, moving: tuple[bool, ...]) -> F
     return wide
 
 
-def jacobian_of(evaluate: Flat, n: int, dtype: Any) -> Flat:
+def jacobian_of(evaluate: Flat, n: int, dtype: DTypeLike) -> Flat:
     """Return the Jacobian of the right side with respect to ``y``, as a function of the same arguments."""
 
-    def jacobian(t: Any, y: Any, *rest: Any) -> list[Any]:
+    def jacobian(t: ArrayLike, y: ArrayLike, *rest: Any) -> list[Any]:
         _, (columns,) = all_directions(evaluate, (t, y, *rest), (None, np.eye(n, dtype=dtype), *[None] * len(rest)), n)
         return [fnp.swapaxes(columns, 0, 1)]
 

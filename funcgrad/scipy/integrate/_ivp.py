@@ -11,6 +11,7 @@ from funcgrad import numpy as fnp
 from funcgrad._core.aval import aval_of
 from funcgrad._core.bind import untraced
 from funcgrad._core.lazy import LazyModule
+from funcgrad._types import ArrayLike
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy.extend import as_value, known_value
 from funcgrad.scipy._closed import Closed, is_traced, nothing_traced, plainly, refuse_traced, solved, traced_leaves
@@ -30,7 +31,7 @@ _IMPLICIT = ("Radau", "BDF")
 def solve_ivp(  # noqa: PLR0917  (SciPy's arguments)
     fun: Callable[..., Any],
     t_span: Any,
-    y0: Any,
+    y0: ArrayLike,
     method: Any = "RK45",
     t_eval: Any = None,
     dense_output: bool = False,
@@ -149,7 +150,7 @@ class Integration:
             program, n = self._block.program(), self._n
             copies = len(equation.y0) // n
 
-            def jacobian(t: Any, y: np.ndarray) -> Any:
+            def jacobian(t: ArrayLike, y: np.ndarray) -> Any:
                 (block,) = program(np.float64(t), y[:n], *equation.rest)
                 return block if copies == 1 else sparse.kron(sparse.eye_array(copies), block, format="csc")
 
@@ -179,7 +180,7 @@ class Integration:
         return Integration(self._method, options, *mine)
 
 
-def _integration(f: Closed, method: Any, options: dict[str, Any], start: Any, rest: Sequence[Any]) -> Integration:
+def _integration(f: Closed, method: Any, options: dict[str, Any], start: ArrayLike, rest: Sequence[Any]) -> Integration:
     """Return the method, with the exact Jacobian in place of the user's, which may close over traced values."""
     if not callable(options.get("jac")):
         return Integration(method, options)

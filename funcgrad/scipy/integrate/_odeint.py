@@ -11,6 +11,7 @@ from funcgrad import numpy as fnp
 from funcgrad._core.aval import aval_of
 from funcgrad._core.bind import untraced
 from funcgrad._core.lazy import LazyModule
+from funcgrad._types import ArrayLike
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy.extend import as_value, known_value
 from funcgrad.scipy._closed import Closed, nothing_traced, plainly, refuse_traced, solved, traced_leaves
@@ -25,8 +26,8 @@ _OF_THE_EQUATION = ("Dfun", "col_deriv", "ml", "mu", "h0")
 
 def odeint(  # noqa: PLR0913, PLR0917  (SciPy's arguments)
     func: Callable[..., Any],
-    y0: Any,
-    t: Any,
+    y0: ArrayLike,
+    t: ArrayLike,
     args: tuple = (),
     Dfun: Any = None,  # noqa: N803  (SciPy's name)
     col_deriv: Any = 0,

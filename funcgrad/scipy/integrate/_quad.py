@@ -16,6 +16,7 @@ from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.bind import untraced
 from funcgrad._core.lazy import LazyModule
 from funcgrad._ops.layout.fill import zeros_like
+from funcgrad._types import ArrayLike
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy.extend import as_value, known_value
 from funcgrad.scipy._closed import (
@@ -40,14 +41,14 @@ _POINT = Aval((), np.dtype(float))
 
 def quad(  # noqa: PLR0913, PLR0917  (SciPy's arguments)
     func: Callable[..., Any],
-    a: Any,
-    b: Any,
+    a: ArrayLike,
+    b: ArrayLike,
     args: Any = (),
     full_output: Any = 0,
     epsabs: float = 1.49e-8,
     epsrel: float = 1.49e-8,
     limit: int = 50,
-    points: Any = None,
+    points: ArrayLike = None,
     weight: str | None = None,
     wvar: Any = None,
     wopts: Any = None,
@@ -123,7 +124,7 @@ def quad(  # noqa: PLR0913, PLR0917  (SciPy's arguments)
 def _parts(complex_func: bool) -> Callable[[Any], list[Any]]:
     """Return the result of a function as real numbers in a vector."""
 
-    def settle(y: Any) -> list[Any]:
+    def settle(y: ArrayLike) -> list[Any]:
         y = settled_array(y)
         if y.dtype.kind == "c" and not complex_func:
             raise TypeError(
@@ -216,7 +217,7 @@ def _slopes(evaluate: Flat, avals: tuple[Aval, ...], moving: tuple[bool, ...], c
     """Return the derivatives of all numbers in all directions, in a vector."""
     directions = directions_of(avals, moving, 0)
 
-    def slopes(x: Any, *rest: Any) -> list[Any]:
+    def slopes(x: ArrayLike, *rest: Any) -> list[Any]:
         _, (dots,) = all_directions(evaluate, (x, *rest), (None, *directions), count)
         return [fnp.reshape(dots, (-1,))]
 

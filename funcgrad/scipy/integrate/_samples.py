@@ -11,13 +11,14 @@ from funcgrad import numpy as fnp
 from funcgrad._core.aval import aval_of
 from funcgrad._core.bind import Tracer
 from funcgrad._core.lazy import LazyModule
+from funcgrad._types import ArrayLike
 from funcgrad.numpy.extend import as_value, holds_tracer, known_value, normalize_axis
 
 theirs = LazyModule("scipy.integrate")
 special = LazyModule("scipy.special")
 
 
-def _along_last(name: str, y: Any, x: Any, axis: int) -> tuple[Any, Any, int]:
+def _along_last(name: str, y: ArrayLike, x: ArrayLike, axis: int) -> tuple[Any, Any, int]:
     """Return samples with the axis last, the distances between their points, if these are given, and the axis."""
     y = fnp.asarray(as_value(y))
     axis = normalize_axis(axis, len(y.shape))
@@ -34,11 +35,13 @@ def _along_last(name: str, y: Any, x: Any, axis: int) -> tuple[Any, Any, int]:
     return fnp.moveaxis(y, axis, -1), x, axis
 
 
-def _part(y: Any, start: int, stop: int, step: int = 1) -> Any:
+def _part(y: ArrayLike, start: int, stop: int, step: int = 1) -> Any:
     return y[..., start:stop:step]
 
 
-def cumulative_trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1, initial: Any = None) -> Any:
+def cumulative_trapezoid(
+    y: ArrayLike, x: ArrayLike = None, dx: ArrayLike = 1.0, axis: int = -1, initial: Any = None
+) -> Any:
     """``scipy.integrate.cumulative_trapezoid``: the running integral by the trapezoidal rule.
 
     Args:
@@ -74,7 +77,7 @@ def cumulative_trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1, i
     return fnp.moveaxis(sums, -1, axis)
 
 
-def simpson(y: Any, x: Any = None, *, dx: Any = 1.0, axis: int = -1) -> Any:
+def simpson(y: ArrayLike, x: ArrayLike = None, *, dx: ArrayLike = 1.0, axis: int = -1) -> Any:
     """``scipy.integrate.simpson``: the integral of samples by Simpson's rule.
 
     An even number of samples has Cartwright's correction for the last interval. Neighbouring positions must differ if a
@@ -121,7 +124,7 @@ def simpson(y: Any, x: Any = None, *, dx: Any = 1.0, axis: int = -1) -> Any:
     return whole + alpha * y[..., -1] + beta * y[..., -2] - eta * y[..., -3]
 
 
-def _require_distinct(name: str, widths: Any) -> None:
+def _require_distinct(name: str, widths: ArrayLike) -> None:
     known = None if widths is None else known_value(widths)
     if known is not None and np.any(known == 0):
         raise ValueError(
@@ -130,7 +133,7 @@ def _require_distinct(name: str, widths: Any) -> None:
         )
 
 
-def _parabolas(y: Any, n: int, widths: Any, dx: Any) -> Any:
+def _parabolas(y: ArrayLike, n: int, widths: ArrayLike, dx: ArrayLike) -> Any:
     """Return the integral over the first ``n`` samples, an odd number."""
     first, middle, last = _part(y, 0, n - 2, 2), _part(y, 1, n - 1, 2), _part(y, 2, n, 2)
     if widths is None:
@@ -141,7 +144,9 @@ def _parabolas(y: Any, n: int, widths: Any, dx: Any) -> Any:
     return fnp.sum(total / 6.0 * parts, -1)
 
 
-def cumulative_simpson(y: Any, *, x: Any = None, dx: Any = 1.0, axis: int = -1, initial: Any = None) -> Any:
+def cumulative_simpson(
+    y: ArrayLike, *, x: ArrayLike = None, dx: ArrayLike = 1.0, axis: int = -1, initial: Any = None
+) -> Any:
     """``scipy.integrate.cumulative_simpson``: the running integral by Simpson's rule.
 
     Args:
@@ -190,7 +195,7 @@ def cumulative_simpson(y: Any, *, x: Any = None, dx: Any = 1.0, axis: int = -1, 
     return fnp.moveaxis(sums, -1, axis)
 
 
-def _running(y: Any, widths: Any, rule: Callable[[Any, Any, Any, Any, Any], Any]) -> Any:
+def _running(y: ArrayLike, widths: ArrayLike, rule: Callable[[Any, Any, Any, Any, Any], Any]) -> Any:
     """Return the integral of each interval, from the parabola that starts or ends with it, in turn."""
     n = y.shape[-1]
     y0, y1, y2 = _part(y, 0, n - 2), _part(y, 1, n - 1), _part(y, 2, n)
@@ -202,17 +207,17 @@ def _running(y: Any, widths: Any, rule: Callable[[Any, Any, Any, Any, Any], Any]
     return fnp.cumsum(found, -1)
 
 
-def _even(y0: Any, y1: Any, y2: Any, width: Any, _: Any) -> Any:
+def _even(y0: ArrayLike, y1: ArrayLike, y2: ArrayLike, width: Any, _: Any) -> Any:
     return width / 3 * (5 * y0 / 4 + 2 * y1 - y2 / 4)
 
 
-def _uneven(y0: Any, y1: Any, y2: Any, width: Any, other: Any) -> Any:
+def _uneven(y0: ArrayLike, y1: ArrayLike, y2: ArrayLike, width: Any, other: ArrayLike) -> Any:
     share = width / (width + other)
     bend = share * (width / other)
     return width / 6 * ((3 - share) * y0 + (3 + bend + share) * y1 - bend * y2)
 
 
-def romb(y: Any, dx: Any = 1.0, axis: int = -1, show: Any = False) -> Any:
+def romb(y: ArrayLike, dx: ArrayLike = 1.0, axis: int = -1, show: Any = False) -> Any:
     """``scipy.integrate.romb``: the integral of samples by Romberg's extrapolation.
 
     Args:
@@ -254,7 +259,7 @@ def romb(y: Any, dx: Any = 1.0, axis: int = -1, show: Any = False) -> Any:
     return row[-1]
 
 
-def fixed_quad(func: Callable[..., Any], a: Any, b: Any, args: tuple = (), n: int = 5) -> tuple[Any, None]:
+def fixed_quad(func: Callable[..., Any], a: ArrayLike, b: ArrayLike, args: tuple = (), n: int = 5) -> tuple[Any, None]:
     """``scipy.integrate.fixed_quad``: the integral of a function by Gauss's rule of a given order.
 
     The function runs on traced values as any other code does: it may close over them.

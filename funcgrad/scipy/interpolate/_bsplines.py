@@ -12,6 +12,7 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._core.aval import aval_of
+from funcgrad._types import ArrayLike
 from funcgrad.numpy.extend import known_value, normalize_axis
 from funcgrad.scipy.interpolate._data import along, between, column, doubles, only_inside
 from funcgrad.scipy.interpolate._polynomials import Extrapolate
@@ -40,7 +41,7 @@ class BSpline:
         array([0.25 , 0.625, 0.125, 0.   ])
     """
 
-    def __init__(self, t: Any, c: Any, k: int, extrapolate: Extrapolate = True, axis: int = 0) -> None:
+    def __init__(self, t: ArrayLike, c: ArrayLike, k: int, extrapolate: Extrapolate = True, axis: int = 0) -> None:
         t, c, k = doubles(t), doubles(c), operator.index(k)
         if not c.shape or len(t.shape) != 1 or k < 0:
             raise ValueError(
@@ -66,11 +67,11 @@ class BSpline:
 
     extrapolate: Extrapolate
 
-    def _set(self, t: Any, c: Any, k: int, extrapolate: Extrapolate, axis: int) -> None:
+    def _set(self, t: ArrayLike, c: ArrayLike, k: int, extrapolate: Extrapolate, axis: int) -> None:
         self.t, self.c, self.k, self.extrapolate, self.axis = t, c, k, extrapolate, axis
 
     @classmethod
-    def construct_fast(cls, t: Any, c: Any, k: int, extrapolate: Extrapolate = True, axis: int = 0) -> Self:
+    def construct_fast(cls, t: ArrayLike, c: ArrayLike, k: int, extrapolate: Extrapolate = True, axis: int = 0) -> Self:
         """Make a spline from checked arrays, with the axis of the coefficients in front."""
         self = cls.__new__(cls)
         self._set(t, c, k, extrapolate, axis)
@@ -84,7 +85,7 @@ class BSpline:
         return BSpline.construct_fast(doubles(spline.t), c, spline.k, spline.extrapolate, spline.axis)
 
     @classmethod
-    def basis_element(cls, t: Any, extrapolate: Extrapolate = True) -> Self:
+    def basis_element(cls, t: ArrayLike, extrapolate: Extrapolate = True) -> Self:
         """Return the B-spline over these knots, whose degree their number says."""
         t = doubles(t)
         k = t.shape[0] - 2
@@ -98,7 +99,7 @@ class BSpline:
         """Return the knots, the coefficients and the degree."""
         return self.t, self.c, self.k
 
-    def __call__(self, x: Any, nu: int = 0, extrapolate: Extrapolate | None = None) -> Any:
+    def __call__(self, x: ArrayLike, nu: int = 0, extrapolate: Extrapolate | None = None) -> Any:
         """Return the values at some points, or those of the derivative of order ``nu``.
 
         Args:
@@ -163,7 +164,7 @@ class BSpline:
         extrapolate = False if self.extrapolate == "periodic" else self.extrapolate
         return BSpline.construct_fast(t, c, k, extrapolate, self.axis)
 
-    def integrate(self, a: Any, b: Any, extrapolate: Extrapolate | None = None) -> Any:
+    def integrate(self, a: ArrayLike, b: ArrayLike, extrapolate: Extrapolate | None = None) -> Any:
         """Return the integral from ``a`` to ``b``; without extrapolation, over the part inside the base interval."""
         extrapolate = self.extrapolate if extrapolate is None else extrapolate
         whole = BSpline.construct_fast(self.t, self.c, self.k).antiderivative()
@@ -176,14 +177,14 @@ class BSpline:
         period, start = fnp.subtract(last, first), whole(first)
         total = fnp.subtract(whole(last), start)
 
-        def until(x: Any) -> Any:
+        def until(x: ArrayLike) -> Any:
             turns = fnp.floor(fnp.divide(fnp.subtract(x, first), period))
             return fnp.add(whole(fnp.subtract(x, fnp.multiply(turns, period))), fnp.multiply(turns, total))
 
         return fnp.subtract(until(b), until(a))
 
 
-def _with_nan(y: Any, at: Any) -> Any:
+def _with_nan(y: ArrayLike, at: Any) -> Any:
     """Return NaN for queries that are NaN, which the search of intervals and pieces of degree 0 would ignore."""
     known = known_value(at)
     if known is not None and not np.isnan(known).any():
@@ -192,7 +193,7 @@ def _with_nan(y: Any, at: Any) -> Any:
     return fnp.multiply(y, fnp.reshape(factor, (*at.shape, *(1,) * (len(y.shape) - len(at.shape)))))
 
 
-def local(t: Any, x: Any, place: Any, rows: list[Any], nu: int = 0) -> Any:
+def local(t: ArrayLike, x: ArrayLike, place: Any, rows: list[Any], nu: int = 0) -> Any:
     """Evaluate a spline in the interval ``place`` of each ``x``, from the coefficients that contribute there.
 
     Args:
@@ -226,19 +227,19 @@ def local(t: Any, x: Any, place: Any, rows: list[Any], nu: int = 0) -> Any:
     return rows[0]
 
 
-def _one_over(t: Any, count: int) -> Any:
+def _one_over(t: ArrayLike, count: int) -> Any:
     """Return the reciprocals of the distances between knots ``count`` apart; 0 for equal knots."""
     gaps = fnp.subtract(t[count:], t[:-count])
     same = fnp.equal(gaps, 0)
     return fnp.where(same, 0.0, fnp.divide(1.0, fnp.where(same, 1.0, gaps)))
 
 
-def basis(t: Any, x: Any, place: Any, k: int, nu: int = 0) -> Any:
+def basis(t: ArrayLike, x: ArrayLike, place: Any, k: int, nu: int = 0) -> Any:
     """Return the values of the ``k + 1`` B-splines that are not 0 at each ``x``, ``f[..., k + 1]``."""
     rows = [np.broadcast_to(row, (*x.shape, k + 1)) for row in np.eye(k + 1)]
     return local(t, x, place, rows, nu)
 
 
-def interval(t: Any, x: Any, k: int) -> Any:
+def interval(t: ArrayLike, x: ArrayLike, k: int) -> Any:
     """Return the interval of knots that contains each ``x``."""
     return between(t, x, k, t.shape[0] - k - 2)

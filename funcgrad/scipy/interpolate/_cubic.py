@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad import numpy as fnp
+from funcgrad._types import ArrayLike
 from funcgrad.numpy.extend import known_value
 from funcgrad.scipy.interpolate._data import column, data, doubles
 from funcgrad.scipy.interpolate._polynomials import Extrapolate, PPoly
@@ -35,7 +36,9 @@ class CubicHermiteSpline(PPoly):
         array([ 0.125, -0.125])
     """
 
-    def __init__(self, x: Any, y: Any, dydx: Any, axis: int = 0, extrapolate: Extrapolate | None = None) -> None:
+    def __init__(
+        self, x: ArrayLike, y: ArrayLike, dydx: Any, axis: int = 0, extrapolate: Extrapolate | None = None
+    ) -> None:
         slopes = doubles(dydx)
         if tuple(slopes.shape) != tuple(np.shape(y)):
             raise ValueError(
@@ -45,7 +48,7 @@ class CubicHermiteSpline(PPoly):
         x, y, axis = data("CubicHermiteSpline", x, y, axis)
         self._through(x, y, fnp.moveaxis(slopes, axis, 0), axis, True if extrapolate is None else extrapolate)
 
-    def _through(self, x: Any, y: Any, slopes: Any, axis: int, extrapolate: Extrapolate) -> None:
+    def _through(self, x: ArrayLike, y: ArrayLike, slopes: Any, axis: int, extrapolate: Extrapolate) -> None:
         steps = column(fnp.subtract(x[1:], x[:-1]), y)
         rises = fnp.divide(fnp.subtract(y[1:], y[:-1]), steps)
         first, second = slopes[:-1], slopes[1:]
@@ -76,13 +79,13 @@ class PchipInterpolator(CubicHermiteSpline):
     Source: Fritsch and Butland, "A method for constructing local monotone piecewise cubic interpolants", 1984.
     """
 
-    def __init__(self, x: Any, y: Any, axis: int = 0, extrapolate: Extrapolate | None = None) -> None:
+    def __init__(self, x: ArrayLike, y: ArrayLike, axis: int = 0, extrapolate: Extrapolate | None = None) -> None:
         x, y, axis = data("PchipInterpolator", x, y, axis)
         _refuse_complex("PchipInterpolator", y)
         self._through(x, y, _pchip_slopes(x, y), axis, True if extrapolate is None else extrapolate)
 
 
-def _refuse_complex(name: str, y: Any) -> None:
+def _refuse_complex(name: str, y: ArrayLike) -> None:
     if y.dtype.kind == "c":
         raise ValueError(
             f"scipy.interpolate.{name}: y is complex, and {name} only works with real values for y. Interpolate its "
@@ -90,7 +93,7 @@ def _refuse_complex(name: str, y: Any) -> None:
         )
 
 
-def _pchip_slopes(x: Any, y: Any) -> Any:
+def _pchip_slopes(x: ArrayLike, y: ArrayLike) -> Any:
     h = column(fnp.subtract(x[1:], x[:-1]), y)
     m = fnp.divide(fnp.subtract(y[1:], y[:-1]), h)
     if y.shape[0] == 2:
@@ -142,7 +145,13 @@ class Akima1DInterpolator(CubicHermiteSpline):
     """
 
     def __init__(
-        self, x: Any, y: Any, axis: int = 0, *, method: str = "akima", extrapolate: Extrapolate | None = None
+        self,
+        x: ArrayLike,
+        y: ArrayLike,
+        axis: int = 0,
+        *,
+        method: str = "akima",
+        extrapolate: Extrapolate | None = None,
     ) -> None:
         if method not in {"akima", "makima"}:
             raise NotImplementedError(
@@ -153,7 +162,7 @@ class Akima1DInterpolator(CubicHermiteSpline):
         self._through(x, y, _akima_slopes(x, y, method), axis, False if extrapolate is None else extrapolate)
 
 
-def _akima_slopes(x: Any, y: Any, method: str) -> Any:
+def _akima_slopes(x: ArrayLike, y: ArrayLike, method: str) -> Any:
     m = fnp.divide(fnp.subtract(y[1:], y[:-1]), column(fnp.subtract(x[1:], x[:-1]), y))
     if y.shape[0] == 2:
         return fnp.concatenate([m, m])
@@ -201,7 +210,12 @@ class CubicSpline(CubicHermiteSpline):
     """
 
     def __init__(
-        self, x: Any, y: Any, axis: int = 0, bc_type: Any = "not-a-knot", extrapolate: Extrapolate | None = None
+        self,
+        x: ArrayLike,
+        y: ArrayLike,
+        axis: int = 0,
+        bc_type: Any = "not-a-knot",
+        extrapolate: Extrapolate | None = None,
     ) -> None:
         x, y, axis = data("CubicSpline", x, y, axis)
         ends = _conditions(bc_type, y)
@@ -217,7 +231,7 @@ class CubicSpline(CubicHermiteSpline):
 End = str | tuple[int, Any]
 
 
-def _conditions(bc_type: Any, y: Any) -> list[End]:
+def _conditions(bc_type: Any, y: ArrayLike) -> list[End]:
     if isinstance(bc_type, str):
         ends = known_value(fnp.stack([y[0], y[-1]])) if bc_type == "periodic" else None
         if ends is not None and not np.allclose(ends[0], ends[1], rtol=1e-15, atol=1e-15):
@@ -239,7 +253,7 @@ def _conditions(bc_type: Any, y: Any) -> list[End]:
     return [_condition(each, y) for each in bc_type]
 
 
-def _condition(given: Any, y: Any) -> End:
+def _condition(given: Any, y: ArrayLike) -> End:
     if isinstance(given, str):
         if given in {"clamped", "natural"}:
             return (1 if given == "clamped" else 2, np.zeros(y.shape[1:]))
@@ -263,7 +277,7 @@ def _condition(given: Any, y: Any) -> End:
     return given[0], value
 
 
-def _spline_slopes(x: Any, y: Any, ends: list[End]) -> Any:
+def _spline_slopes(x: ArrayLike, y: ArrayLike, ends: list[End]) -> Any:
     n, steps = x.shape[0], fnp.subtract(x[1:], x[:-1])
     wide = column(steps, y)
     rises = fnp.divide(fnp.subtract(y[1:], y[:-1]), wide)
@@ -292,7 +306,7 @@ def _bands(diagonal: tuple, upper: tuple, lower: tuple) -> Any:
     return fnp.stack([joined(zero, *upper), joined(*diagonal), joined(*lower, zero)])
 
 
-def _solved(bands: Any, right: Any) -> Any:
+def _solved(bands: Any, right: ArrayLike) -> Any:
     found = solve_banded((1, 1), bands, fnp.reshape(right, (right.shape[0], -1)))
     return fnp.reshape(found, right.shape)
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._core.aval import aval_of
+from funcgrad._types import ArrayLike
 from funcgrad.numpy.extend import as_value, getitem, known_value
 from funcgrad.scipy.interpolate._bsplines import basis, interval
 from funcgrad.scipy.interpolate._cubic import PchipInterpolator
@@ -50,10 +51,10 @@ class RegularGridInterpolator:
     def __init__(
         self,
         points: Sequence[Any],
-        values: Any,
+        values: ArrayLike,
         method: str = "linear",
         bounds_error: bool = True,
-        fill_value: Any = np.nan,
+        fill_value: ArrayLike = np.nan,
         *,
         solver: Any = None,
         solver_args: Any = None,
@@ -96,7 +97,7 @@ class RegularGridInterpolator:
         """Make the same interpolator from one of SciPy's."""
         return cls(grid.grid, grid.values, grid.method, grid.bounds_error, grid.fill_value)
 
-    def __call__(self, xi: Any, method: str | None = None, *, nu: Sequence[int] | None = None) -> Any:
+    def __call__(self, xi: ArrayLike, method: str | None = None, *, nu: Sequence[int] | None = None) -> Any:
         """Return the values at some points.
 
         Args:
@@ -201,7 +202,7 @@ class RegularGridInterpolator:
         return fnp.astype(y, self.values.dtype)
 
 
-def _beside(x: Any, y: Any) -> Any:
+def _beside(x: ArrayLike, y: ArrayLike) -> Any:
     """Reshape an array of one number for each query to broadcast with values that have further axes."""
     return fnp.reshape(x, (*x.shape, *(1,) * (len(y.shape) - len(x.shape))))
 
@@ -210,7 +211,7 @@ def _real(dtype: np.dtype) -> np.dtype:
     return np.dtype(np.float32) if dtype in {np.dtype(np.float32), np.dtype(np.complex64)} else np.dtype(float)
 
 
-def _ends(points: Any, column: Any, method: str) -> list[tuple[Any, Any]]:
+def _ends(points: ArrayLike, column: Any, method: str) -> list[tuple[Any, Any]]:
     """Return the neighbours of each coordinate on the grid, and their weights."""
     n = points.shape[0]
     if n == 1:
@@ -232,7 +233,7 @@ def _require_method(method: str) -> None:
         )
 
 
-def _require_points(points: Any, i: int, method: str, degree: int) -> None:
+def _require_points(points: ArrayLike, i: int, method: str, degree: int) -> None:
     if points.shape[0] <= degree:
         raise ValueError(
             f"scipy.interpolate.RegularGridInterpolator: there are {points.shape[0]} points in dimension {i}, but "
@@ -240,7 +241,7 @@ def _require_points(points: Any, i: int, method: str, degree: int) -> None:
         )
 
 
-def _coordinates(xi: Any, count: int) -> Any:
+def _coordinates(xi: ArrayLike, count: int) -> Any:
     if isinstance(xi, tuple) and len(xi) == 1:
         xi = xi[0]
     if isinstance(xi, tuple):
@@ -259,11 +260,11 @@ def _coordinates(xi: Any, count: int) -> Any:
 
 def interpn(
     points: Sequence[Any],
-    values: Any,
-    xi: Any,
+    values: ArrayLike,
+    xi: ArrayLike,
     method: str = "linear",
     bounds_error: bool = True,
-    fill_value: Any = np.nan,
+    fill_value: ArrayLike = np.nan,
 ) -> Any:
     """``scipy.interpolate.interpn``: `RegularGridInterpolator` in one call.
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._core.aval import aval_of
+from funcgrad._types import ArrayLike
 from funcgrad.numpy.extend import as_value, known_value, normalize_axis
 from funcgrad.scipy.interpolate._data import along, doubles
 from funcgrad.scipy.interpolate._through import make_interp_spline
@@ -46,13 +47,13 @@ class interp1d:  # noqa: N801  (SciPy's name)
 
     def __init__(  # noqa: PLR0917  (SciPy's arguments)
         self,
-        x: Any,
-        y: Any,
+        x: ArrayLike,
+        y: ArrayLike,
         kind: str | int = "linear",
         axis: int = -1,
         copy: bool = True,
         bounds_error: bool | None = None,
-        fill_value: Any = np.nan,
+        fill_value: ArrayLike = np.nan,
         assume_sorted: bool = False,
     ) -> None:
         del copy
@@ -97,7 +98,7 @@ class interp1d:  # noqa: N801  (SciPy's name)
         ends = "extrapolate" if has["_extrapolate"] else (has["_fill_value_below"], has["_fill_value_above"])
         return cls(line.x, line.y, kind, line.axis, True, line.bounds_error, ends, True)
 
-    def _set_ends(self, kind: str | int, fill_value: Any, bounds_error: bool | None) -> None:
+    def _set_ends(self, kind: str | int, fill_value: ArrayLike, bounds_error: bool | None) -> None:
         """Store the values below and above the points."""
         self.extrapolates = isinstance(fill_value, str) and fill_value == "extrapolate"
         if self.extrapolates:
@@ -120,7 +121,7 @@ class interp1d:  # noqa: N801  (SciPy's name)
                     f"up to shape {tuple(self.y.shape[1:])}. Give a number, or one for each curve."
                 )
 
-    def __call__(self, x: Any) -> Any:
+    def __call__(self, x: ArrayLike) -> Any:
         """Return the values at some points; the axes of the points replace the axis of the data."""
         at = fnp.asarray(as_value(x))
         at = at if at.dtype.kind == "f" else doubles(at)
@@ -150,7 +151,7 @@ class interp1d:  # noqa: N801  (SciPy's name)
                 )
 
 
-def _linear(x: Any, y: Any, at: Any) -> Any:
+def _linear(x: ArrayLike, y: ArrayLike, at: Any) -> Any:
     if x.shape[0] == 1:
         return _previous(x, y, at)
     high = fnp.clip(fnp.searchsorted(x, at), 1, x.shape[0] - 1)
@@ -163,7 +164,7 @@ def _linear(x: Any, y: Any, at: Any) -> Any:
 
 
 def _nearest(side: str) -> Callable[..., Any]:
-    def call(x: Any, y: Any, at: Any) -> Any:
+    def call(x: ArrayLike, y: ArrayLike, at: Any) -> Any:
         half = fnp.divide(x, 2.0)
         place = fnp.searchsorted(fnp.add(half[1:], half[:-1]), at, side=side)
         return fnp.take(y, fnp.clip(place, 0, x.shape[0] - 1), axis=0)
@@ -171,12 +172,12 @@ def _nearest(side: str) -> Callable[..., Any]:
     return call
 
 
-def _previous(x: Any, y: Any, at: Any) -> Any:
+def _previous(x: ArrayLike, y: ArrayLike, at: Any) -> Any:
     place = fnp.subtract(fnp.searchsorted(x, at, side="right"), 1)
     return fnp.take(y, fnp.clip(place, 0, x.shape[0] - 1), axis=0)
 
 
-def _next(x: Any, y: Any, at: Any) -> Any:
+def _next(x: ArrayLike, y: ArrayLike, at: Any) -> Any:
     return fnp.take(y, fnp.clip(fnp.searchsorted(x, at, side="left"), 0, x.shape[0] - 1), axis=0)
 
 

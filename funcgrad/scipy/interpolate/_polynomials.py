@@ -10,6 +10,7 @@ import numpy as np
 from funcgrad import numpy as fnp
 from funcgrad._core.aval import aval_of
 from funcgrad._core.lazy import LazyModule
+from funcgrad._types import ArrayLike
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy.extend import as_value, getitem, known_value
 from funcgrad.scipy.interpolate._data import along, between, column, doubles, only_inside
@@ -44,7 +45,7 @@ class PPoly:
         (2.0, 2.5)
     """
 
-    def __init__(self, c: Any, x: Any, extrapolate: Extrapolate | None = None, axis: int = 0) -> None:
+    def __init__(self, c: ArrayLike, x: ArrayLike, extrapolate: Extrapolate | None = None, axis: int = 0) -> None:
         c, x = doubles(c), doubles(x)
         if len(c.shape) < 2:
             raise ValueError(
@@ -67,23 +68,23 @@ class PPoly:
 
     extrapolate: Extrapolate
 
-    def _set(self, c: Any, x: Any, extrapolate: Extrapolate, axis: int) -> None:
+    def _set(self, c: ArrayLike, x: ArrayLike, extrapolate: Extrapolate, axis: int) -> None:
         self.c, self.x, self.extrapolate, self.axis = c, x, extrapolate, axis
 
     @classmethod
-    def _of(cls, c: Any, x: Any, extrapolate: Extrapolate, axis: int) -> Self:
+    def _of(cls, c: ArrayLike, x: ArrayLike, extrapolate: Extrapolate, axis: int) -> Self:
         self = cls.__new__(cls)
         self._set(c, x, extrapolate, axis)
         return self
 
     @classmethod
-    def from_scipy(cls, p: Any) -> PPoly | None:
+    def from_scipy(cls, p: ArrayLike) -> PPoly | None:
         """Make the same polynomial from one of SciPy's; ``None`` for those in other bases."""
         if not isinstance(p, _theirs.PPoly):
             return None
         return PPoly._of(doubles(p.c), doubles(p.x), p.extrapolate, p.axis)
 
-    def __call__(self, x: Any, nu: int = 0, extrapolate: Extrapolate | None = None) -> Any:
+    def __call__(self, x: ArrayLike, nu: int = 0, extrapolate: Extrapolate | None = None) -> Any:
         """Return the values at some points, or those of the derivative of order ``nu``.
 
         Args:
@@ -109,7 +110,7 @@ class PPoly:
             y = only_inside(y, at, low, high)
         return along(y, len(at.shape), self.axis)
 
-    def of_each(self, x: Any) -> Any:
+    def of_each(self, x: ArrayLike) -> Any:
         """Evaluate several curves, along the first of the other axes, each at its own point."""
         place = self._piece(x)
         return _power_sum(
@@ -154,7 +155,7 @@ class PPoly:
         found = PPoly._of(fnp.concatenate([higher, sums[None]]), self.x, extrapolate, self.axis)
         return found.antiderivative(nu - 1)
 
-    def integrate(self, a: Any, b: Any, extrapolate: Extrapolate | None = None) -> Any:
+    def integrate(self, a: ArrayLike, b: ArrayLike, extrapolate: Extrapolate | None = None) -> Any:
         """Return the integral from ``a`` to ``b``."""
         extrapolate = self.extrapolate if extrapolate is None else extrapolate
         whole = PPoly._of(self.c, self.x, True, 0).antiderivative()
@@ -164,14 +165,14 @@ class PPoly:
         first, last = self.x[0], self.x[-1]
         period, total = fnp.subtract(last, first), whole(last)
 
-        def until(t: Any) -> Any:
+        def until(t: ArrayLike) -> Any:
             turns = fnp.floor(fnp.divide(fnp.subtract(t, first), period))
             rest = fnp.subtract(t, fnp.multiply(turns, period))
             return fnp.add(whole(rest), fnp.multiply(turns, total))
 
         return fnp.subtract(until(b), until(a))
 
-    def solve(self, y: Any = 0.0, discontinuity: bool = True, extrapolate: Extrapolate | None = None) -> Any:
+    def solve(self, y: ArrayLike = 0.0, discontinuity: bool = True, extrapolate: Extrapolate | None = None) -> Any:
         """Raise an error: the number of solutions depends on the coefficients."""
         raise UnsupportedFunctionError(
             f"scipy.interpolate.{type(self).__name__}.solve: the number of solutions of p(x) = {y} depends on the "
@@ -184,7 +185,7 @@ class PPoly:
         return self.solve(0.0, discontinuity, extrapolate)
 
 
-def _power_sum(c: Any, step: Any) -> Any:
+def _power_sum(c: ArrayLike, step: Any) -> Any:
     """Evaluate by Horner's rule, the highest power first; a NaN point gives NaN in a piece of degree 0 too."""
     step = fnp.reshape(step, (*step.shape, *(1,) * (len(c.shape) - 1 - len(step.shape))))
     y = c[0] if c.shape[0] > 1 else fnp.add(c[0], fnp.multiply(step, 0))

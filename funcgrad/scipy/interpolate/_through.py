@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad import numpy as fnp
+from funcgrad._types import ArrayLike
 from funcgrad.numpy.extend import At, concrete_value, known_value, normalize_axis
 from funcgrad.scipy.interpolate._bsplines import BSpline, basis, interval
 from funcgrad.scipy.interpolate._data import abscissae, doubles
@@ -18,7 +19,13 @@ _Ends = list[tuple[int, Any]]
 
 
 def make_interp_spline(  # noqa: PLR0917  (SciPy's arguments)
-    x: Any, y: Any, k: int = 3, t: Any = None, bc_type: Any = None, axis: int = 0, check_finite: bool = True
+    x: ArrayLike,
+    y: ArrayLike,
+    k: int = 3,
+    t: ArrayLike = None,
+    bc_type: Any = None,
+    axis: int = 0,
+    check_finite: bool = True,
 ) -> BSpline:
     """``scipy.interpolate.make_interp_spline``: the B-spline through points.
 
@@ -88,7 +95,7 @@ def make_interp_spline(  # noqa: PLR0917  (SciPy's arguments)
     return BSpline.construct_fast(knots, fnp.reshape(c, right.shape), k, axis=axis)
 
 
-def _ends(bc_type: Any, y: Any) -> tuple[_Ends | None, _Ends | None]:
+def _ends(bc_type: Any, y: ArrayLike) -> tuple[_Ends | None, _Ends | None]:
     if bc_type is None or (isinstance(bc_type, str) and bc_type == "not-a-knot"):
         return None, None
     both = (bc_type, bc_type) if isinstance(bc_type, str) else tuple(bc_type)
@@ -101,7 +108,7 @@ def _ends(bc_type: Any, y: Any) -> tuple[_Ends | None, _Ends | None]:
     return first, last
 
 
-def _end(given: Any, y: Any) -> _Ends | None:
+def _end(given: Any, y: ArrayLike) -> _Ends | None:
     if given is None:
         return None
     if isinstance(given, str):
@@ -114,7 +121,7 @@ def _end(given: Any, y: Any) -> _Ends | None:
     return [(operator.index(order), doubles(value)) for order, value in given]
 
 
-def _knots(x: Any, k: int, free: bool) -> Any:
+def _knots(x: ArrayLike, k: int, free: bool) -> Any:
     """Return SciPy's knots: without knots at the points next to the ends, unless conditions are given there."""
     if not free:
         return fnp.concatenate([*[x[:1]] * k, x, *[x[-1:]] * k])
@@ -122,7 +129,7 @@ def _knots(x: Any, k: int, free: bool) -> Any:
     return fnp.concatenate([*[x[:1]] * (k + 1), inner[cut : inner.shape[0] - cut], *[x[-1:]] * (k + 1)])
 
 
-def _places(x: Any, knots: Any, k: int, ours: bool) -> np.ndarray:
+def _places(x: ArrayLike, knots: ArrayLike, k: int, ours: bool) -> np.ndarray:
     """Return the interval of each point; it is known without numbers if the knots come from the points."""
     known = known_value(x), known_value(knots)
     if known[0] is not None and known[1] is not None:
@@ -135,7 +142,7 @@ def _places(x: Any, knots: Any, k: int, ours: bool) -> np.ndarray:
     return np.asarray(interval(np.asarray(_knots(like, k, free)), like, k))
 
 
-def _require_inside(x: Any, knots: Any, k: int) -> None:
+def _require_inside(x: ArrayLike, knots: ArrayLike, k: int) -> None:
     known = known_value(x), known_value(knots)
     if known[0] is None or known[1] is None:
         return
@@ -147,7 +154,7 @@ def _require_inside(x: Any, knots: Any, k: int) -> None:
         )
 
 
-def _collocation(x: Any, knots: Any, k: int, places: np.ndarray, first: _Ends, last: _Ends) -> Any:
+def _collocation(x: ArrayLike, knots: ArrayLike, k: int, places: np.ndarray, first: _Ends, last: _Ends) -> Any:
     """Return the diagonals of the matrix of B-splines at the points, and their derivatives at the ends."""
     count = knots.shape[0] - k - 1
     parts, rows = [basis(knots, x, places, k)], [np.arange(len(first), len(first) + x.shape[0])]
@@ -165,7 +172,7 @@ def _collocation(x: Any, knots: Any, k: int, places: np.ndarray, first: _Ends, l
     return At(np.zeros((2 * k + 1, count)))[offset[inside], columns[inside]].set(values[inside])
 
 
-def _periodic(x: Any, y: Any, k: int, t: Any, axis: int) -> BSpline:
+def _periodic(x: ArrayLike, y: ArrayLike, k: int, t: ArrayLike, axis: int) -> BSpline:
     """Return a spline whose derivatives up to the order ``k - 1`` agree at both ends."""
     if t is not None:
         raise NotImplementedError(
@@ -199,7 +206,7 @@ def _periodic(x: Any, y: Any, k: int, t: Any, axis: int) -> BSpline:
     return BSpline.construct_fast(knots, fnp.reshape(c, right.shape), k, extrapolate="periodic", axis=axis)
 
 
-def _periodic_knots(x: Any, k: int) -> Any:
+def _periodic_knots(x: ArrayLike, k: int) -> Any:
     """Return the periodic knots: the points, or their midpoints for even degrees, continued beyond both ends."""
     n = x.shape[0]
     if k % 2 == 0:

@@ -10,11 +10,12 @@ import numpy as np
 from funcgrad import numpy as fnp
 from funcgrad._core.aval import type_text
 from funcgrad._ops.linalg.matrices import conjugated, swapped
+from funcgrad._types import ArrayLike
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy.extend import as_value
 
 
-def array(x: Any) -> Any:
+def array(x: ArrayLike) -> Any:
     """Return an argument as an array."""
     return fnp.asarray(as_value(x))
 
@@ -24,7 +25,7 @@ def refuse(name: str, what: str, remedy: str) -> NoReturn:
     raise UnsupportedFunctionError(f"scipy.linalg.{name}: {what}, which has no derivative here. {remedy}")
 
 
-def mirrored(a: Any, lower: bool, *, conjugate: bool) -> Any:
+def mirrored(a: ArrayLike, lower: bool, *, conjugate: bool) -> Any:
     """Return the whole matrix from one triangle; Hermitian, or symmetric."""
     read, left = (fnp.tril(a), fnp.tril(a, -1)) if lower else (fnp.triu(a), fnp.triu(a, 1))
     if conjugate and a.dtype.kind == "c":
@@ -44,7 +45,7 @@ def embedded(diagonal: Any, offset: int) -> Any:
     return fnp.where(shown, widened(diagonal, 0, offset)[..., :, None], fnp.zeros((), dtype=diagonal.dtype))
 
 
-def widened(x: Any, before: int, after: int) -> Any:
+def widened(x: ArrayLike, before: int, after: int) -> Any:
     """Pad the last axis with zeros before and after."""
     return fnp.pad(x, [(0, 0)] * (len(x.shape) - 1) + [(before, after)])
 
@@ -62,7 +63,7 @@ def of_bands(bands: Any, lower: bool) -> Any:
     return total
 
 
-def picked(name: str, values: Any, chosen: Sequence[int] | None, select_by_value: Any) -> slice:
+def picked(name: str, values: ArrayLike, chosen: Sequence[int] | None, select_by_value: Any) -> slice:
     """Return the eigenvalues with the requested indices."""
     if select_by_value is not None:
         refuse(name, "eigenvalues were asked for by their range, on which their number depends", "Use their indices.")

@@ -12,16 +12,17 @@ from funcgrad._ops.layout.broadcast import broadcast_to
 from funcgrad._ops.linalg.banded import banded_solve, diagonals, shifted, stacked, transposed
 from funcgrad._ops.linalg.factor import cholesky
 from funcgrad._ops.linalg.matrices import conjugated
+from funcgrad._types import ArrayLike
 from funcgrad.numpy.extend import promote
 from funcgrad.scipy.linalg._arguments import array, mirrored, of_bands
 
 
-def _inexact(x: Any) -> Any:
+def _inexact(x: ArrayLike) -> Any:
     x = array(x)
     return x if x.dtype.kind in "fc" else fnp.astype(x, np.dtype(float))
 
 
-def _system(name: str, bands: Any, b: Any, count: int | None) -> tuple[Any, Any, bool]:
+def _system(name: str, bands: Any, b: ArrayLike, count: int | None) -> tuple[Any, Any, bool]:
     """Return diagonals and right sides in one dtype and leading shape, and whether there is one right side."""
     bands, b = promote(_inexact(bands), _inexact(b))
     vector = len(b.shape) == 1
@@ -43,8 +44,8 @@ def _system(name: str, bands: Any, b: Any, count: int | None) -> tuple[Any, Any,
 
 def solve_banded(
     l_and_u: tuple[int, int],
-    ab: Any,
-    b: Any,
+    ab: ArrayLike,
+    b: ArrayLike,
     overwrite_ab: bool = False,
     overwrite_b: bool = False,
     check_finite: bool = True,
@@ -97,8 +98,8 @@ def _both_sides(bands: Any, lower: bool) -> Any:
 
 
 def solveh_banded(
-    ab: Any,
-    b: Any,
+    ab: ArrayLike,
+    b: ArrayLike,
     overwrite_ab: bool = False,
     overwrite_b: bool = False,
     lower: bool = False,
@@ -132,7 +133,7 @@ def solveh_banded(
     return y[..., 0] if vector else y
 
 
-def cholesky_banded(ab: Any, overwrite_ab: bool = False, lower: bool = False, check_finite: bool = True) -> Any:
+def cholesky_banded(ab: ArrayLike, overwrite_ab: bool = False, lower: bool = False, check_finite: bool = True) -> Any:
     """Factor a Hermitian positive definite banded matrix, computed as a whole one.
 
     Args:
@@ -170,7 +171,7 @@ def _padded(row: Any, k: int) -> Any:
 
 
 def cho_solve_banded(
-    cb_and_lower: tuple[Any, bool], b: Any, overwrite_b: bool = False, check_finite: bool = True
+    cb_and_lower: tuple[Any, bool], b: ArrayLike, overwrite_b: bool = False, check_finite: bool = True
 ) -> Any:
     """Solve ``a x = b`` from the banded Cholesky factor of ``a``, as `cholesky_banded` gives it.
 

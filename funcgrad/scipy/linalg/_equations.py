@@ -11,6 +11,7 @@ from funcgrad._core.aval import type_text
 from funcgrad._ops.layout.broadcast import broadcast_to
 from funcgrad._ops.linalg.matrices import adjoint, conjugated, identity_like, product
 from funcgrad._ops.linalg.sylvester import sylvester
+from funcgrad._types import ArrayLike
 from funcgrad.numpy.extend import promote, squares
 from funcgrad.scipy.linalg._arguments import array
 
@@ -18,7 +19,7 @@ from funcgrad.scipy.linalg._arguments import array
 _SMALL = 10
 
 
-def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
+def solve_sylvester(a: ArrayLike, b: ArrayLike, q: ArrayLike) -> Any:
     """Solve ``a x + x b = q``.
 
     Args:
@@ -52,7 +53,7 @@ def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
     return sylvester(*[broadcast_to(x, (*stack, *x.shape[-2:])) for x in (a, b, q)])
 
 
-def solve_continuous_lyapunov(a: Any, q: Any) -> Any:
+def solve_continuous_lyapunov(a: ArrayLike, q: ArrayLike) -> Any:
     """Solve ``a x + x a^H = q``.
 
     Args:
@@ -73,12 +74,12 @@ def solve_continuous_lyapunov(a: Any, q: Any) -> Any:
     return solve_sylvester(a, adjoint(a), squares("scipy.linalg.solve_continuous_lyapunov", q, "q"))
 
 
-def solve_lyapunov(a: Any, q: Any) -> Any:
+def solve_lyapunov(a: ArrayLike, q: ArrayLike) -> Any:
     """Solve ``a x + x a^H = q``: `solve_continuous_lyapunov`."""
     return solve_continuous_lyapunov(a, q)
 
 
-def solve_discrete_lyapunov(a: Any, q: Any, method: str | None = None) -> Any:
+def solve_discrete_lyapunov(a: ArrayLike, q: ArrayLike, method: str | None = None) -> Any:
     """Solve ``a x a^H - x + q = 0``.
 
     Args:

@@ -9,11 +9,12 @@ import numpy as np
 from funcgrad import numpy as fnp
 from funcgrad._ops.linalg import factor
 from funcgrad._ops.linalg.matrices import adjoint, identity_like
+from funcgrad._types import ArrayLike
 from funcgrad.numpy.extend import squares
 from funcgrad.scipy.linalg._arguments import array, refuse
 
 
-def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+def cholesky(a: ArrayLike, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """Factor a Hermitian positive definite matrix: ``a = U^H U`` with ``U`` upper triangular, or ``L L^H``.
 
     Args:
@@ -43,7 +44,9 @@ def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finit
     return factor.cholesky(a) if lower else adjoint(factor.cholesky(adjoint(a)))
 
 
-def cho_factor(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, bool]:
+def cho_factor(
+    a: ArrayLike, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
+) -> tuple[Any, bool]:
     """Factor a Hermitian positive definite matrix for `cho_solve`; see `cholesky`.
 
     SciPy leaves numbers without meaning in the other triangle; here it is zero.
@@ -62,7 +65,7 @@ def cho_factor(a: Any, lower: bool = False, overwrite_a: bool = False, check_fin
     return cholesky(a, lower), lower
 
 
-def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, Any]:
+def lu_factor(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, Any]:
     """Factor a square matrix with exchange of rows, for `lu_solve`.
 
     Args:
@@ -87,7 +90,7 @@ def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> t
 
 
 def lu(
-    a: Any, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True, p_indices: bool = False
+    a: ArrayLike, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True, p_indices: bool = False
 ) -> tuple[Any, ...]:
     """Factor square matrices as ``a = p l u``, with ones on the diagonal of ``l``.
 
@@ -125,7 +128,7 @@ def lu(
 
 
 def qr(
-    a: Any,
+    a: ArrayLike,
     overwrite_a: bool = False,
     lwork: int | None = None,
     mode: str = "full",
@@ -163,7 +166,7 @@ def qr(
     return _qr("qr", a, mode, pivoting)
 
 
-def _qr(name: str, a: Any, mode: str, pivoting: bool) -> tuple[Any, ...]:
+def _qr(name: str, a: ArrayLike, mode: str, pivoting: bool) -> tuple[Any, ...]:
     a = array(a)
     rows, columns = a.shape[-2:]
     if pivoting:
@@ -181,7 +184,7 @@ def _qr(name: str, a: Any, mode: str, pivoting: bool) -> tuple[Any, ...]:
 
 
 def rq(
-    a: Any,
+    a: ArrayLike,
     overwrite_a: bool = False,
     lwork: int | None = None,
     mode: str = "full",
@@ -214,5 +217,5 @@ def rq(
     return (first, *rest) if rest else first
 
 
-def _turned(a: Any) -> Any:
+def _turned(a: ArrayLike) -> Any:
     return a[..., ::-1, ::-1]

@@ -12,11 +12,12 @@ from funcgrad._ops.linalg import exponential, general, logarithm, root
 from funcgrad._ops.linalg.matrices import product, scaled_columns
 from funcgrad._ops.linalg.solve import solve
 from funcgrad._ops.program.barrier import stop_gradient_p
+from funcgrad._types import ArrayLike
 from funcgrad.numpy.extend import as_value, concrete_value, known_value, promote, squares
 from funcgrad.scipy.linalg._arguments import array, refuse
 
 
-def expm(A: Any) -> Any:  # noqa: N803  (SciPy's name)
+def expm(A: ArrayLike) -> Any:  # noqa: N803  (SciPy's name)
     """Compute the exponential of a square matrix, the sum of ``A^k / k!``.
 
     Args:
@@ -42,7 +43,7 @@ def expm(A: Any) -> Any:  # noqa: N803  (SciPy's name)
 
 
 def expm_frechet(
-    A: Any,  # noqa: N803  (SciPy's name)
+    A: ArrayLike,  # noqa: N803  (SciPy's name)
     E: Any,  # noqa: N803  (SciPy's name)
     method: str | None = None,
     compute_expm: bool = True,
@@ -76,7 +77,7 @@ def expm_frechet(
     return (exponential.expm(a), along) if compute_expm else along
 
 
-def _principal(function: Any, x: Any) -> Any:
+def _principal(function: Any, x: ArrayLike) -> Any:
     """Compute a function that may have no real value for a real matrix.
 
     If the numbers are known, the result is then complex.
@@ -89,7 +90,7 @@ def _principal(function: Any, x: Any) -> Any:
     return y
 
 
-def sqrtm(A: Any) -> Any:  # noqa: N803  (SciPy's name)
+def sqrtm(A: ArrayLike) -> Any:  # noqa: N803  (SciPy's name)
     """Compute the principal square root of a square matrix, ``X X = A``.
 
     Args:
@@ -112,7 +113,7 @@ def sqrtm(A: Any) -> Any:  # noqa: N803  (SciPy's name)
     return _principal(root.sqrtm, squares("scipy.linalg.sqrtm", A, "A"))
 
 
-def logm(A: Any) -> Any:  # noqa: N803  (SciPy's name)
+def logm(A: ArrayLike) -> Any:  # noqa: N803  (SciPy's name)
     """Compute the principal logarithm of a square matrix, ``expm(X) = A``.
 
     Args:
@@ -136,11 +137,11 @@ def logm(A: Any) -> Any:  # noqa: N803  (SciPy's name)
     return _principal(logarithm.logm, _double(squares("scipy.linalg.logm", A, "A")))
 
 
-def _double(x: Any) -> Any:
+def _double(x: ArrayLike) -> Any:
     return fnp.astype(x, np.result_type(x.dtype, float))
 
 
-def fractional_matrix_power(A: Any, t: Any) -> Any:  # noqa: N803  (SciPy's name)
+def fractional_matrix_power(A: ArrayLike, t: ArrayLike) -> Any:  # noqa: N803  (SciPy's name)
     """Compute a power of a square matrix, ``expm(t logm(A))``; by products where ``t`` is a plain whole number.
 
     Args:
@@ -163,12 +164,12 @@ def fractional_matrix_power(A: Any, t: Any) -> Any:  # noqa: N803  (SciPy's name
     return exponential.expm(as_value(t) * _principal(logarithm.logm, _double(a)))
 
 
-def _turned(a: Any) -> Any:
+def _turned(a: ArrayLike) -> Any:
     """Return ``exp(i a)``."""
     return exponential.expm(1j * a)
 
 
-def cosm(A: Any) -> Any:  # noqa: N803  (SciPy's name)
+def cosm(A: ArrayLike) -> Any:  # noqa: N803  (SciPy's name)
     """Compute the cosine of a square matrix.
 
     Args:
@@ -187,41 +188,41 @@ def cosm(A: Any) -> Any:  # noqa: N803  (SciPy's name)
     return 0.5 * (_turned(a) + _turned(-a)) if a.dtype.kind == "c" else fnp.real(_turned(a))
 
 
-def sinm(A: Any) -> Any:  # noqa: N803  (SciPy's name)
+def sinm(A: ArrayLike) -> Any:  # noqa: N803  (SciPy's name)
     """Compute the sine of a square matrix; as `cosm`."""
     a = squares("scipy.linalg.sinm", A, "A")
     return -0.5j * (_turned(a) - _turned(-a)) if a.dtype.kind == "c" else fnp.imag(_turned(a))
 
 
-def tanm(A: Any) -> Any:  # noqa: N803  (SciPy's name)
+def tanm(A: ArrayLike) -> Any:  # noqa: N803  (SciPy's name)
     """Compute the tangent of a square matrix; as `cosm`."""
     return solve(cosm(A), sinm(A))
 
 
-def _grown(name: str, x: Any) -> tuple[Any, Any]:
+def _grown(name: str, x: ArrayLike) -> tuple[Any, Any]:
     a = squares(f"scipy.linalg.{name}", x, "A")
     return exponential.expm(a), exponential.expm(-a)
 
 
-def coshm(A: Any) -> Any:  # noqa: N803  (SciPy's name)
+def coshm(A: ArrayLike) -> Any:  # noqa: N803  (SciPy's name)
     """Compute the hyperbolic cosine of a square matrix; as `cosm`."""
     grown, fallen = _grown("coshm", A)
     return 0.5 * (grown + fallen)
 
 
-def sinhm(A: Any) -> Any:  # noqa: N803  (SciPy's name)
+def sinhm(A: ArrayLike) -> Any:  # noqa: N803  (SciPy's name)
     """Compute the hyperbolic sine of a square matrix; as `cosm`."""
     grown, fallen = _grown("sinhm", A)
     return 0.5 * (grown - fallen)
 
 
-def tanhm(A: Any) -> Any:  # noqa: N803  (SciPy's name)
+def tanhm(A: ArrayLike) -> Any:  # noqa: N803  (SciPy's name)
     """Compute the hyperbolic tangent of a square matrix; as `cosm`."""
     grown, fallen = _grown("tanhm", A)
     return solve(grown + fallen, grown - fallen)
 
 
-def funm(A: Any, func: Any, disp: bool = True) -> Any:  # noqa: N803  (SciPy's name)
+def funm(A: ArrayLike, func: Any, disp: bool = True) -> Any:  # noqa: N803  (SciPy's name)
     """Compute a function of a square matrix from the function of its eigenvalues.
 
     Args:
@@ -261,7 +262,7 @@ def funm(A: Any, func: Any, disp: bool = True) -> Any:  # noqa: N803  (SciPy's n
     return fnp.real(y) if is_real else y
 
 
-def norm(a: Any, ord: Any = None, axis: Any = None, keepdims: bool = False, check_finite: bool = True) -> Any:  # noqa: A002  (SciPy's name)
+def norm(a: ArrayLike, ord: Any = None, axis: Any = None, keepdims: bool = False, check_finite: bool = True) -> Any:  # noqa: A002  (SciPy's name)
     """Compute the norm of a vector or matrix, as ``numpy.linalg.norm``.
 
     The Euclidean norm of a whole array does not overflow or underflow on the way, as in SciPy.

@@ -10,12 +10,13 @@ import numpy as np
 from funcgrad import numpy as fnp
 from funcgrad._core.aval import type_text
 from funcgrad._ops.linalg.matrices import conjugated
+from funcgrad._types import ArrayLike
 from funcgrad.numpy.extend import known_value, promote
 from funcgrad.scipy.linalg._arguments import array, embedded, refuse, widened
 from funcgrad.scipy.linalg._systems import solve
 
 
-def _vector(name: str, x: Any) -> Any:
+def _vector(name: str, x: ArrayLike) -> Any:
     x = array(x)
     if not x.shape:
         return fnp.reshape(x, (1,))
@@ -27,7 +28,7 @@ def _along(numbers: Any, places: np.ndarray) -> Any:
     return fnp.take(numbers, places, axis=-1)
 
 
-def toeplitz(c: Any, r: Any = None) -> Any:
+def toeplitz(c: ArrayLike, r: Any = None) -> Any:
     """Make a matrix with constant diagonals.
 
     Args:
@@ -51,7 +52,7 @@ def toeplitz(c: Any, r: Any = None) -> Any:
     return _along(numbers, columns - 1 + np.subtract.outer(np.arange(rows), np.arange(columns)))
 
 
-def hankel(c: Any, r: Any = None) -> Any:
+def hankel(c: ArrayLike, r: Any = None) -> Any:
     """Make a matrix with constant antidiagonals.
 
     Args:
@@ -74,7 +75,7 @@ def hankel(c: Any, r: Any = None) -> Any:
     return _along(numbers, np.add.outer(np.arange(c.shape[-1]), np.arange(r.shape[-1])))
 
 
-def circulant(c: Any) -> Any:
+def circulant(c: ArrayLike) -> Any:
     """Make a matrix whose columns are the first one, shifted circularly.
 
     Args:
@@ -95,7 +96,7 @@ def circulant(c: Any) -> Any:
     return _along(c, np.subtract.outer(places, places) % max(c.shape[-1], 1))
 
 
-def companion(a: Any) -> Any:
+def companion(a: ArrayLike) -> Any:
     """Make the companion matrix of a polynomial.
 
     Args:
@@ -150,7 +151,7 @@ def leslie(f: Any, s: Any) -> Any:
     return _under(f, s)
 
 
-def fiedler(a: Any) -> Any:
+def fiedler(a: ArrayLike) -> Any:
     """Make the matrix of the distances between numbers.
 
     Args:
@@ -172,7 +173,7 @@ def fiedler(a: Any) -> Any:
     return fnp.absolute(a[..., :, None] - a[..., None, :])
 
 
-def convolution_matrix(a: Any, n: int, mode: str = "full") -> Any:
+def convolution_matrix(a: ArrayLike, n: int, mode: str = "full") -> Any:
     """Make the matrix that multiplies a vector like ``numpy.convolve`` with ``a``.
 
     Args:
@@ -232,12 +233,12 @@ def block_diag(*arrs: Any) -> Any:
     return fnp.concatenate(rows, axis=-2)
 
 
-def _at_least_matrix(x: Any) -> Any:
+def _at_least_matrix(x: ArrayLike) -> Any:
     x = array(x)
     return x if len(x.shape) > 1 else fnp.reshape(x, (1, x.shape[0] if x.shape else 1))
 
 
-def khatri_rao(a: Any, b: Any) -> Any:
+def khatri_rao(a: ArrayLike, b: ArrayLike) -> Any:
     """Compute the Kronecker products of the columns of two matrices.
 
     Args:
@@ -267,7 +268,7 @@ def _first_column_and_row(name: str, c_or_cr: Any) -> Any:
     return toeplitz(*c_or_cr) if isinstance(c_or_cr, tuple) else toeplitz(c_or_cr)
 
 
-def solve_toeplitz(c_or_cr: Any, b: Any, check_finite: bool = True) -> Any:
+def solve_toeplitz(c_or_cr: Any, b: ArrayLike, check_finite: bool = True) -> Any:
     """Solve ``T x = b`` with a matrix of constant diagonals, as a general system.
 
     Args:
@@ -288,7 +289,7 @@ def solve_toeplitz(c_or_cr: Any, b: Any, check_finite: bool = True) -> Any:
     return solve(_first_column_and_row("solve_toeplitz", c_or_cr), b)
 
 
-def matmul_toeplitz(c_or_cr: Any, x: Any, check_finite: bool = False, workers: int | None = None) -> Any:
+def matmul_toeplitz(c_or_cr: Any, x: ArrayLike, check_finite: bool = False, workers: int | None = None) -> Any:
     """Compute ``T x`` with a matrix of constant diagonals, as a product with the whole matrix.
 
     Args:
@@ -312,8 +313,8 @@ def matmul_toeplitz(c_or_cr: Any, x: Any, check_finite: bool = False, workers: i
 
 
 def solve_circulant(  # noqa: PLR0917  (SciPy's arguments)
-    c: Any,
-    b: Any,
+    c: ArrayLike,
+    b: ArrayLike,
     singular: str = "raise",
     tol: float | None = None,
     caxis: int = -1,

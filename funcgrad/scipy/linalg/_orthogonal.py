@@ -8,6 +8,7 @@ from funcgrad import numpy as fnp
 from funcgrad._core.aval import type_text
 from funcgrad._ops.linalg.matrices import adjoint, hermitian_part, product
 from funcgrad._ops.linalg.polar import unitary_factor
+from funcgrad._types import ArrayLike
 from funcgrad.numpy.extend import promote
 from funcgrad.scipy.linalg._arguments import array
 
@@ -20,12 +21,12 @@ def _matrices(name: str, *xs: Any) -> list[Any]:
     return list(promote(*[x if x.dtype.kind in "fc" else x.astype(float) for x in found]))
 
 
-def _nearest(a: Any) -> Any:
+def _nearest(a: ArrayLike) -> Any:
     """Return the nearest matrix with orthonormal columns, or rows."""
     return unitary_factor(a) if a.shape[-2] >= a.shape[-1] else adjoint(unitary_factor(adjoint(a)))
 
 
-def polar(a: Any, side: str = "right") -> tuple[Any, Any]:
+def polar(a: ArrayLike, side: str = "right") -> tuple[Any, Any]:
     """Factor a matrix into one with orthonormal columns or rows, and a Hermitian positive semidefinite one.
 
     Args:
@@ -53,7 +54,7 @@ def polar(a: Any, side: str = "right") -> tuple[Any, Any]:
 
 
 def orthogonal_procrustes(
-    A: Any,  # noqa: N803  (SciPy's name)
+    A: ArrayLike,  # noqa: N803  (SciPy's name)
     B: Any,  # noqa: N803  (SciPy's name)
     check_finite: bool = True,
 ) -> tuple[Any, Any]:
@@ -86,7 +87,7 @@ def orthogonal_procrustes(
     return _nearest(along), fnp.sum(fnp.linalg.svdvals(along), axis=-1)
 
 
-def subspace_angles(A: Any, B: Any) -> Any:  # noqa: N803  (SciPy's names)
+def subspace_angles(A: ArrayLike, B: Any) -> Any:  # noqa: N803  (SciPy's names)
     """Find the angles between the spaces of the columns of two matrices, in descending order.
 
     Args:

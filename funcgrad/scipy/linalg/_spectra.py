@@ -15,6 +15,7 @@ from funcgrad import numpy as fnp
 from funcgrad._ops.linalg import spectral
 from funcgrad._ops.linalg.matrices import adjoint, product
 from funcgrad._ops.linalg.triangular import triangular_solve
+from funcgrad._types import ArrayLike
 from funcgrad.numpy.extend import promote, squares
 from funcgrad.scipy.linalg._arguments import array, embedded, mirrored, of_bands, picked, refuse
 from funcgrad.scipy.linalg._factors import cholesky
@@ -23,8 +24,8 @@ _TYPES = (1, 2, 3)
 
 
 def eigh(
-    a: Any,
-    b: Any = None,
+    a: ArrayLike,
+    b: ArrayLike = None,
     *,
     lower: bool = True,
     eigvals_only: bool = False,
@@ -75,7 +76,7 @@ def eigh(
     return w[..., kept] if eigvals_only else (w[..., kept], v[..., kept])
 
 
-def _eigh(a: Any, b: Any, lower: bool, kind: int) -> tuple[Any, Any]:
+def _eigh(a: ArrayLike, b: ArrayLike, lower: bool, kind: int) -> tuple[Any, Any]:
     a = squares("scipy.linalg.eigh", a)
     if kind not in _TYPES:
         raise ValueError(f"scipy.linalg.eigh: type is {kind}; needed 1, 2 or 3, the form of the problem. Pass one.")
@@ -96,8 +97,8 @@ def _eigh(a: Any, b: Any, lower: bool, kind: int) -> tuple[Any, Any]:
 
 
 def eigvalsh(
-    a: Any,
-    b: Any = None,
+    a: ArrayLike,
+    b: ArrayLike = None,
     *,
     lower: bool = True,
     overwrite_a: bool = False,
@@ -123,8 +124,8 @@ def eigvalsh(
 
 
 def eig(  # noqa: PLR0917  (SciPy's arguments)
-    a: Any,
-    b: Any = None,
+    a: ArrayLike,
+    b: ArrayLike = None,
     left: bool = False,
     right: bool = True,
     overwrite_a: bool = False,
@@ -169,8 +170,8 @@ def eig(  # noqa: PLR0917  (SciPy's arguments)
 
 
 def eigvals(
-    a: Any,
-    b: Any = None,
+    a: ArrayLike,
+    b: ArrayLike = None,
     overwrite_a: bool = False,
     check_finite: bool = True,
     homogeneous_eigvals: bool = False,
@@ -302,7 +303,7 @@ def eigvals_banded(
     return eig_banded(a_band, lower, True, overwrite_a_band, select, select_range, 0, check_finite)
 
 
-def _banded(name: str, a: Any, lower: bool, eigvals_only: bool, chosen: tuple[str, Any]) -> Any:
+def _banded(name: str, a: ArrayLike, lower: bool, eigvals_only: bool, chosen: tuple[str, Any]) -> Any:
     select, bounds = chosen
     by_value = bounds if select in ("v", "value", 1) else None
     by_index = bounds if select in ("i", "index", 2) else None
@@ -312,7 +313,7 @@ def _banded(name: str, a: Any, lower: bool, eigvals_only: bool, chosen: tuple[st
 
 
 def svd(
-    a: Any,
+    a: ArrayLike,
     full_matrices: bool = True,
     compute_uv: bool = True,
     overwrite_a: bool = False,
@@ -350,7 +351,7 @@ def svd(
     return tuple(found) if compute_uv else found
 
 
-def svdvals(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+def svdvals(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """Find the singular values in descending order.
 
     Example:

@@ -13,6 +13,7 @@ from funcgrad._ops.layout.shape import reshape
 from funcgrad._ops.linalg import factor
 from funcgrad._ops.linalg.matrices import identity_like, product, swapped
 from funcgrad._ops.linalg.triangular import triangular_solve
+from funcgrad._types import ArrayLike
 from funcgrad.numpy.extend import known_value, promote, squares, systems
 from funcgrad.scipy.linalg._arguments import array, mirrored, refuse
 from funcgrad.scipy.linalg._factors import cholesky
@@ -30,13 +31,13 @@ def _form(name: str, trans: Any) -> dict[str, bool]:
     return {"transpose_a": _FORMS[trans] > 0, "conjugate_a": _FORMS[trans] == 2}
 
 
-def _shaped(y: Any, vector: bool) -> Any:
+def _shaped(y: ArrayLike, vector: bool) -> Any:
     return reshape(y, y.shape[:-1]) if vector else y
 
 
 def solve_triangular(  # noqa: PLR0917  (SciPy's arguments)
-    a: Any,
-    b: Any,
+    a: ArrayLike,
+    b: ArrayLike,
     trans: Any = 0,
     lower: bool = False,
     unit_diagonal: bool = False,
@@ -80,7 +81,7 @@ def solve_triangular(  # noqa: PLR0917  (SciPy's arguments)
 
 
 @told
-def cho_solve(c_and_lower: tuple[Any, bool], b: Any, overwrite_b: bool = False, check_finite: bool = True) -> Any:
+def cho_solve(c_and_lower: tuple[Any, bool], b: ArrayLike, overwrite_b: bool = False, check_finite: bool = True) -> Any:
     """Solve ``a x = b`` from the Cholesky factor of ``a``, as `cho_factor` or `cholesky` gives it.
 
     Args:
@@ -110,7 +111,7 @@ def cho_solve(c_and_lower: tuple[Any, bool], b: Any, overwrite_b: bool = False, 
 
 @told
 def lu_solve(
-    lu_and_piv: tuple[Any, Any], b: Any, trans: Any = 0, overwrite_b: bool = False, check_finite: bool = True
+    lu_and_piv: tuple[Any, Any], b: ArrayLike, trans: Any = 0, overwrite_b: bool = False, check_finite: bool = True
 ) -> Any:
     """Solve ``a x = b`` from the factors of ``a``, as `lu_factor` gives them.
 
@@ -150,7 +151,7 @@ _DIAGONALS = {"diagonal": 0, "tridiagonal": 1}
 _GENERAL = frozenset({None, "gen", "general", "banded"})
 
 
-def _structured(name: str, a: Any, assume_a: str | None, lower: bool) -> Any:
+def _structured(name: str, a: ArrayLike, assume_a: str | None, lower: bool) -> Any:
     """Return the matrix without the parts that its structure says are not read."""
     if assume_a in _GENERAL:
         return a
@@ -168,8 +169,8 @@ def _structured(name: str, a: Any, assume_a: str | None, lower: bool) -> Any:
 
 
 def solve(  # noqa: PLR0917  (SciPy's arguments)
-    a: Any,
-    b: Any,
+    a: ArrayLike,
+    b: ArrayLike,
     lower: bool = False,
     overwrite_a: bool = False,
     overwrite_b: bool = False,
@@ -219,7 +220,7 @@ def solve(  # noqa: PLR0917  (SciPy's arguments)
 
 
 def inv(
-    a: Any,
+    a: ArrayLike,
     overwrite_a: bool = False,
     check_finite: bool = True,
     *,
@@ -242,7 +243,7 @@ def inv(
     return fnp.linalg.inv(_structured("inv", a, assume_a, lower))
 
 
-def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+def det(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """Compute the determinant; its first and second derivatives are there for singular matrices too.
 
     Example:
@@ -260,8 +261,8 @@ def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
 
 
 def lstsq(  # noqa: PLR0917  (SciPy's arguments)
-    a: Any,
-    b: Any,
+    a: ArrayLike,
+    b: ArrayLike,
     cond: float | None = None,
     overwrite_a: bool = False,
     overwrite_b: bool = False,
@@ -301,7 +302,7 @@ def lstsq(  # noqa: PLR0917  (SciPy's arguments)
     return x, left, fnp.astype(rank, np.dtype(int)), values
 
 
-def _lstsq_of_stacks(a: Any, b: Any, cond: float | None) -> tuple[Any, Any, Any, Any]:
+def _lstsq_of_stacks(a: ArrayLike, b: ArrayLike, cond: float | None) -> tuple[Any, Any, Any, Any]:
     """Find the solutions for stacks of matrices. All need the same rank, which decides the shape of the residuals."""
     vector = len(b.shape) == 1
     b = b[:, None] if vector else b
@@ -332,7 +333,7 @@ def _lstsq_of_stacks(a: Any, b: Any, cond: float | None) -> tuple[Any, Any, Any,
 
 
 def pinv(
-    a: Any,
+    a: ArrayLike,
     *,
     atol: float | None = None,
     rtol: float | None = None,
@@ -371,7 +372,7 @@ def pinv(
 
 
 def pinvh(
-    a: Any,
+    a: ArrayLike,
     atol: float | None = None,
     rtol: float | None = None,
     lower: bool = True,

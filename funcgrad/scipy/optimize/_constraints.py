@@ -17,6 +17,7 @@ import numpy as np
 from funcgrad import numpy as fnp
 from funcgrad._core.aval import Aval, aval_of
 from funcgrad._ops.layout.fill import zeros_like
+from funcgrad._types import ArrayLike
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy.linalg import solve
 from funcgrad.scipy._closed import Closed, Flat, settled_array
@@ -48,7 +49,7 @@ def checked(name: str, constraints: Any) -> list[dict[str, Any]]:
 def held_by(rows: Sequence[dict[str, Any]]) -> Callable[..., list[Any]]:
     """Return the functions of constraints as two vectors: equalities and inequalities."""
 
-    def values(x: Any) -> list[Any]:
+    def values(x: ArrayLike) -> list[Any]:
         found: dict[str, list[Any]] = {"eq": [np.zeros(0)], "ineq": [np.zeros(0)]}
         for row in rows:
             y = settled_array(row["fun"](x, *as_tuple(row.get("args", ()))))
@@ -87,14 +88,14 @@ def _sides_of(evaluate: Flat, x: Aval) -> Flat:
     """Return the equalities, then all inequalities, the bounds among them."""
     del x
 
-    def sides(x: Any, low: Any, high: Any, *rest: Any) -> list[Any]:
+    def sides(x: ArrayLike, low: ArrayLike, high: ArrayLike, *rest: Any) -> list[Any]:
         _, equal, above = evaluate(x, *rest)
         return [fnp.concatenate([equal, above, _room(x, low, 1.0), _room(x, high, -1.0)])]
 
     return sides
 
 
-def _room(x: Any, bound: Any, sign: float) -> Any:
+def _room(x: ArrayLike, bound: Any, sign: float) -> Any:
     """Return the distance to a bound; 1 without a bound."""
     there = fnp.isfinite(bound)
     return fnp.where(there, sign * (x - fnp.where(there, bound, 0.0)), 1.0)
@@ -103,7 +104,7 @@ def _room(x: Any, bound: Any, sign: float) -> Any:
 def _lagrangian_of(evaluate: Flat, x: Aval) -> Flat:
     sides = _sides_of(evaluate, x)
 
-    def lagrangian(x: Any, u: Any, low: Any, high: Any, *rest: Any) -> list[Any]:
+    def lagrangian(x: ArrayLike, u: ArrayLike, low: ArrayLike, high: ArrayLike, *rest: Any) -> list[Any]:
         return [evaluate(x, *rest)[0] - fnp.sum(u * sides(x, low, high, *rest)[0])]
 
     return lagrangian
@@ -120,7 +121,9 @@ class Constrained(Minimum):
         super().__init__(name, f, find, x, 3, rest)
         self._whole, self._equal = whole
 
-    def moved(self, x: Any, given: Sequence[Any], held: Sequence[Any], rest: Sequence[Any], dots: Sequence[Any]) -> Any:
+    def moved(
+        self, x: ArrayLike, given: Sequence[Any], held: Sequence[Any], rest: Sequence[Any], dots: Sequence[Any]
+    ) -> Any:
         if all(dot is None for dot in (*dots, *held[1:3])):
             return None
         evaluate, n = self._whole.evaluate, self.x.size
@@ -146,7 +149,7 @@ class Constrained(Minimum):
         return moved[:n] + zeros_like(x)
 
 
-def _multipliers(matrix: Any, g: Any, flags: Any) -> Any:
+def _multipliers(matrix: ArrayLike, g: Any, flags: Any) -> Any:
     """Return the multipliers of the flagged rows that fit the gradient best; 0 for the other rows."""
     rows = matrix * fnp.astype(flags, float)[:, None]
     return solve(rows @ fnp.swapaxes(rows, 0, 1) + fnp.diag(fnp.where(flags, 0.0, 1.0)), rows @ g)

@@ -12,6 +12,7 @@ from funcgrad import numpy as fnp
 from funcgrad._core.aval import aval_of
 from funcgrad._core.bind import untraced
 from funcgrad._core.lazy import LazyModule
+from funcgrad._types import ArrayLike
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy.extend import as_value
 from funcgrad.numpy.linalg import cholesky, inv
@@ -34,7 +35,7 @@ from funcgrad.scipy.optimize._roots import start_of
 theirs = LazyModule("scipy.optimize")
 
 
-def _huber(z: Any) -> Any:
+def _huber(z: ArrayLike) -> Any:
     # Both branches must be finite, also where they are not selected, so that derivatives have no NaN.
     return fnp.where(z <= 1, z, 2 * fnp.sqrt(fnp.where(z <= 1, 1.0, z)) - 1)
 
@@ -62,7 +63,7 @@ def _cost_of(evaluate: Flat, loss: str, scale: float) -> Flat:
 
 
 def _row(name: str) -> Callable[[Any], list[Any]]:
-    def settle(y: Any) -> list[Any]:
+    def settle(y: ArrayLike) -> list[Any]:
         y = settled_array(y)
         if y.dtype.kind == "c":
             raise TypeError(
@@ -85,7 +86,7 @@ def _broad(side: Any, n: int) -> Any:
 
 def least_squares(  # noqa: PLR0913, PLR0917  (SciPy's arguments)
     fun: Callable[..., Any],
-    x0: Any,
+    x0: ArrayLike,
     jac: Any = "2-point",
     bounds: Any = (-np.inf, np.inf),
     method: str = "trf",
@@ -203,7 +204,7 @@ def curve_fit(  # noqa: PLR0917  (SciPy's arguments)
     xdata: Any,
     ydata: Any,
     p0: Any = None,
-    sigma: Any = None,
+    sigma: ArrayLike = None,
     absolute_sigma: bool = False,
     check_finite: bool | None = None,
     bounds: Any = (-np.inf, np.inf),
@@ -308,7 +309,7 @@ def _middle(low: np.ndarray, high: np.ndarray) -> np.ndarray:
     return np.where(below & above, 0.5 * (low + high), np.where(below, low + 1, np.where(above, high - 1, 1.0)))
 
 
-def _whitener(sigma: Any, data: Any) -> Callable[[Any], Any]:
+def _whitener(sigma: ArrayLike, data: ArrayLike) -> Callable[[Any], Any]:
     """Return the function that transforms residuals to independent ones of equal error."""
     if sigma is None:
         return lambda r: r
@@ -319,7 +320,7 @@ def _whitener(sigma: Any, data: Any) -> Callable[[Any], Any]:
     return lambda r: solve_triangular(factor, r, lower=True)
 
 
-def _covariance(r: Closed, x: Any, rest: Sequence[Any], *, absolute: bool) -> Any:
+def _covariance(r: Closed, x: ArrayLike, rest: Sequence[Any], *, absolute: bool) -> Any:
     slopes = r.derived(parts_jacobian_of, (aval_of(x), *map(aval_of, rest)), aval_of(x))
     (jacobian,) = slopes.evaluate(x, *rest)
     m, n = jacobian.shape

@@ -11,6 +11,7 @@ from funcgrad import numpy as fnp
 from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.bind import untraced
 from funcgrad._core.lazy import LazyModule
+from funcgrad._types import ArrayLike
 from funcgrad.numpy.extend import as_value
 from funcgrad.scipy._closed import Closed, close, nothing_traced, plainly, refuse_traced, settled_array, traced_leaves
 from funcgrad.scipy._implicit import Minimum, answer, gradient_of, hessian_of
@@ -38,7 +39,7 @@ class Bounded(Minimum):
 def cost(name: str, *, first: bool = False) -> Callable[[Any], list[Any]]:
     """Return the result of a function as a number; the first of a pair with ``first``."""
 
-    def settle(y: Any) -> list[Any]:
+    def settle(y: ArrayLike) -> list[Any]:
         y = settled_array(y[0] if first else y)
         if aval_of(y).size != 1 or y.dtype.kind == "c":
             raise TypeError(
@@ -72,7 +73,7 @@ def bounds_of(name: str, bounds: Any, n: int) -> tuple[Any, Any]:
 
 def minimize(  # noqa: PLR0917  (SciPy's arguments)
     fun: Callable[..., Any],
-    x0: Any,
+    x0: ArrayLike,
     args: Any = (),
     method: Any = None,
     jac: Any = None,

@@ -11,6 +11,7 @@ from funcgrad import numpy as fnp
 from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.bind import untraced
 from funcgrad._core.lazy import LazyModule
+from funcgrad._types import ArrayLike
 from funcgrad.errors import TreeMismatchError, UnsupportedFunctionError
 from funcgrad.numpy.extend import as_value
 from funcgrad.scipy._closed import close, nothing_traced, plainly, refuse_traced, settled_array, traced_leaves
@@ -23,7 +24,7 @@ theirs = LazyModule("scipy.optimize")
 _FLAT = ("hybr", "lm")
 
 
-def start_of(x0: Any) -> Any:
+def start_of(x0: ArrayLike) -> Any:
     """Return the start of a search, in double precision."""
     x = fnp.asarray(as_value(x0))
     return fnp.astype(x, np.dtype(complex if x.dtype.kind == "c" else float))
@@ -37,7 +38,7 @@ def as_tuple(args: Any) -> tuple:
 def residuals(name: str, x: Aval, *, first: bool = False) -> Callable[[Any], list[Any]]:
     """Return the result of a function, with as many numbers as its argument; the first of a pair with ``first``."""
 
-    def settle(y: Any) -> list[Any]:
+    def settle(y: ArrayLike) -> list[Any]:
         y = settled_array(y[0] if first else y)
         if aval_of(y).size != x.size:
             raise TreeMismatchError(
@@ -56,7 +57,7 @@ def residuals(name: str, x: Aval, *, first: bool = False) -> Callable[[Any], lis
 
 def root(  # noqa: PLR0917  (SciPy's arguments)
     fun: Callable[..., Any],
-    x0: Any,
+    x0: ArrayLike,
     args: Any = (),
     method: str = "hybr",
     jac: Any = None,
@@ -130,7 +131,7 @@ def root(  # noqa: PLR0917  (SciPy's arguments)
 
 def fsolve(  # noqa: PLR0917  (SciPy's arguments)
     func: Callable[..., Any],
-    x0: Any,
+    x0: ArrayLike,
     args: Any = (),
     fprime: Any = None,
     full_output: Any = 0,
@@ -200,7 +201,12 @@ def fsolve(  # noqa: PLR0917  (SciPy's arguments)
 
 
 def fixed_point(
-    func: Callable[..., Any], x0: Any, args: Any = (), xtol: float = 1e-8, maxiter: int = 500, method: str = "del2"
+    func: Callable[..., Any],
+    x0: ArrayLike,
+    args: Any = (),
+    xtol: float = 1e-8,
+    maxiter: int = 500,
+    method: str = "del2",
 ) -> Any:
     """``scipy.optimize.fixed_point``: find ``x`` with ``func(x) = x``; differentiable as `root` is.
 

@@ -9,15 +9,16 @@ from typing import Any
 
 from funcgrad import numpy as fnp
 from funcgrad._core.aval import aval_of
+from funcgrad._types import ArrayLike
 from funcgrad.numpy.extend import as_value
 
 
-def _floats(x: Any) -> Any:
+def _floats(x: ArrayLike) -> Any:
     x = fnp.asarray(as_value(x))
     return fnp.astype(x, fnp.result_type(x, 1.0)) if x.dtype.kind in "biu" else x
 
 
-def _inner(name: str, x: Any) -> Any:
+def _inner(name: str, x: ArrayLike) -> Any:
     x = _floats(x)
     if len(x.shape) < 1 or x.shape[0] < 2:
         raise IndexError(
@@ -27,7 +28,7 @@ def _inner(name: str, x: Any) -> Any:
     return x
 
 
-def rosen(x: Any) -> Any:
+def rosen(x: ArrayLike) -> Any:
     """``scipy.optimize.rosen``: ``sum(100 (x[1:] - x[:-1]**2)**2 + (1 - x[:-1])**2)``, along the first axis.
 
     Args:
@@ -47,7 +48,7 @@ def rosen(x: Any) -> Any:
     return fnp.sum(100.0 * (x[1:] - x[:-1] ** 2.0) ** 2.0 + (1 - x[:-1]) ** 2.0, axis=0)
 
 
-def rosen_der(x: Any) -> Any:
+def rosen_der(x: ArrayLike) -> Any:
     """``scipy.optimize.rosen_der``: the gradient of `rosen`."""
     x = _inner("rosen_der", x)
     step = x[1:] - x[:-1] ** 2
@@ -55,20 +56,20 @@ def rosen_der(x: Any) -> Any:
     return fnp.concatenate([-400 * step * x[:-1] - 2 * (1 - x[:-1]), zero]) + fnp.concatenate([zero, 200 * step])
 
 
-def _bands(x: Any) -> tuple[Any, Any]:
+def _bands(x: ArrayLike) -> tuple[Any, Any]:
     """Return the diagonal of the second derivatives, and the one next to it."""
     zero = fnp.zeros_like(x[:1])
     first = fnp.concatenate([1200 * x[:-1] ** 2 - 400 * x[1:] + 2, zero])
     return first + fnp.concatenate([zero, fnp.full_like(x[1:], 200)]), -400 * x[:-1]
 
 
-def rosen_hess(x: Any) -> Any:
+def rosen_hess(x: ArrayLike) -> Any:
     """``scipy.optimize.rosen_hess``: the matrix of second derivatives of `rosen` at one point."""
     diagonal, beside = _bands(_inner("rosen_hess", x))
     return fnp.diag(diagonal) + fnp.diag(beside, 1) + fnp.diag(beside, -1)
 
 
-def rosen_hess_prod(x: Any, p: Any) -> Any:
+def rosen_hess_prod(x: ArrayLike, p: ArrayLike) -> Any:
     """``scipy.optimize.rosen_hess_prod``: the product of `rosen_hess` and a vector."""
     x = _inner("rosen_hess_prod", x)
     p = fnp.astype(fnp.asarray(as_value(p)), x.dtype)

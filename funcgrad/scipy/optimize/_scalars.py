@@ -11,6 +11,7 @@ from funcgrad import numpy as fnp
 from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.bind import untraced
 from funcgrad._core.lazy import LazyModule
+from funcgrad._types import ArrayLike
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy.extend import as_value
 from funcgrad.scipy._closed import Flat, close, nothing_traced, plainly, refuse_traced, traced_leaves
@@ -30,7 +31,7 @@ def _second_slopes_of(evaluate: Flat, x: Aval) -> Flat:
     return slopes_of(slopes_of(evaluate, x), x)
 
 
-def _number(x: Any) -> Any:
+def _number(x: ArrayLike) -> Any:
     return fnp.reshape(fnp.astype(fnp.asarray(as_value(x)), float), ())
 
 
@@ -41,8 +42,8 @@ def root_scalar(  # noqa: PLR0917  (SciPy's arguments)
     bracket: Any = None,
     fprime: Any = None,
     fprime2: Any = None,
-    x0: Any = None,
-    x1: Any = None,
+    x0: ArrayLike = None,
+    x1: ArrayLike = None,
     xtol: float | None = None,
     rtol: float | None = None,
     maxiter: int | None = None,
@@ -117,7 +118,7 @@ def root_scalar(  # noqa: PLR0917  (SciPy's arguments)
 
 
 def _bracketed(  # noqa: PLR0917  (SciPy's arguments)
-    name: str, f: Callable[..., Any], a: Any, b: Any, args: Any, full_output: bool, options: dict[str, Any]
+    name: str, f: Callable[..., Any], a: ArrayLike, b: ArrayLike, args: Any, full_output: bool, options: dict[str, Any]
 ) -> Any:
     """Return the root between two numbers, from SciPy's function of this name."""
     search = getattr(theirs, name)
@@ -147,8 +148,8 @@ def _bracketing(name: str, text: str) -> Any:
 
     def search(  # noqa: PLR0917  (SciPy's arguments)
         f: Callable[..., Any],
-        a: Any,
-        b: Any,
+        a: ArrayLike,
+        b: ArrayLike,
         args: Any = (),
         xtol: float = 2e-12,
         rtol: float = _RTOL,
@@ -200,8 +201,8 @@ ridder = _bracketing("ridder", "``scipy.optimize.ridder``: as `brentq`, by Ridde
 
 def toms748(  # noqa: PLR0917  (SciPy's arguments)
     f: Callable[..., Any],
-    a: Any,
-    b: Any,
+    a: ArrayLike,
+    b: ArrayLike,
     args: Any = (),
     k: int = 1,
     xtol: float = 2e-12,
@@ -217,13 +218,13 @@ def toms748(  # noqa: PLR0917  (SciPy's arguments)
 
 def newton(  # noqa: PLR0917  (SciPy's arguments)
     func: Callable[..., Any],
-    x0: Any,
+    x0: ArrayLike,
     fprime: Any = None,
     args: Any = (),
     tol: float = 1.48e-8,
     maxiter: int = 50,
     fprime2: Any = None,
-    x1: Any = None,
+    x1: ArrayLike = None,
     rtol: float = 0.0,
     full_output: bool = False,
     disp: bool = True,

@@ -13,6 +13,7 @@ from funcgrad import numpy as fnp
 from funcgrad._core.aval import aval_of, is_inexact
 from funcgrad._core.lazy import LazyModule
 from funcgrad._ops.contract import convolve as ops
+from funcgrad._types import ArrayLike
 from funcgrad.numpy.extend import as_value, normalize_axes, promote
 from funcgrad.scipy.signal._scipys import scipys
 
@@ -30,7 +31,7 @@ _BOUNDARIES = {
 }
 
 
-def _both(name: str, in1: Any, in2: Any, mode: str) -> tuple[Any, Any]:
+def _both(name: str, in1: ArrayLike, in2: ArrayLike, mode: str) -> tuple[Any, Any]:
     """Return both as arrays, in the order in which the second lies inside the first."""
     a, v = fnp.asarray(as_value(in1)), fnp.asarray(as_value(in2))
     if len(a.shape) != len(v.shape):
@@ -46,7 +47,7 @@ def _both(name: str, in1: Any, in2: Any, mode: str) -> tuple[Any, Any]:
     return a, v
 
 
-def _larger_first(name: str, a: Any, v: Any, axes: Sequence[int]) -> tuple[Any, Any]:
+def _larger_first(name: str, a: ArrayLike, v: ArrayLike, axes: Sequence[int]) -> tuple[Any, Any]:
     if all(a.shape[i] >= v.shape[i] for i in axes):
         return a, v
     if any(a.shape[i] > v.shape[i] for i in axes):
@@ -57,13 +58,13 @@ def _larger_first(name: str, a: Any, v: Any, axes: Sequence[int]) -> tuple[Any, 
     return v, a
 
 
-def _centered(y: Any, shape: Sequence[int]) -> Any:
+def _centered(y: ArrayLike, shape: Sequence[int]) -> Any:
     """Return the middle of an array."""
     starts = [(n - m) // 2 for n, m in zip(y.shape, shape, strict=True)]
     return y[tuple([slice(start, start + m) for start, m in zip(starts, shape, strict=True)])]
 
 
-def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
+def convolve(in1: ArrayLike, in2: ArrayLike, mode: str = "full", method: str = "auto") -> Any:
     """``scipy.signal.convolve``: the sums of products of an array and a second, reversed array.
 
     Args:
@@ -119,7 +120,7 @@ def _method(a_shape: tuple[int, ...], v_shape: tuple[int, ...], mode: str) -> st
     return scipys("choose_conv_method", np.broadcast_to(0.0, a_shape), np.broadcast_to(0.0, v_shape), mode)
 
 
-def _by_sums(a: Any, v: Any, mode: str) -> Any:
+def _by_sums(a: ArrayLike, v: ArrayLike, mode: str) -> Any:
     if len(a.shape) == 1:
         return _centered(fnp.convolve(a, v), a.shape) if mode == "same" else fnp.convolve(a, v, mode)
     shape = a.shape
@@ -129,7 +130,7 @@ def _by_sums(a: Any, v: Any, mode: str) -> Any:
     return _centered(y, shape) if mode == "same" else y
 
 
-def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: int | Sequence[int] | None = None) -> Any:
+def fftconvolve(in1: ArrayLike, in2: ArrayLike, mode: str = "full", axes: int | Sequence[int] | None = None) -> Any:
     """``scipy.signal.fftconvolve``: `convolve` by transforms, over all axes or some.
 
     Along the other axes both are multiplied, and broadcast where one has length 1.
@@ -174,12 +175,12 @@ def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: int | Sequence[int
     return _centered(y, inside)
 
 
-def oaconvolve(in1: Any, in2: Any, mode: str = "full", axes: int | Sequence[int] | None = None) -> Any:
+def oaconvolve(in1: ArrayLike, in2: ArrayLike, mode: str = "full", axes: int | Sequence[int] | None = None) -> Any:
     """``scipy.signal.oaconvolve``: the same as `fftconvolve`, computed in the same way."""
     return fftconvolve(in1, in2, mode, axes)
 
 
-def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
+def correlate(in1: ArrayLike, in2: ArrayLike, mode: str = "full", method: str = "auto") -> Any:
     """``scipy.signal.correlate``: the sums of products of an array and the conjugate of another one, moved over it.
 
     Args:
@@ -201,12 +202,12 @@ def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> A
     return convolve(a, _reversed(v), mode, method) if v.shape else fnp.multiply(a, fnp.conjugate(v))
 
 
-def _reversed(v: Any) -> Any:
+def _reversed(v: ArrayLike) -> Any:
     turned = v[(slice(None, None, -1),) * len(v.shape)]
     return fnp.conjugate(turned) if v.dtype.kind == "c" else turned
 
 
-def convolve2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0) -> Any:
+def convolve2d(in1: ArrayLike, in2: ArrayLike, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0) -> Any:
     """``scipy.signal.convolve2d``: `convolve` of images, which go on beyond their edges.
 
     Args:
@@ -233,7 +234,7 @@ def convolve2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", f
     return _with_edges("convolve2d", a, v, (mode, boundary, fillvalue), 1)
 
 
-def correlate2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0) -> Any:
+def correlate2d(in1: ArrayLike, in2: ArrayLike, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0) -> Any:
     """``scipy.signal.correlate2d``: `correlate` of images, with the arguments of `convolve2d`."""
     a, v = _images("correlate2d", in1, in2, mode)
     if mode == "valid" and _larger_first("correlate2d", a, v, (0, 1))[0] is not a:
@@ -242,7 +243,7 @@ def correlate2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", 
     return _with_edges("correlate2d", a, _reversed(v), (mode, boundary, fillvalue), 0)
 
 
-def _images(name: str, in1: Any, in2: Any, mode: str) -> tuple[Any, Any]:
+def _images(name: str, in1: ArrayLike, in2: ArrayLike, mode: str) -> tuple[Any, Any]:
     a, v = _both(name, in1, in2, mode)
     if len(a.shape) != 2:
         raise ValueError(
@@ -252,7 +253,7 @@ def _images(name: str, in1: Any, in2: Any, mode: str) -> tuple[Any, Any]:
     return a, v
 
 
-def _with_edges(name: str, a: Any, v: Any, edge: tuple[str, str, Any], turned: int) -> Any:
+def _with_edges(name: str, a: ArrayLike, v: ArrayLike, edge: tuple[str, str, Any], turned: int) -> Any:
     mode, boundary, fillvalue = edge
     if boundary not in _BOUNDARIES:
         raise ValueError(

@@ -14,10 +14,11 @@ from funcgrad._core.aval import aval_of
 from funcgrad._ops.contract.convolve import convolve
 from funcgrad._ops.layout.broadcast import broadcast_to
 from funcgrad._ops.reduce.recursion import recursion
+from funcgrad._types import ArrayLike
 from funcgrad.numpy.extend import as_value, concrete_value, known_value, normalize_axis, promote
 
 
-def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
+def lfilter(b: ArrayLike, a: ArrayLike, x: ArrayLike, axis: int = -1, zi: ArrayLike = None) -> Any:
     """``scipy.signal.lfilter``: filter along an axis, by a rational transfer function.
 
     ``a[0] y[n] = b[0] x[n] + ... + b[M] x[n - M] - a[1] y[n - 1] - ... - a[N] y[n - N]``
@@ -82,7 +83,7 @@ def _coefficients(name: str, given: Any) -> Any:
     return c
 
 
-def _state(zi: Any, shape: tuple[int, ...], axis: int, order: int) -> Any:
+def _state(zi: ArrayLike, shape: tuple[int, ...], axis: int, order: int) -> Any:
     zi = fnp.asarray(as_value(zi))
     needed = tuple([order if i == axis else n for i, n in enumerate(shape)])
     fits = len(zi.shape) == len(needed) and zi.shape[axis] == order
@@ -94,7 +95,7 @@ def _state(zi: Any, shape: tuple[int, ...], axis: int, order: int) -> Any:
     return fnp.broadcast_to(zi, needed)
 
 
-def _check_first(a: Any) -> None:
+def _check_first(a: ArrayLike) -> None:
     known = known_value(a)
     # If it is not known, a zero gives infinity or NaN.
     if known is not None and not known[0]:
@@ -104,7 +105,7 @@ def _check_first(a: Any) -> None:
         )
 
 
-def _filtered(b: Any, a: Any, x: Any, zi: Any) -> tuple[Any, Any]:
+def _filtered(b: ArrayLike, a: ArrayLike, x: ArrayLike, zi: ArrayLike) -> tuple[Any, Any]:
     """Return the results along the last axis, and the last state."""
     n, order = x.shape[-1], max(a.shape[0], b.shape[0]) - 1
     b = fnp.divide(b, a[0])
@@ -118,7 +119,7 @@ def _filtered(b: Any, a: Any, x: Any, zi: Any) -> tuple[Any, Any]:
     return whole[..., :n], whole[..., n:]
 
 
-def _convolved(b: Any, x: Any, zi: Any) -> tuple[Any, Any]:
+def _convolved(b: ArrayLike, x: ArrayLike, zi: ArrayLike) -> tuple[Any, Any]:
     n = x.shape[-1]
     whole = convolve(x, broadcast_to(b, (*x.shape[:-1], b.shape[0])), full=True)
     if zi is not None:
@@ -126,7 +127,7 @@ def _convolved(b: Any, x: Any, zi: Any) -> tuple[Any, Any]:
     return whole[..., :n], whole[..., n:]
 
 
-def lfilter_zi(b: Any, a: Any) -> Any:
+def lfilter_zi(b: ArrayLike, a: ArrayLike) -> Any:
     """``scipy.signal.lfilter_zi``: the state of `lfilter` that gives a constant result for an input of ones.
 
     Example:
@@ -148,7 +149,7 @@ def lfilter_zi(b: Any, a: Any) -> Any:
     return fnp.linalg.solve(system, fnp.subtract(b[1:], fnp.multiply(a[1:], b[0])))
 
 
-def lfiltic(b: Any, a: Any, y: Any, x: Any = None) -> Any:
+def lfiltic(b: ArrayLike, a: ArrayLike, y: ArrayLike, x: ArrayLike = None) -> Any:
     """``scipy.signal.lfiltic``: the state of `lfilter` behind these results and samples, the last ones first.
 
     Example:
@@ -162,7 +163,7 @@ def lfiltic(b: Any, a: Any, y: Any, x: Any = None) -> Any:
     order = max(a.shape[0], b.shape[0]) - 1
     b, a = fnp.divide(b, a[0]), fnp.divide(a, a[0])
 
-    def beyond(c: Any, before: Any) -> Any:
+    def beyond(c: ArrayLike, before: Any) -> Any:
         before = fnp.pad(before[:order], (0, max(order - before.shape[0], 0)))
         c = fnp.pad(c, (0, order + 1 - c.shape[0]))
         if not order:
@@ -173,7 +174,7 @@ def lfiltic(b: Any, a: Any, y: Any, x: Any = None) -> Any:
     return fnp.subtract(beyond(b, x), beyond(a, y))
 
 
-def _samples(x: Any) -> Any:
+def _samples(x: ArrayLike) -> Any:
     # Samples that are left out do not widen the dtype.
     return np.zeros(1, np.bool_) if x is None else fnp.atleast_1d(fnp.asarray(as_value(x)))
 
@@ -197,9 +198,9 @@ def deconvolve(signal: Any, divisor: Any) -> tuple[Any, Any]:
 
 
 def filtfilt(  # noqa: PLR0917  (SciPy's arguments)
-    b: Any,
-    a: Any,
-    x: Any,
+    b: ArrayLike,
+    a: ArrayLike,
+    x: ArrayLike,
     axis: int = -1,
     padtype: str | None = "odd",
     padlen: int | None = None,
@@ -244,7 +245,7 @@ def filtfilt(  # noqa: PLR0917  (SciPy's arguments)
     return fnp.moveaxis(y[..., ::-1][..., edge : y.shape[-1] - edge], -1, axis)
 
 
-def _extended(name: str, x: Any, padtype: str | None, padlen: int | None, taps: int) -> tuple[Any, int]:
+def _extended(name: str, x: ArrayLike, padtype: str | None, padlen: int | None, taps: int) -> tuple[Any, int]:
     """Return the signals extended along the last axis, and the number of samples added at each end."""
     if padtype not in {"even", "odd", "constant", None}:
         raise ValueError(
@@ -269,7 +270,7 @@ def _extended(name: str, x: Any, padtype: str | None, padlen: int | None, taps: 
     return fnp.concatenate([before, x, after], -1), edge
 
 
-def _sections(name: str, sos: Any) -> Any:
+def _sections(name: str, sos: ArrayLike) -> Any:
     sos = fnp.asarray(as_value(sos))
     if len(sos.shape) != 2 or sos.shape[1] != 6:
         raise ValueError(
@@ -286,7 +287,7 @@ def _sections(name: str, sos: Any) -> Any:
     return sos
 
 
-def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
+def sosfilt(sos: ArrayLike, x: ArrayLike, axis: int = -1, zi: ArrayLike = None) -> Any:
     """``scipy.signal.sosfilt``: filter along an axis by sections of second order, one after the other.
 
     Args:
@@ -330,7 +331,7 @@ def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     return x if zi is None else (x, fnp.stack(last))
 
 
-def sosfilt_zi(sos: Any) -> Any:
+def sosfilt_zi(sos: ArrayLike) -> Any:
     """``scipy.signal.sosfilt_zi``: the states of `sosfilt` that give a constant result for an input of ones."""
     sos = _sections("sosfilt_zi", sos)
     states, scale = [], 1.0
@@ -341,7 +342,9 @@ def sosfilt_zi(sos: Any) -> Any:
     return fnp.stack(states)
 
 
-def sosfiltfilt(sos: Any, x: Any, axis: int = -1, padtype: str | None = "odd", padlen: int | None = None) -> Any:
+def sosfiltfilt(
+    sos: ArrayLike, x: ArrayLike, axis: int = -1, padtype: str | None = "odd", padlen: int | None = None
+) -> Any:
     """``scipy.signal.sosfiltfilt``: `sosfilt` forward and backward; the arguments are those of `filtfilt`.
 
     How far it extends the signals by itself depends on which coefficients are zero, so ``padlen`` is needed where

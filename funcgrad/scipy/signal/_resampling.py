@@ -13,6 +13,7 @@ import numpy as np
 from funcgrad import numpy as fnp
 from funcgrad._core.aval import aval_of, is_inexact
 from funcgrad._ops.reduce.resampling import resampled, resampled_length
+from funcgrad._types import ArrayLike
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy.extend import as_value, normalize_axis
 from funcgrad.scipy.signal._filters import sosfilt, sosfiltfilt
@@ -29,7 +30,9 @@ _BACKGROUNDS: dict[str, Callable[..., Any]] = {
 }
 
 
-def resample(x: Any, num: int, t: Any = None, axis: int = 0, window: Any = None, domain: str = "time") -> Any:
+def resample(
+    x: ArrayLike, num: int, t: ArrayLike = None, axis: int = 0, window: Any = None, domain: str = "time"
+) -> Any:
     """``scipy.signal.resample``: ``num`` samples of periodic signals, by their Fourier transforms.
 
     Args:
@@ -85,7 +88,7 @@ def _weights(window: Any, n: int) -> Any:
     return fnp.fft.fftshift(get_window(window, n))
 
 
-def _of_half_spectrum(x: Any, num: int, weights: Any, domain: str) -> Any:
+def _of_half_spectrum(x: ArrayLike, num: int, weights: ArrayLike, domain: str) -> Any:
     n = x.shape[-1]
     m = min(num, n)
     spectrum = fnp.fft.rfft(x)
@@ -100,12 +103,12 @@ def _of_half_spectrum(x: Any, num: int, weights: Any, domain: str) -> Any:
     return fnp.fft.irfft(fnp.multiply(spectrum[..., : m // 2 + 1], factors.astype(_real(x))), num)
 
 
-def _real(x: Any) -> np.dtype:
+def _real(x: ArrayLike) -> np.dtype:
     """Return the real dtype of a spectrum."""
     return np.dtype(np.float32) if np.result_type(x.dtype, 1j) == np.complex64 else np.dtype(float)
 
 
-def _of_spectrum(x: Any, num: int, weights: Any, domain: str) -> Any:
+def _of_spectrum(x: ArrayLike, num: int, weights: ArrayLike, domain: str) -> Any:
     n = x.shape[-1]
     m = min(num, n)
     spectrum = fnp.fft.fft(x) if domain == "time" else x
@@ -127,7 +130,7 @@ def _of_spectrum(x: Any, num: int, weights: Any, domain: str) -> Any:
 
 
 def upfirdn(  # noqa: PLR0917  (SciPy's arguments)
-    h: Any, x: Any, up: int = 1, down: int = 1, axis: int = -1, mode: str = "constant", cval: Any = 0
+    h: Any, x: ArrayLike, up: int = 1, down: int = 1, axis: int = -1, mode: str = "constant", cval: ArrayLike = 0
 ) -> Any:
     """``scipy.signal.upfirdn``: put zeros between samples, filter, and take every ``down``-th result.
 
@@ -180,18 +183,18 @@ def upfirdn(  # noqa: PLR0917  (SciPy's arguments)
     return fnp.moveaxis(y, -1, axis)
 
 
-def _is_other_than_zero(cval: Any) -> bool:
+def _is_other_than_zero(cval: ArrayLike) -> bool:
     return not isinstance(cval, int | float) or cval != 0
 
 
 def resample_poly(  # noqa: PLR0917  (SciPy's arguments)
-    x: Any,
+    x: ArrayLike,
     up: int,
     down: int,
     axis: int = 0,
     window: Any = ("kaiser", 5.0),
     padtype: str = "constant",
-    cval: Any = None,
+    cval: ArrayLike = None,
 ) -> Any:
     """``scipy.signal.resample_poly``: signals at ``up / down`` times their rate, by a filter.
 
@@ -248,7 +251,7 @@ def resample_poly(  # noqa: PLR0917  (SciPy's arguments)
     return fnp.add(_part(y, axis, first, length), background)
 
 
-def _part(y: Any, axis: int, start: int, length: int) -> Any:
+def _part(y: ArrayLike, axis: int, start: int, length: int) -> Any:
     return y[(slice(None),) * axis + (slice(start, start + length),)]
 
 
@@ -267,7 +270,9 @@ def _low_pass(window: Any, rate: int, dtype: np.dtype) -> tuple[Any, int]:
     return h.astype(dtype) if is_inexact(dtype) else h, reach
 
 
-def decimate(x: Any, q: int, n: int | None = None, ftype: str = "iir", axis: int = -1, zero_phase: bool = True) -> Any:
+def decimate(
+    x: ArrayLike, q: int, n: int | None = None, ftype: str = "iir", axis: int = -1, zero_phase: bool = True
+) -> Any:
     """``scipy.signal.decimate``: remove high frequencies with a filter, and keep every ``q``-th sample.
 
     Args:
@@ -302,7 +307,7 @@ def decimate(x: Any, q: int, n: int | None = None, ftype: str = "iir", axis: int
     return y[(slice(None),) * axis + (slice(None, None, q),)]
 
 
-def detrend(data: Any, axis: int = -1, type: str = "linear", bp: Any = 0, overwrite_data: bool = False) -> Any:  # noqa: A002  (SciPy's name)
+def detrend(data: ArrayLike, axis: int = -1, type: str = "linear", bp: Any = 0, overwrite_data: bool = False) -> Any:  # noqa: A002  (SciPy's name)
     """``scipy.signal.detrend``: signals without the line, or the mean, that fits them best.
 
     Args:
@@ -342,7 +347,7 @@ def detrend(data: Any, axis: int = -1, type: str = "linear", bp: Any = 0, overwr
     return fnp.moveaxis(fnp.concatenate(parts, -1), -1, axis)
 
 
-def _without_line(x: Any) -> Any:
+def _without_line(x: ArrayLike) -> Any:
     """Return the part that is orthogonal to constants and to a slope."""
     n = x.shape[-1]
     basis, _ = np.linalg.qr(np.stack([np.ones(n), np.arange(n) - (n - 1) / 2], 1))
@@ -350,7 +355,7 @@ def _without_line(x: Any) -> Any:
     return fnp.subtract(x, fnp.matmul(fnp.matmul(x, basis), basis.T))
 
 
-def hilbert(x: Any, N: int | None = None, axis: int = -1) -> Any:  # noqa: N803  (SciPy's name)
+def hilbert(x: ArrayLike, N: int | None = None, axis: int = -1) -> Any:  # noqa: N803  (SciPy's name)
     """``scipy.signal.hilbert``: the analytic signal, whose imaginary part is the Hilbert transform.
 
     Args:

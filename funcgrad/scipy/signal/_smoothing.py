@@ -9,20 +9,21 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._core.aval import aval_of
+from funcgrad._types import ArrayLike
 from funcgrad.numpy.extend import as_value, normalize_axis
 from funcgrad.scipy.ndimage import convolve1d
 from funcgrad.scipy.signal._scipys import scipys
 
 
 def savgol_filter(  # noqa: PLR0917  (SciPy's arguments)
-    x: Any,
+    x: ArrayLike,
     window_length: int,
     polyorder: int,
     deriv: int = 0,
     delta: float = 1.0,
     axis: int = -1,
     mode: str = "interp",
-    cval: Any = 0.0,
+    cval: ArrayLike = 0.0,
 ) -> Any:
     """``scipy.signal.savgol_filter``: fit polynomials to the neighbours of each sample.
 

@@ -13,6 +13,7 @@ import numpy as np
 from funcgrad import numpy as fnp
 from funcgrad._core.lazy import LazyModule
 from funcgrad._public import publish
+from funcgrad._types import ArrayLike
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy.extend import as_value, holds_tracer
 from funcgrad.scipy.signal._scipys import scipys
@@ -57,7 +58,7 @@ def _made(name: str, M: int, sym: bool, formula: Callable[[np.ndarray, int], Any
     return formula(np.arange(length, dtype=float), length)[:M]
 
 
-def general_cosine(M: int, a: Any, sym: bool = True) -> Any:  # noqa: N803  (SciPy's name)
+def general_cosine(M: int, a: ArrayLike, sym: bool = True) -> Any:  # noqa: N803  (SciPy's name)
     """``scipy.signal.windows.general_cosine``: a sum of cosines with the weights ``a``."""
     a = fnp.asarray(as_value(a))
 
@@ -147,7 +148,7 @@ def gaussian(M: int, std: Any, sym: bool = True) -> Any:  # noqa: N803  (SciPy's
     return _made("gaussian", M, sym, formula)
 
 
-def general_gaussian(M: int, p: Any, sig: Any, sym: bool = True) -> Any:  # noqa: N803  (SciPy's name)
+def general_gaussian(M: int, p: ArrayLike, sig: Any, sym: bool = True) -> Any:  # noqa: N803  (SciPy's name)
     """``scipy.signal.windows.general_gaussian``: `gaussian` with another power than ``2 p = 2``."""
     p, sig = as_value(p), as_value(sig)
 

@@ -11,6 +11,7 @@ from funcgrad import numpy as fnp
 from funcgrad._core.aval import type_text
 from funcgrad._ops.index.scatter import scatter_add_p
 from funcgrad._ops.index.sparse import ROWS, sparse_product
+from funcgrad._types import ArrayLike
 from funcgrad.numpy.extend import as_value, concrete_value, elements_of_sparse, is_sparse, promote
 
 Shape = tuple[int, int]
@@ -38,7 +39,7 @@ class SparseArray:
     # NumPy and JAX then use this class's methods for operations with it.
     __array_ufunc__ = None
 
-    def __init__(self, data: Any, places: tuple[Any, Any, Any], shape: Shape) -> None:
+    def __init__(self, data: ArrayLike, places: tuple[Any, Any, Any], shape: Shape) -> None:
         self.data, self.places, self.shape = data, places, shape
 
     @property
@@ -60,15 +61,15 @@ class SparseArray:
     def __repr__(self) -> str:
         return f"<sparse {type_text(self.shape, self.dtype)} of {self.nnz} elements>"
 
-    def __matmul__(self, x: Any) -> Any:
+    def __matmul__(self, x: ArrayLike) -> Any:
         return self._product(as_value(x), turned=False)
 
     dot = __matmul__
 
-    def __rmatmul__(self, x: Any) -> Any:
+    def __rmatmul__(self, x: ArrayLike) -> Any:
         return fnp.transpose(self._product(fnp.transpose(as_value(x)), turned=True))
 
-    def _product(self, x: Any, *, turned: bool) -> Any:
+    def _product(self, x: ArrayLike, *, turned: bool) -> Any:
         x = fnp.asarray(x)
         if not 0 < len(x.shape) < 3 or x.shape[0] != self.shape[not turned]:
             raise ValueError(
@@ -95,7 +96,7 @@ class SparseArray:
     def __truediv__(self, number: Any) -> SparseArray:
         return self * (1 / as_value(number))
 
-    def __add__(self, other: Any) -> SparseArray:
+    def __add__(self, other: ArrayLike) -> SparseArray:
         other = as_sparse(other)
         if other.shape != self.shape:
             raise ValueError(f"{self!r} + {other!r}: the shapes differ; needed the same. Check which is transposed.")
@@ -105,10 +106,10 @@ class SparseArray:
 
     __radd__ = __add__
 
-    def __sub__(self, other: Any) -> SparseArray:
+    def __sub__(self, other: ArrayLike) -> SparseArray:
         return self + -as_sparse(other)
 
-    def __rsub__(self, other: Any) -> SparseArray:
+    def __rsub__(self, other: ArrayLike) -> SparseArray:
         return -self + other
 
     def diagonal(self) -> Any:
@@ -128,7 +129,7 @@ class SparseArray:
     todense = toarray
 
 
-def as_sparse(a: Any) -> SparseArray:
+def as_sparse(a: ArrayLike) -> SparseArray:
     """Return a sparse matrix of SciPy's, or one of ours, as ours."""
     if isinstance(a, SparseArray):
         return a
@@ -181,7 +182,7 @@ def coo_array(arg1: Any, shape: Sequence[int] | None = None) -> SparseArray:
     return SparseArray(data, (rows, columns, starts), (found[0], found[1]))
 
 
-def _check_places(data: Any, rows: np.ndarray, columns: np.ndarray, shape: tuple[int, ...]) -> None:
+def _check_places(data: ArrayLike, rows: np.ndarray, columns: np.ndarray, shape: tuple[int, ...]) -> None:
     fits = data.shape == rows.shape == columns.shape and len(data.shape) == 1 and len(shape) == 2
     least, most = [
         [int(f(i)) for i in (rows, columns)] for f in (lambda i: i.min(initial=0), lambda i: i.max(initial=-1))

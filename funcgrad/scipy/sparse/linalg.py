@@ -11,6 +11,7 @@ from funcgrad import numpy as fnp
 from funcgrad._core.aval import type_text
 from funcgrad._ops.linalg.sparse import sparse_solve
 from funcgrad._public import publish
+from funcgrad._types import ArrayLike
 from funcgrad.numpy.extend import as_value, is_sparse, promote
 from funcgrad.scipy.sparse._array import SparseArray, as_sparse
 
@@ -35,7 +36,7 @@ INSTEAD = {
 }
 
 
-def spsolve(A: Any, b: Any, permc_spec: str | None = None, use_umfpack: bool = True) -> Any:  # noqa: N803  (SciPy's name)
+def spsolve(A: ArrayLike, b: ArrayLike, permc_spec: str | None = None, use_umfpack: bool = True) -> Any:  # noqa: N803  (SciPy's name)
     """Solve ``A x = b`` with a sparse matrix, by SuperLU on the host.
 
     Args:
@@ -79,7 +80,7 @@ def spsolve(A: Any, b: Any, permc_spec: str | None = None, use_umfpack: bool = T
     return y[:, 0] if len(y.shape) == 2 and y.shape[1] == 1 else y
 
 
-def factorized(A: Any) -> Callable[[Any], Any]:  # noqa: N803  (SciPy's name)
+def factorized(A: ArrayLike) -> Callable[[Any], Any]:  # noqa: N803  (SciPy's name)
     """Make the function that solves ``A x = b`` for each ``b`` it is called with, as `spsolve`.
 
     Example:

@@ -16,6 +16,7 @@ from funcgrad import numpy as fnp
 from funcgrad._core.aval import aval_of
 from funcgrad._ops.reduce.differences import squared_distances
 from funcgrad._public import publish
+from funcgrad._types import Array, ArrayLike
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy.extend import as_value, known_value
 from funcgrad.scipy.spatial import _formulas as formulas
@@ -81,7 +82,7 @@ _METRICS: dict[str, tuple[str, Callable[..., Any]]] = {
 }
 
 
-def _points(name: str, x: Any) -> Any:
+def _points(name: str, x: ArrayLike) -> Any:
     x = fnp.asarray(as_value(x))
     if len(x.shape) != 2 or x.dtype.kind == "c":
         raise ValueError(
@@ -91,7 +92,7 @@ def _points(name: str, x: Any) -> Any:
     return x
 
 
-def _metric(name: str, metric: Any, out: Any) -> tuple[str, Callable[..., Any]]:
+def _metric(name: str, metric: Any, out: Array) -> tuple[str, Callable[..., Any]]:
     if out is not None:
         raise UnsupportedFunctionError(
             f"scipy.spatial.distance.{name}: out was given; needed None. Use the result, which is an array of its own."
@@ -182,11 +183,11 @@ def cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, out: None = None, **kw
     return function(a[:, None], b[None], **options) if squares is None else squares
 
 
-def _as_points(name: str, x: Any) -> Any:
+def _as_points(name: str, x: ArrayLike) -> Any:
     return x if x.dtype == np.float64 else fnp.astype(x, np.dtype(float))
 
 
-def _squares(name: str, a: Any, b: Any, options: dict[str, Any]) -> Any:
+def _squares(name: str, a: ArrayLike, b: ArrayLike, options: dict[str, Any]) -> Any:
     """Return Euclidean distances or their squares, by their own primitives."""
     if name not in {"euclidean", "sqeuclidean", "seuclidean"} or not a.shape[1]:
         return None
@@ -288,7 +289,7 @@ def squareform(X: Any, force: str = "no", checks: bool = True) -> Any:  # noqa: 
     return x[np.triu_indices(m, 1)]
 
 
-def _matrix(x: Any) -> Any:
+def _matrix(x: ArrayLike) -> Any:
     m = round((1 + np.sqrt(1 + 8 * x.shape[0])) / 2)
     if m * (m - 1) != 2 * x.shape[0]:
         raise ValueError(

@@ -28,6 +28,7 @@ from funcgrad._ops.elementwise.special import (
 from funcgrad._ops.elementwise.special import (
     gamma as gamma_,
 )
+from funcgrad._types import ArrayLike
 from funcgrad.numpy.extend import as_value, dtype_of
 from funcgrad.scipy.special._declare import found_by, of_ufunc, real
 
@@ -113,7 +114,7 @@ def _of_whole_order(name: str, primitive: Primitive) -> Callable[..., Any]:
     A non-integer order loses its fraction, so the result is a step function of it.
     """
 
-    def function(n: Any, x: Any, /) -> Any:
+    def function(n: Any, x: ArrayLike, /) -> Any:
         n, x = real(name, n, x)
         return bind(primitive, (bind(trunc_p, (n,), NO_PARAMS), x), NO_PARAMS)
 
@@ -134,7 +135,7 @@ def _like_numpys(name: str, primitive: Primitive) -> Callable[..., Any]:
     """
     numpys, scipys = getattr(fnp, name), of_ufunc(name, primitive)
 
-    def function(x: Any, /) -> Any:
+    def function(x: ArrayLike, /) -> Any:
         x = as_value(x)
         return numpys(x) if dtype_of(x).kind == "c" else scipys(x)
 

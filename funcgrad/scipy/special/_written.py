@@ -17,35 +17,36 @@ from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.elementwise.special import gamma as gamma_
 from funcgrad._ops.elementwise.special import hypergeometric, power
 from funcgrad._ops.layout.broadcast import broadcast_to
+from funcgrad._types import Array, ArrayLike
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy.extend import as_value, dtype_of, known_value, special_functions
 from funcgrad.scipy.special import _ufuncs as u
 from funcgrad.scipy.special._declare import of_ufunc, real
 
 
-def exp10(x: Any, /) -> Any:
+def exp10(x: ArrayLike, /) -> Any:
     """``scipy.special.exp10``: ten to the power of ``x``."""
     return fnp.power(10.0, real("exp10", x)[0])
 
 
-def log_expit(x: Any, /) -> Any:
+def log_expit(x: ArrayLike, /) -> Any:
     """``scipy.special.log_expit``: the logarithm of the logistic function, also where that rounds to 0."""
     return fnp.negative(fnp.logaddexp(fnp.negative(real("log_expit", x)[0]), 0.0))
 
 
-def softplus(x: Any, /) -> Any:
+def softplus(x: ArrayLike, /) -> Any:
     """``scipy.special.softplus``: ``log(1 + exp(x))``."""
     return fnp.logaddexp(real("softplus", x)[0], 0.0)
 
 
-def loggamma(z: Any, /) -> Any:
+def loggamma(z: ArrayLike, /) -> Any:
     """``scipy.special.loggamma`` of real numbers: NaN left of 0, where the logarithm is complex."""
     (z,) = real("loggamma", z)
     left = z < 0
     return select(left, math.nan, gamma_.gammaln_p(select(left, 1.0, z)))
 
 
-def gammasgn(x: Any, /) -> Any:
+def gammasgn(x: ArrayLike, /) -> Any:
     """``scipy.special.gammasgn``: the sign of the gamma function, whose derivative is 0."""
     (x,) = real("gammasgn", x)
     odd = fnp.remainder(fnp.floor(x), 2.0) == 1
@@ -55,13 +56,13 @@ def gammasgn(x: Any, /) -> Any:
     return cast(sign, x.dtype)
 
 
-def poch(z: Any, m: Any, /) -> Any:
+def poch(z: ArrayLike, m: ArrayLike, /) -> Any:
     """``scipy.special.poch``: ``gamma(z + m) / gamma(z)``, the rising factorial."""
     z, m = real("poch", z, m)
     return select(m == 0, 1.0, _rising(z, m))
 
 
-def _rising(z: Any, m: Any) -> Any:
+def _rising(z: ArrayLike, m: ArrayLike) -> Any:
     # Both gamma functions have a pole at integers up to 0; their quotient is that of the reflected arguments.
     poles = (z <= 0) & (z == fnp.floor(z)) & (m == fnp.floor(m))
     reflected = _quotient(select(poles, 1.0 - z - m, 1.0), select(poles, m, 0.0))
@@ -69,7 +70,7 @@ def _rising(z: Any, m: Any) -> Any:
     return select(poles, signed, _quotient(select(poles, 1.0, z), select(poles, 0.0, m)))
 
 
-def _quotient(z: Any, m: Any) -> Any:
+def _quotient(z: ArrayLike, m: ArrayLike) -> Any:
     """``gamma(z + m) / gamma(z)``."""
     # Use logarithms, because the gamma functions could overflow.
     large = (z > 20) & (z + m > 20)
@@ -79,19 +80,19 @@ def _quotient(z: Any, m: Any) -> Any:
     return select(large, by_logarithms, gamma_.gamma_p(a + b) * gamma_.rgamma_p(a))
 
 
-def rel_entr(x: Any, y: Any, /) -> Any:
+def rel_entr(x: ArrayLike, y: ArrayLike, /) -> Any:
     """``scipy.special.rel_entr``: ``x log(x / y)``; 0 for x = 0, infinite for negative numbers."""
     x, y = real("rel_entr", x, y)
     return _of_positive(power.rel_entr_p, x, y, 0.0)
 
 
-def kl_div(x: Any, y: Any, /) -> Any:
+def kl_div(x: ArrayLike, y: ArrayLike, /) -> Any:
     """``scipy.special.kl_div``: ``x log(x / y) - x + y``."""
     x, y = real("kl_div", x, y)
     return _of_positive(power.kl_div_p, x, y, y - x)
 
 
-def _of_positive(primitive: Primitive, x: Any, y: Any, at_zero: Any) -> Any:
+def _of_positive(primitive: Primitive, x: ArrayLike, y: ArrayLike, at_zero: Any) -> Any:
     """Return a relative entropy of positive numbers; ``at_zero`` if x is 0, and infinity for negative numbers."""
     inside = (x > 0) & (y > 0)
     value = primitive(select(inside, x, 1.0), select(inside, y, 1.0))
@@ -123,7 +124,7 @@ inv_boxcox = of_ufunc("inv_boxcox", power.inv_boxcox_p)
 inv_boxcox1p = of_ufunc("inv_boxcox1p", power.inv_boxcox1p_p)
 
 
-def polygamma(n: Any, x: Any) -> Any:
+def polygamma(n: Any, x: ArrayLike) -> Any:
     """Compute the derivative of order ``n`` of the digamma function: an int, or an array of known ones.
 
     Example:
@@ -149,11 +150,11 @@ def polygamma(n: Any, x: Any) -> Any:
     return y
 
 
-def _of_order(n: int, x: Any) -> Any:
+def _of_order(n: int, x: ArrayLike) -> Any:
     return bind(gamma_.polygamma_p, (x,), {"order": n}) if n else bind(gamma_.digamma_p, (x,), NO_PARAMS)
 
 
-def multigammaln(a: Any, d: int) -> Any:
+def multigammaln(a: ArrayLike, d: int) -> Any:
     """Compute the logarithm of the multivariate gamma function of ``d`` dimensions (a Python int).
 
     Example:
@@ -170,7 +171,7 @@ def multigammaln(a: Any, d: int) -> Any:
     return sum(terms[1:], terms[0]) + d * (d - 1) * 0.25 * math.log(math.pi)
 
 
-def zeta(x: Any, q: Any = None, out: Any = None) -> Any:
+def zeta(x: ArrayLike, q: ArrayLike = None, out: Array = None) -> Any:
     """``scipy.special.zeta``: Hurwitz's function; Riemann's where ``q`` is left out."""
     if out is not None:
         raise UnsupportedFunctionError(
@@ -181,13 +182,13 @@ def zeta(x: Any, q: Any = None, out: Any = None) -> Any:
     return bind(gamma_.zeta_p, real("zeta", x, q), NO_PARAMS)
 
 
-def lambertw(z: Any, k: Any = 0, tol: float = 1e-8) -> Any:
+def lambertw(z: ArrayLike, k: Any = 0, tol: float = 1e-8) -> Any:
     """``scipy.special.lambertw``: the branch ``k`` of ``w exp(w) = z``, complex."""
     z = cast(as_value(z), np.dtype(complex))
     return bind(hypergeometric.lambertw_p, (z, _whole("lambertw", "k", k)), {"tol": float(tol)})
 
 
-def sph_harm_y(n: Any, m: Any, theta: Any, phi: Any, *, diff_n: int = 0) -> Any:
+def sph_harm_y(n: Any, m: ArrayLike, theta: Any, phi: Any, *, diff_n: int = 0) -> Any:
     """``scipy.special.sph_harm_y``: spherical harmonics of degree ``n`` and order ``m``, complex."""
     if diff_n:
         raise UnsupportedFunctionError(
@@ -200,7 +201,7 @@ def sph_harm_y(n: Any, m: Any, theta: Any, phi: Any, *, diff_n: int = 0) -> Any:
     return bind(hypergeometric.sph_harm_y_p, (degree, order, theta, phi), NO_PARAMS)
 
 
-def _whole(name: str, argument: str, x: Any) -> Any:
+def _whole(name: str, argument: str, x: ArrayLike) -> Any:
     """Return 64-bit integers; other dtypes and traced floats are refused."""
     x = as_value(x)
     if dtype_of(x).kind not in "iu":

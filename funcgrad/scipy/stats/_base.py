@@ -19,6 +19,7 @@ from funcgrad._core.lazy import LazyModule
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.program.barrier import stop_gradient_p
+from funcgrad._types import ArrayLike
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy.extend import as_value, dtype_of
 
@@ -31,7 +32,7 @@ _ARRAY = np.ndarray
 _SHORT = 4096
 
 
-def number(x: Any) -> Any:
+def number(x: ArrayLike) -> Any:
     """Return an argument in double precision, in which SciPy's distributions compute."""
     kind = type(x)
     if kind is _ARRAY and x.dtype is _FLOAT:
@@ -47,7 +48,7 @@ def number(x: Any) -> Any:
     return cast(x, _FLOAT)
 
 
-def never(condition: Any) -> bool:
+def never(condition: ArrayLike) -> bool:
     """Return whether a condition is known to be False everywhere, so that no selection is needed."""
     if condition is False:
         return True
@@ -56,7 +57,7 @@ def never(condition: Any) -> bool:
     return not condition.any()
 
 
-def endless(x: Any) -> Any:
+def endless(x: ArrayLike) -> Any:
     """Return a mask of infinite points; ``False`` if there are none."""
     if type(x) is _ARRAY and x.size < _SHORT:
         # A sum of squares takes a quarter of the time; for larger arrays BLAS would start threads.
@@ -67,12 +68,12 @@ def endless(x: Any) -> Any:
     return False if never(found) else found
 
 
-def choose(condition: Any, a: Any, b: Any) -> Any:
+def choose(condition: ArrayLike, a: ArrayLike, b: ArrayLike) -> Any:
     """Return ``a`` where the condition holds, else ``b``; one of them may be a Python number."""
     return b if never(condition) else select(condition, a, b)
 
 
-def above(x: Any, least: float, value: Formula, otherwise: float) -> Any:
+def above(x: ArrayLike, least: float, value: Formula, otherwise: float) -> Any:
     """Return ``value`` for points above ``least``, else ``otherwise``."""
     inside = x > least
     return select(inside, value(select(inside, x, least + 1)), otherwise)
@@ -289,7 +290,7 @@ _MADE: dict[str, tuple[tuple[str, Formula], ...]] = {
 _METHODS = ("logpdf", "pdf", "logpmf", "pmf", "cdf", "sf", "logcdf", "logsf", "ppf", "isf", "mean", "var", "entropy")
 
 
-def _of_shape_with(y: Any, loc: Any) -> Any:
+def _of_shape_with(y: ArrayLike, loc: ArrayLike) -> Any:
     """Return a moment that does not depend on the location, repeated for each of several locations."""
     return (
         y
@@ -298,7 +299,7 @@ def _of_shape_with(y: Any, loc: Any) -> Any:
     )
 
 
-def _shifted(z: Any, loc: Any, scale: Any = None) -> Any:
+def _shifted(z: ArrayLike, loc: ArrayLike, scale: ArrayLike = None) -> Any:
     z = z if scale is None else z * scale
     return z if loc is None else z + loc
 
@@ -309,7 +310,7 @@ def unless(allowed: Any) -> Any:
     return 1.0 if never(wrong) else fnp.where(wrong, math.nan, 1.0)
 
 
-def within(a: Any, b: Any) -> Any:
+def within(a: ArrayLike, b: ArrayLike) -> Any:
     """Return a point between the ends of a support, which may be infinite."""
     if isinstance(a, float) and isinstance(b, float):
         return (a + b) / 2 if math.isfinite(a + b) else a + 1 if a > -math.inf else b - 1 if b < math.inf else 0.0

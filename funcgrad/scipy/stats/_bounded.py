@@ -7,6 +7,7 @@ from typing import Any
 from funcgrad import numpy as fnp
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.elementwise.special.beta import log_beta_power
+from funcgrad._types import ArrayLike
 from funcgrad.scipy import special
 from funcgrad.scipy.stats._base import choose
 from funcgrad.scipy.stats._families import Continuous
@@ -14,7 +15,7 @@ from funcgrad.scipy.stats._line import normal_log_density
 from funcgrad.scipy.stats._moments import beta_entropy
 
 
-def _span(a: Any, b: Any) -> Any:
+def _span(a: ArrayLike, b: ArrayLike) -> Any:
     """Return ``log(b / a)``, without overflow of the ratio."""
     logs = fnp.log(b) - fnp.log(a)
     far = abs(logs) > 300
@@ -75,7 +76,7 @@ loguniform = Continuous(
 _FAR = 1e150
 
 
-def _log_mass(a: Any, b: Any) -> Any:
+def _log_mass(a: ArrayLike, b: ArrayLike) -> Any:
     """Return the logarithm of the mass of the normal distribution between ``a`` and ``b``, exact in the tails too."""
     a, b = fnp.clip(a, -_FAR, _FAR), fnp.clip(b, -_FAR, _FAR)
     right, left = a > 0, b <= 0
@@ -95,17 +96,17 @@ def _near_one(log_part: Any, log_rest: Any) -> Any:
     return select(near, fnp.log1p(-fnp.exp(select(near, log_rest, -1.0))), log_part)
 
 
-def _log_below(x: Any, a: Any, b: Any) -> Any:
+def _log_below(x: ArrayLike, a: ArrayLike, b: ArrayLike) -> Any:
     whole = _log_mass(a, b)
     return _near_one(_log_mass(a, x) - whole, _log_mass(x, b) - whole)
 
 
-def _log_above(x: Any, a: Any, b: Any) -> Any:
+def _log_above(x: ArrayLike, a: ArrayLike, b: ArrayLike) -> Any:
     whole = _log_mass(a, b)
     return _near_one(_log_mass(x, b) - whole, _log_mass(a, x) - whole)
 
 
-def _quantile(log_q: Any, log_rest: Any, a: Any, b: Any) -> Any:
+def _quantile(log_q: Any, log_rest: Any, a: ArrayLike, b: ArrayLike) -> Any:
     """Return the quantile, from the log of the lower part, or of the upper part for an interval above 0."""
     a, b = fnp.clip(a, -_FAR, _FAR), fnp.clip(b, -_FAR, _FAR)
     left, whole = a < 0, _log_mass(a, b)

@@ -8,6 +8,7 @@ from typing import Any
 from funcgrad import numpy as fnp
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.elementwise.special.gamma import gammaln_step, log_binomial, log_power
+from funcgrad._types import ArrayLike
 from funcgrad.scipy import special
 from funcgrad.scipy.stats._base import choose
 from funcgrad.scipy.stats._families import Discrete
@@ -15,7 +16,7 @@ from funcgrad.scipy.stats._families import Discrete
 _COUNTS = (0.0, math.inf)
 
 
-def _probability(p: Any) -> Any:
+def _probability(p: ArrayLike) -> Any:
     return (p >= 0) & (p <= 1)
 
 
@@ -40,7 +41,7 @@ poisson = Discrete(
 )
 
 
-def _binomial(k: Any, n: Any, p: Any) -> Any:
+def _binomial(k: Any, n: Any, p: ArrayLike) -> Any:
     """Return the logarithm of the probability of ``k`` among ``n``."""
     none, every = k == 0, k == n
     end = none | every
@@ -55,7 +56,7 @@ def _binomial(k: Any, n: Any, p: Any) -> Any:
     return choose(end, ends, choose(sure, impossible, inner))
 
 
-def _by_beta(k: Any, n: Any, p: Any, upper: bool) -> Any:
+def _by_beta(k: Any, n: Any, p: ArrayLike, upper: bool) -> Any:
     """Return the binomial distribution function as an incomplete beta function of ``p`` (DLMF 8.17.5)."""
     end = k >= n
     a, b = choose(end, 0.0, k) + 1, choose(end, 1.0, n - k)
@@ -87,7 +88,7 @@ bernoulli = Discrete(
 )
 
 
-def _negative_binomial(k: Any, n: Any, p: Any) -> Any:
+def _negative_binomial(k: Any, n: Any, p: ArrayLike) -> Any:
     end = (k == 0) | (p == 1)
     failures, q = choose(end, 1.0, k), choose(end, 0.5, p)
     inner = log_binomial(n, failures, q) - fnp.log1p(failures / n)

@@ -12,6 +12,7 @@ from funcgrad._core.aval import Aval
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.program.barrier import stop_gradient_p
 from funcgrad._ops.program.callback import callback_p
+from funcgrad._types import ArrayLike
 from funcgrad.scipy.stats._base import Distribution, choose, endless, never, number, scipy_stats, unless, within
 
 
@@ -25,7 +26,7 @@ class Continuous(Distribution):
     # At infinity the density is 0, unless the distribution is circular.
     periodic = False
 
-    def _standard(self, method: str, x: Any, args: tuple, kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    def _standard(self, method: str, x: ArrayLike, args: tuple, kwargs: dict[str, Any]) -> tuple[Any, ...]:
         """Return the point for location 0 and scale 1, the shape parameters, and the scale; NaN for invalid parameters.
 
         The last result is a mask of infinite points; ``False`` if there are none.
@@ -45,15 +46,15 @@ class Continuous(Distribution):
         z = z if infinite is False else select(infinite, stop_gradient_p(given), z)
         return z, shapes, scale, 1.0 if allowed is True else unless(allowed), infinite
 
-    def logpdf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
+    def logpdf(self, x: ArrayLike, *args: Any, **kwargs: Any) -> Any:
         """Return the logarithm of the density at ``x``; minus infinity outside of the support."""
         return self._density("logpdf", x, args, kwargs, -math.inf)
 
-    def pdf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
+    def pdf(self, x: ArrayLike, *args: Any, **kwargs: Any) -> Any:
         """Return the density at ``x``."""
         return self._density("pdf", x, args, kwargs, 0.0)
 
-    def _density(self, method: str, x: Any, args: tuple, kwargs: dict[str, Any], outside: float) -> Any:
+    def _density(self, method: str, x: ArrayLike, args: tuple, kwargs: dict[str, Any], outside: float) -> Any:
         located = self._formulas.get("located")
         if located is not None and method == "logpdf":
             loc, scale = self._parameters(method, args, kwargs)
@@ -71,7 +72,7 @@ class Continuous(Distribution):
             y = y - fnp.log(scale) if method == "logpdf" else y / scale
         return _checked(choose(out, outside, y), factor)
 
-    def _tail(self, method: str, x: Any, args: tuple, kwargs: dict[str, Any], below: float, above: float) -> Any:
+    def _tail(self, method: str, x: ArrayLike, args: tuple, kwargs: dict[str, Any], below: float, above: float) -> Any:
         z, shapes, _, factor, _ = self._standard(method, x, args, kwargs)
         a, b = self._ends(shapes)
         formula = self._needed(method)
@@ -82,27 +83,27 @@ class Continuous(Distribution):
         y = formula(select(out, within(a, b), z), *shapes)
         return _checked(select(low, below, select(high, above, y)), factor)
 
-    def cdf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
+    def cdf(self, x: ArrayLike, *args: Any, **kwargs: Any) -> Any:
         """Return the probability of at most ``x``."""
         return self._tail("cdf", x, args, kwargs, 0.0, 1.0)
 
-    def sf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
+    def sf(self, x: ArrayLike, *args: Any, **kwargs: Any) -> Any:
         """Return the probability of more than ``x``."""
         return self._tail("sf", x, args, kwargs, 1.0, 0.0)
 
-    def logcdf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
+    def logcdf(self, x: ArrayLike, *args: Any, **kwargs: Any) -> Any:
         """Return the logarithm of ``cdf``."""
         return self._tail("logcdf", x, args, kwargs, -math.inf, 0.0)
 
-    def logsf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
+    def logsf(self, x: ArrayLike, *args: Any, **kwargs: Any) -> Any:
         """Return the logarithm of ``sf``."""
         return self._tail("logsf", x, args, kwargs, 0.0, -math.inf)
 
-    def ppf(self, q: Any, *args: Any, **kwargs: Any) -> Any:
+    def ppf(self, q: ArrayLike, *args: Any, **kwargs: Any) -> Any:
         """Return the point that has ``q`` of the distribution below it: the inverse of ``cdf``."""
         return self._quantile("ppf", q, args, kwargs, False)
 
-    def isf(self, q: Any, *args: Any, **kwargs: Any) -> Any:
+    def isf(self, q: ArrayLike, *args: Any, **kwargs: Any) -> Any:
         """Return the point that ``q`` of the distribution exceeds: the inverse of ``sf``."""
         if self._formula("isf") is None and self._formula("ppf") is not None:
             return self._quantile("ppf", 1 - number(q), args, kwargs, False)
@@ -117,7 +118,7 @@ class Continuous(Distribution):
         half = (1 - number(confidence)) / 2
         return self.ppf(half, *args, **kwargs), self.isf(half, *args, **kwargs)
 
-    def _quantile(self, method: str, q: Any, args: tuple, kwargs: dict[str, Any], upper: bool) -> Any:
+    def _quantile(self, method: str, q: ArrayLike, args: tuple, kwargs: dict[str, Any], upper: bool) -> Any:
         *shapes, loc, scale = self._parameters(method, args, kwargs)
         q = number(q)
         allowed = self._domain(*shapes)
@@ -135,7 +136,7 @@ class Continuous(Distribution):
         return y if loc is None else y + loc
 
 
-def _located(formula: Any, x: Any, loc: Any, scale: Any) -> Any:
+def _located(formula: Any, x: ArrayLike, loc: ArrayLike, scale: ArrayLike) -> Any:
     """Return a log density of a point, a location and a scale; infinite points have no derivative."""
     infinite = endless(x)
     if infinite is False:
@@ -182,11 +183,11 @@ class Discrete(Distribution):
     cdf, sf, logcdf, logsf = Continuous.cdf, Continuous.sf, Continuous.logcdf, Continuous.logsf
     median = Continuous.median
 
-    def ppf(self, q: Any, *args: Any, **kwargs: Any) -> Any:
+    def ppf(self, q: ArrayLike, *args: Any, **kwargs: Any) -> Any:
         """Return the least whole number ``k`` with ``cdf(k) >= q``; it moves with the location."""
         return self._quantile("ppf", q, args, kwargs)
 
-    def isf(self, q: Any, *args: Any, **kwargs: Any) -> Any:
+    def isf(self, q: ArrayLike, *args: Any, **kwargs: Any) -> Any:
         """Return the least whole number ``k`` with ``sf(k) <= q``."""
         return self._quantile("isf", q, args, kwargs)
 
@@ -195,7 +196,7 @@ class Discrete(Distribution):
         c = number(confidence)
         return self.ppf((1 - c) / 2, *args, **kwargs), self.ppf((1 + c) / 2, *args, **kwargs)
 
-    def _quantile(self, method: str, q: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+    def _quantile(self, method: str, q: ArrayLike, args: tuple, kwargs: dict[str, Any]) -> Any:
         *shapes, loc = self._parameters(method, args, kwargs)
         # SciPy finds these by search. They are step functions, except of the location.
         points = [stop_gradient_p(each) for each in (number(q), *shapes)]
@@ -215,11 +216,11 @@ class _Search(NamedTuple):
         return [getattr(getattr(scipy_stats, self.name), self.method)(*points)]
 
 
-def _checked(y: Any, factor: Any) -> Any:
+def _checked(y: ArrayLike, factor: Any) -> Any:
     return y if type(factor) is float else y * factor
 
 
-def _beyond(z: Any, a: Any, b: Any) -> Any:
+def _beyond(z: ArrayLike, a: ArrayLike, b: ArrayLike) -> Any:
     """Return whether a point is outside a support; an infinite end has no points beyond it."""
     below: Any = False if isinstance(a, float) and a == -math.inf else z < a
     return below if isinstance(b, float) and b == math.inf else below | (z > b)

@@ -11,6 +11,7 @@ from funcgrad import numpy as fnp
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.elementwise.special.gamma import log_power
 from funcgrad._ops.elementwise.special.series import log1prel
+from funcgrad._types import ArrayLike
 from funcgrad.scipy import special
 from funcgrad.scipy.stats._base import above, choose, log_of_rest, never
 from funcgrad.scipy.stats._families import Continuous
@@ -21,7 +22,7 @@ from funcgrad.scipy.stats._moments import gamma_entropy, mean_of_root, variance_
 _POSITIVE = (0.0, math.inf)
 
 
-def log_gamma_density(x: Any, a: Any) -> Any:
+def log_gamma_density(x: ArrayLike, a: ArrayLike) -> Any:
     """Return the logarithm of ``x**(a - 1) exp(-x) / gamma(a)``, without the cancellation for large ``a``."""
     large = (a > 100) & (x > 0)
     if never(large):
@@ -115,11 +116,11 @@ lognorm = Continuous(
 )
 
 
-def _weibull(x: Any, c: Any) -> Any:
+def _weibull(x: ArrayLike, c: ArrayLike) -> Any:
     return fnp.log(c) + special.xlogy(c - 1, x) - fnp.power(x, c)
 
 
-def _weibull_var(c: Any) -> Any:
+def _weibull_var(c: ArrayLike) -> Any:
     return special.gamma(1 + 2 / c) - special.gamma(1 + 1 / c) ** 2
 
 
@@ -149,7 +150,7 @@ weibull_max = Continuous(
 )
 
 
-def _exponweib(x: Any, a: Any, c: Any) -> Any:
+def _exponweib(x: ArrayLike, a: ArrayLike, c: ArrayLike) -> Any:
     power = fnp.power(x, c)
     rest = special.xlogy(a - 1, -fnp.expm1(-power)) - power
     return fnp.log(a) + fnp.log(c) + rest + special.xlogy(c - 1, x)
@@ -217,7 +218,7 @@ pareto = Continuous(
 )
 
 
-def _genpareto(x: Any, c: Any) -> Any:
+def _genpareto(x: ArrayLike, c: ArrayLike) -> Any:
     # For c = -1 the distribution is uniform, up to its end.
     flat = c == -1
     z = choose(flat, 0.0, x)
@@ -239,11 +240,11 @@ genpareto = Continuous(
 )
 
 
-def _genpareto_var(c: Any) -> Any:
+def _genpareto_var(c: ArrayLike) -> Any:
     return 1 / ((1 - c) ** 2 * (1 - 2 * c))
 
 
-def _f_log_density(x: Any, n: Any, m: Any) -> Any:
+def _f_log_density(x: ArrayLike, n: Any, m: ArrayLike) -> Any:
     logs = 0.5 * m * fnp.log(m) + 0.5 * n * fnp.log(n) + special.xlogy(0.5 * n - 1, x)
     return logs - (0.5 * (n + m) * fnp.log(m + n * x) + special.betaln(0.5 * n, 0.5 * m))
 

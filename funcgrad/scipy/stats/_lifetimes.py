@@ -9,6 +9,7 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._ops.elementwise.select import select
+from funcgrad._types import ArrayLike
 from funcgrad.scipy import special
 from funcgrad.scipy.stats._base import above, choose
 from funcgrad.scipy.stats._families import Continuous
@@ -18,7 +19,7 @@ from funcgrad.scipy.stats._moments import gamma_entropy, mean_of_root, variance_
 _POSITIVE = (0.0, math.inf)
 
 
-def inside(x: Any, log_density: Any) -> Any:
+def inside(x: ArrayLike, log_density: Any) -> Any:
     """Return a log density that is minus infinity at 0, where its formula has no value."""
     zero = x == 0
     return choose(zero, -math.inf, log_density(choose(zero, 1.0, x)))
@@ -58,13 +59,13 @@ gompertz = Continuous(
 )
 
 
-def _generalized_tail(x: Any, a: Any, c: Any, upper: bool) -> Any:
+def _generalized_tail(x: ArrayLike, a: ArrayLike, c: ArrayLike, upper: bool) -> Any:
     power = fnp.power(x, c)
     rising = (c < 0) if upper else (c > 0)
     return select(rising, special.gammainc(a, power), special.gammaincc(a, power))
 
 
-def _generalized_quantile(q: Any, a: Any, c: Any, upper: bool) -> Any:
+def _generalized_quantile(q: ArrayLike, a: ArrayLike, c: ArrayLike, upper: bool) -> Any:
     rising = (c < 0) if upper else (c > 0)
     return fnp.power(select(rising, special.gammaincinv(a, q), special.gammainccinv(a, q)), 1 / c)
 
@@ -111,7 +112,7 @@ burr12 = Continuous(
 )
 
 
-def _passage(x: Any, mu: Any, sign: float) -> Any:
+def _passage(x: ArrayLike, mu: Any, sign: float) -> Any:
     """Return the logarithm of the probability that Brownian motion with drift has, or has not, arrived by ``x``."""
     root = fnp.sqrt(x)
     first = special.log_ndtr(sign * (x / mu - 1) / root)

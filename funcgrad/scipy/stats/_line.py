@@ -13,6 +13,7 @@ from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.elementwise.special.normal import normal_log_density_p
 from funcgrad._ops.elementwise.special.series import log1prel
 from funcgrad._ops.elementwise.special.students import skewed_ndtr_p
+from funcgrad._types import ArrayLike
 from funcgrad.scipy import special
 from funcgrad.scipy.stats._base import above, choose, log_of_rest, never
 from funcgrad.scipy.stats._families import Continuous
@@ -21,12 +22,12 @@ from funcgrad.scipy.stats._moments import gamma_entropy, t_entropy
 LOG_ROOT_TAU = 0.5 * math.log(2 * math.pi)
 
 
-def normal_log_density(x: Any) -> Any:
+def normal_log_density(x: ArrayLike) -> Any:
     """Return the logarithm of the density of the normal distribution."""
     return -0.5 * (x * x) - LOG_ROOT_TAU
 
 
-def log1p_of_square(x: Any) -> Any:
+def log1p_of_square(x: ArrayLike) -> Any:
     """Return ``log1p(x * x)``; above 1e8 twice the logarithm, because the square overflows in the second derivative."""
     far = abs(x) > 1e8
     if never(far):
@@ -35,7 +36,7 @@ def log1p_of_square(x: Any) -> Any:
     return select(far, 2 * fnp.log(abs(select(far, x, 1.0))), fnp.log1p(near * near))
 
 
-def log_both_tails(x: Any) -> Any:
+def log_both_tails(x: ArrayLike) -> Any:
     """Return the logarithm of the probability that a normal variable is farther than ``x`` from 0."""
     far = x > 1
     near = fnp.log1p(-special.erf(select(far, 0.0, x) * math.sqrt(0.5)))
@@ -58,7 +59,7 @@ norm = Continuous(
 )
 
 
-def _t_log_density(x: Any, df: Any) -> Any:
+def _t_log_density(x: ArrayLike, df: ArrayLike) -> Any:
     normal = fnp.isinf(df)
     d = choose(normal, 1.0, df)
     y = -special.betaln(0.5 * d, 0.5) - 0.5 * fnp.log(d) - 0.5 * (d + 1) * fnp.log1p(x * x / d)
@@ -92,7 +93,7 @@ logistic = Continuous(
 )
 
 
-def _cauchy_quantile(q: Any) -> Any:
+def _cauchy_quantile(q: ArrayLike) -> Any:
     middle, upper = abs(q - 0.5) < 0.25, q > 0.5
     # 1 - q is exact there. The tangent near pi would amplify its rounding.
     part = select(upper, 1 - q, q)
@@ -113,19 +114,19 @@ cauchy = Continuous(
 )
 
 
-def _laplace_tail(x: Any) -> Any:
+def _laplace_tail(x: ArrayLike) -> Any:
     right = x > 0
     near = 0.5 * fnp.exp(-select(right, x, 0.0))
     return select(right, near, 1 - 0.5 * fnp.exp(select(right, 0.0, x)))
 
 
-def _laplace_log_tail(x: Any) -> Any:
+def _laplace_log_tail(x: ArrayLike) -> Any:
     right = x > 0
     far = fnp.log1p(-0.5 * fnp.exp(select(right, 0.0, x)))
     return select(right, -math.log(2) - x, far)
 
 
-def _laplace_quantile(q: Any) -> Any:
+def _laplace_quantile(q: ArrayLike) -> Any:
     upper = q > 0.5
     return select(upper, -fnp.log(2 * (1 - select(upper, q, 0.5))), fnp.log(2 * select(upper, 0.5, q)))
 
@@ -149,7 +150,7 @@ laplace = Continuous(
 _VANISHED = -8.0
 
 
-def _unless(vanished: Any, limit: float, value: Callable[[Any], Any], x: Any, inside: Any = 0.0) -> Any:
+def _unless(vanished: Any, limit: float, value: Callable[[Any], Any], x: ArrayLike, inside: Any = 0.0) -> Any:
     """Return ``value(x)``; a constant where it has vanished, as the derivative of ``exp(-exp(x))`` is 0 times infinity.
 
     There the value is asked at ``inside``. A NaN is no vanished point, and stays.
@@ -157,23 +158,23 @@ def _unless(vanished: Any, limit: float, value: Callable[[Any], Any], x: Any, in
     return choose(vanished, limit, value(choose(vanished, inside, x)))
 
 
-def _gumbel(x: Any, limit: float, value: Callable[[Any], Any]) -> Any:
+def _gumbel(x: ArrayLike, limit: float, value: Callable[[Any], Any]) -> Any:
     return _unless(x < _VANISHED, limit, value, x)
 
 
-def _gumbel_density(x: Any) -> Any:
+def _gumbel_density(x: ArrayLike) -> Any:
     return _gumbel(x, 0.0, lambda x: fnp.exp(-x - fnp.exp(-x)))
 
 
-def _gumbel_below(x: Any) -> Any:
+def _gumbel_below(x: ArrayLike) -> Any:
     return _gumbel(x, 0.0, lambda x: fnp.exp(-fnp.exp(-x)))
 
 
-def _gumbel_above(x: Any) -> Any:
+def _gumbel_above(x: ArrayLike) -> Any:
     return _gumbel(x, 1.0, lambda x: -fnp.expm1(-fnp.exp(-x)))
 
 
-def _gumbel_log_tail(x: Any) -> Any:
+def _gumbel_log_tail(x: ArrayLike) -> Any:
     """Return ``log(1 - exp(-exp(-x)))``: close to -x for large x, where the exponential may be 0."""
     right = x > 0
     z, left = select(right, x, 1.0), select(right, -1.0, choose(x < _VANISHED, _VANISHED, x))
@@ -248,17 +249,17 @@ moyal = Continuous(
 _LEFT = -36.0
 
 
-def _loggamma(x: Any, c: Any, limit: float, value: Callable[[Any], Any]) -> Any:
+def _loggamma(x: ArrayLike, c: ArrayLike, limit: float, value: Callable[[Any], Any]) -> Any:
     """Return ``value(x)``; its limit far to the right of the mode, where the density and its derivatives are 0."""
     mode = fnp.log(fnp.maximum(c, 1.0))
     return _unless(x > mode - _VANISHED, limit, value, x, mode)
 
 
-def _loggamma_tail(x: Any, c: Any, *, upper: bool) -> Any:
+def _loggamma_tail(x: ArrayLike, c: ArrayLike, *, upper: bool) -> Any:
     return _loggamma(x, c, 0.0 if upper else 1.0, lambda x: _loggamma_tail_of(x, c, upper=upper))
 
 
-def _loggamma_tail_of(x: Any, c: Any, *, upper: bool) -> Any:
+def _loggamma_tail_of(x: ArrayLike, c: ArrayLike, *, upper: bool) -> Any:
     left = x < _LEFT
     z = fnp.exp(choose(left, 0.0, x))
     near = special.gammaincc(c, z) if upper else special.gammainc(c, z)
@@ -266,7 +267,7 @@ def _loggamma_tail_of(x: Any, c: Any, *, upper: bool) -> Any:
     return choose(left, -fnp.expm1(power) if upper else fnp.exp(power), near)
 
 
-def _loggamma_quantile(q: Any, c: Any, *, upper: bool) -> Any:
+def _loggamma_quantile(q: ArrayLike, c: ArrayLike, *, upper: bool) -> Any:
     far = ((fnp.log1p(-q) if upper else fnp.log(q)) + special.gammaln(c + 1)) / c
     left = far < _LEFT
     inner = choose(left, 0.5, q)
@@ -289,7 +290,7 @@ loggamma = Continuous(
 )
 
 
-def _generalized_log_tail(x: Any, c: Any) -> Any:
+def _generalized_log_tail(x: ArrayLike, c: ArrayLike) -> Any:
     """Return ``log(1 - expit(x)**c)``: close to ``log(c) - x`` for large x."""
     right = x > 0
     z, left = select(right, x, 1.0), select(right, -1.0, x)
@@ -311,7 +312,7 @@ genlogistic = Continuous(
 )
 
 
-def _half_normal_factor(a: Any) -> Any:
+def _half_normal_factor(a: ArrayLike) -> Any:
     """Return the mean of a skewed normal distribution: ``sqrt(2 / pi) a / sqrt(1 + a**2)``."""
     return math.sqrt(2 / math.pi) * a / fnp.sqrt(1 + a * a)
 
@@ -328,7 +329,7 @@ skewnorm = Continuous(
 )
 
 
-def _extreme_support(c: Any) -> tuple[Any, Any]:
+def _extreme_support(c: ArrayLike) -> tuple[Any, Any]:
     upper, lower = c > 0, c < 0
     return (
         fnp.where(lower, 1 / fnp.where(lower, c, -1.0), -math.inf),
@@ -336,12 +337,12 @@ def _extreme_support(c: Any) -> tuple[Any, Any]:
     )
 
 
-def _log_of_log(x: Any, c: Any) -> Any:
+def _log_of_log(x: ArrayLike, c: ArrayLike) -> Any:
     """Return ``log(-log(cdf))``, which is ``log1p(-c x) / c``, and ``-x`` for c = 0."""
     return -x * log1prel(-c * x)
 
 
-def _extreme_log_density(x: Any, c: Any) -> Any:
+def _extreme_log_density(x: ArrayLike, c: ArrayLike) -> Any:
     end, one = c * x == 1, c == 1
     z = choose(end, 0.0, x)
     y = _log_of_log(z, c)
@@ -363,11 +364,11 @@ genextreme = Continuous(
 )
 
 
-def _extreme_quantile(x: Any, c: Any) -> Any:
+def _extreme_quantile(x: ArrayLike, c: ArrayLike) -> Any:
     return x * special.exprel(-c * x)
 
 
-def _extreme_mean(c: Any) -> Any:
+def _extreme_mean(c: ArrayLike) -> Any:
     """Return ``(1 - gamma(1 + c)) / c``, and Euler's constant for c = 0."""
     zero = abs(c) < 1e-10
     d = select(zero, 1.0, c)

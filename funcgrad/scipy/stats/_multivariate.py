@@ -11,6 +11,7 @@ from funcgrad import numpy as fnp
 from funcgrad._core.bind import Tracer
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.program.barrier import stop_gradient_p
+from funcgrad._types import ArrayLike
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.scipy import special
 from funcgrad.scipy.linalg import solve_triangular
@@ -48,24 +49,24 @@ class _Multivariate:
 
 
 class _Density(_Multivariate):
-    def logpdf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
+    def logpdf(self, x: ArrayLike, *args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError
 
-    def pdf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
+    def pdf(self, x: ArrayLike, *args: Any, **kwargs: Any) -> Any:
         """Return the density at ``x``."""
         return fnp.exp(self.logpdf(x, *args, **kwargs))
 
 
 class _Mass(_Multivariate):
-    def logpmf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
+    def logpmf(self, x: ArrayLike, *args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError
 
-    def pmf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
+    def pmf(self, x: ArrayLike, *args: Any, **kwargs: Any) -> Any:
         """Return the probability of ``x``."""
         return fnp.exp(self.logpmf(x, *args, **kwargs))
 
 
-def _matrix(name: str, what: str, x: Any, size: int | None) -> Any:
+def _matrix(name: str, what: str, x: ArrayLike, size: int | None) -> Any:
     """Return a covariance matrix; a number or a vector gives a diagonal one, as in SciPy."""
     x = number(x)
     shape = np.shape(x)
@@ -81,14 +82,14 @@ def _matrix(name: str, what: str, x: Any, size: int | None) -> Any:
     )
 
 
-def _dimension(mean: Any, matrix: Any) -> int:
+def _dimension(mean: ArrayLike, matrix: ArrayLike) -> int:
     for x in (mean, matrix):
         if x is not None and np.ndim(x):
             return np.shape(x)[0]
     return 1
 
 
-def _points(x: Any, size: int) -> Any:
+def _points(x: ArrayLike, size: int) -> Any:
     """Return points as ``f64[..., size]``; in one dimension each number is a point."""
     x = number(x)
     if size == 1 and np.ndim(x) <= 1:
@@ -96,7 +97,7 @@ def _points(x: Any, size: int) -> Any:
     return x
 
 
-def _distances(x: Any, mean: Any, matrix: Any) -> tuple[Any, Any]:
+def _distances(x: ArrayLike, mean: ArrayLike, matrix: ArrayLike) -> tuple[Any, Any]:
     """Return ``(x - mean)^T matrix^-1 (x - mean)`` and the logarithm of the determinant."""
     factor = fnp.linalg.cholesky(matrix)
     deviations = x - mean
@@ -107,7 +108,7 @@ def _distances(x: Any, mean: Any, matrix: Any) -> tuple[Any, Any]:
     return distances, 2 * fnp.sum(fnp.log(fnp.diagonal(factor)))
 
 
-def _squeezed(y: Any) -> Any:
+def _squeezed(y: ArrayLike) -> Any:
     """Return the result without axes of length 1, as SciPy does; a number for one point."""
     y = fnp.squeeze(y)
     return y if np.ndim(y) else y[()]
@@ -117,7 +118,7 @@ def _squeezed(y: Any) -> Any:
 _SINGULAR = 1e6 * np.finfo(float).eps
 
 
-def _singular_log_density(x: Any, mean: Any, cov: Any) -> Any:
+def _singular_log_density(x: ArrayLike, mean: ArrayLike, cov: ArrayLike) -> Any:
     """Return the log density on the subspace of a singular covariance; minus infinity off it."""
     if isinstance(cov, Tracer):
         raise UnsupportedFunctionError(
@@ -149,7 +150,7 @@ class _Normal(_Density):
     name = "multivariate_normal"
     frozen = ("mean", "cov", "allow_singular")
 
-    def logpdf(self, x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False) -> Any:
+    def logpdf(self, x: ArrayLike, mean: ArrayLike = None, cov: ArrayLike = 1, allow_singular: bool = False) -> Any:
         """Return the logarithm of the density at ``x``: f64[..., n]."""
         size = _dimension(mean, cov)
         cov = _matrix(self.name, "cov", cov, size)
@@ -159,7 +160,7 @@ class _Normal(_Density):
         distance, log_det = _distances(points, mean, cov)
         return _squeezed(-0.5 * (size * math.log(2 * math.pi) + log_det + distance))
 
-    def entropy(self, mean: Any = None, cov: Any = 1) -> Any:
+    def entropy(self, mean: ArrayLike = None, cov: ArrayLike = 1) -> Any:
         """Return the differential entropy."""
         size = _dimension(mean, cov)
         factor = fnp.linalg.cholesky(_matrix(self.name, "cov", cov, size))
@@ -172,7 +173,7 @@ class _T(_Density):
     name = "multivariate_t"
     frozen = ("loc", "shape", "df")
 
-    def logpdf(self, x: Any, loc: Any = None, shape: Any = 1, df: Any = 1) -> Any:
+    def logpdf(self, x: ArrayLike, loc: ArrayLike = None, shape: Any = 1, df: ArrayLike = 1) -> Any:
         """Return the logarithm of the density at ``x``: f64[..., n]."""
         size = _dimension(loc, shape)
         shape = _matrix(self.name, "shape", shape, size)
@@ -192,7 +193,7 @@ class _Dirichlet(_Density):
     name = "dirichlet"
     frozen = ("alpha",)
 
-    def logpdf(self, x: Any, alpha: Any) -> Any:
+    def logpdf(self, x: ArrayLike, alpha: Any) -> Any:
         """Return the log density at ``x``: f64[n] or f64[n, ...], whose columns are points that sum to 1."""
         x, alpha = number(x), number(alpha)
         if np.shape(x)[0] == np.shape(alpha)[0] - 1:
@@ -228,7 +229,7 @@ class _Multinomial(_Mass):
     name = "multinomial"
     frozen = ("n", "p")
 
-    def logpmf(self, x: Any, n: Any, p: Any) -> Any:
+    def logpmf(self, x: ArrayLike, n: Any, p: ArrayLike) -> Any:
         """Return the logarithm of the probability of the counts ``x``: [..., k].
 
         If the probabilities do not sum to 1, SciPy replaces the last one by the rest. Derivatives with respect to ``p``
@@ -256,7 +257,7 @@ class _Wishart(_Density):
     name = "wishart"
     frozen = ("df", "scale")
 
-    def logpdf(self, x: Any, df: Any, scale: Any) -> Any:
+    def logpdf(self, x: ArrayLike, df: ArrayLike, scale: ArrayLike) -> Any:
         """Return the logarithm of the density at a matrix ``x``: f64[n, n], or at each of several: f64[n, n, count]."""
         scale = _matrix(self.name, "scale", scale, None)
         size = scale.shape[0]
@@ -271,7 +272,7 @@ class _Wishart(_Density):
         return _squeezed((y - special.multigammaln(0.5 * df, size)) * unless(df > size - 1))
 
 
-def _matrices(x: Any, size: int) -> Any:
+def _matrices(x: ArrayLike, size: int) -> Any:
     """Return points of a distribution of matrices as f64[count, n, n]; SciPy's forms have the count last."""
     if np.ndim(x) == 3:
         return fnp.moveaxis(x, -1, 0)

@@ -12,6 +12,7 @@ from funcgrad._core.aval import Aval
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.program.barrier import stop_gradient_p
 from funcgrad._ops.program.callback import callback_p
+from funcgrad._types import ArrayLike
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy.extend import as_value
 from funcgrad.scipy import special
@@ -30,7 +31,7 @@ class Correlation(NamedTuple):
     pvalue: Any
 
 
-def _pair(name: str, x: Any, y: Any) -> tuple[Any, Any]:
+def _pair(name: str, x: ArrayLike, y: ArrayLike) -> tuple[Any, Any]:
     x, y = number(x), number(y)
     if np.ndim(x) != 1 or np.shape(x) != np.shape(y) or np.shape(x)[0] < 2:
         raise ValueError(
@@ -40,7 +41,7 @@ def _pair(name: str, x: Any, y: Any) -> tuple[Any, Any]:
     return x, y
 
 
-def _centered(x: Any) -> Any:
+def _centered(x: ArrayLike) -> Any:
     """A sample less its mean, in units of its largest part, so that no square underflows; NaN where all are equal."""
     rest = x - fnp.mean(x)
     largest = stop_gradient_p(fnp.max(abs(rest)))
@@ -48,7 +49,7 @@ def _centered(x: Any) -> Any:
     return rest / unit
 
 
-def pearsonr(x: Any, y: Any) -> Correlation:
+def pearsonr(x: ArrayLike, y: ArrayLike) -> Correlation:
     """Compute Pearson's coefficient of correlation of two samples, and its two-sided p-value.
 
     Args:
@@ -79,7 +80,7 @@ def pearsonr(x: Any, y: Any) -> Correlation:
     return Correlation(statistic, 2 * special.betainc(half, half, 0.5 * (1 - abs(statistic))))
 
 
-def spearmanr(a: Any, b: Any) -> Correlation:
+def spearmanr(a: ArrayLike, b: ArrayLike) -> Correlation:
     """Compute Spearman's coefficient of rank correlation of two samples, and its two-sided p-value.
 
     Ranks are step functions: the derivative is 0.
@@ -107,12 +108,12 @@ def spearmanr(a: Any, b: Any) -> Correlation:
     return Correlation(*found)
 
 
-def _spearman(a: Any, b: Any) -> list[Any]:
+def _spearman(a: ArrayLike, b: ArrayLike) -> list[Any]:
     return list(scipy_stats.spearmanr(a, b))
 
 
 def iqr(
-    x: Any,
+    x: ArrayLike,
     axis: int | tuple[int, ...] | None = None,
     rng: tuple[float, float] = (25, 75),
     scale: float | str = 1.0,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
 
 from funcgrad.autograd import no_grad, tensor
-from funcgrad.autograd.extend import Shape, is_tensor
+from funcgrad.autograd.extend import Shape, is_lifted, is_tensor
 
 Sizes = tuple[int, ...]
 
@@ -21,10 +22,11 @@ def as_tensors(*values: Any) -> tuple[Any, ...]:
     return tuple([v.expand(*shape) for v in made])
 
 
-def check_parameter(name: str, argument: str, value: Any, is_valid: Any, needed: str) -> None:
+def check_parameter(of: Distribution, argument: str, value: Any, is_valid: Any, needed: str) -> None:
+    """Refuse an invalid parameter in PyTorch's words."""
     if not bool(np.all(np.asarray(is_valid))):
         raise ValueError(
-            f"Expected parameter {argument} (Tensor of shape {tuple(value.shape)}) of distribution {name} to satisfy "
+            f"Expected parameter {argument} (Tensor of shape {tuple(value.shape)}) of distribution {of!r} to satisfy "
             f"the constraint {needed}, but found invalid values:\n{value}"
         )
 
@@ -70,9 +72,59 @@ class Distribution:
         """Return the logarithm of the density, or of the probability."""
         raise NotImplementedError
 
+    def entropy(self) -> Any:
+        """Return the entropy."""
+        raise NotImplementedError
+
+    def cdf(self, value: Any) -> Any:
+        """Return the probability of values up to this one."""
+        raise NotImplementedError
+
+    def icdf(self, value: Any) -> Any:
+        """Return the value up to which values have this probability."""
+        raise NotImplementedError
+
+    @property
+    def variance(self) -> Any:
+        """The variance."""
+        raise NotImplementedError
+
+    @property
+    def stddev(self) -> Any:
+        """The standard deviation."""
+        return self.variance.sqrt()
+
+    def perplexity(self) -> Any:
+        """Return the exponential of the entropy."""
+        return self.entropy().exp()
+
+    def enumerate_support(self, expand: bool = True) -> Any:
+        """Return all values of a discrete distribution."""
+        raise NotImplementedError
+
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+        """Return the distribution with parameters of another batch shape, to which they broadcast."""
+        made, shape = copy.copy(self), tuple(batch_shape)
+        for name, value in vars(self).items():
+            if is_tensor(value):
+                setattr(made, name, value.expand(*shape, *value.shape[len(self._batch_shape) :]))
+        made.__dict__["_batch_shape"] = shape
+        return made
+
+    def _support(self, value: Any) -> tuple[Any, str]:
+        """Return where a value is possible, and PyTorch's name for these values."""
+        return ~value.isnan(), "Real()"
+
     def _values(self, value: Any) -> Any:
         if not is_tensor(value):
             raise ValueError("The value argument to log_prob must be a Tensor")
+        if self._validates and not is_lifted(value):
+            inside, needed = self._support(value.detach())
+            if not bool(np.all(np.asarray(inside.detach()))):
+                raise ValueError(
+                    f"Expected value argument (Tensor of shape {tuple(value.shape)}) to be within the support "
+                    f"({needed}) of the distribution {self!r}, but found invalid values:\n{value}"
+                )
         return value
 
     def __repr__(self) -> str:

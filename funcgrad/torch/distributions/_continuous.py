@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad import numpy as fnp
+from funcgrad.autograd.extend import Shape
 from funcgrad.scipy import linalg, special
 from funcgrad.torch import _drawn as drawn
 from funcgrad.torch.distributions._base import Distribution, Sizes, as_tensors, check_parameter
@@ -33,7 +34,7 @@ class Normal(Distribution):
         self.loc, self.scale = as_tensors(loc, scale)
         super().__init__(self.loc.shape, (), validate_args)
         if self._validates:
-            check_parameter("Normal", "scale", self.scale, self.scale.detach() > 0, "GreaterThan(lower_bound=0.0)")
+            check_parameter(self, "scale", self.scale, self.scale.detach() > 0, "GreaterThan(lower_bound=0.0)")
 
     @property
     def mean(self) -> Any:
@@ -83,8 +84,9 @@ class Uniform(Distribution):
     def __init__(self, low: Any, high: Any, validate_args: bool | None = None) -> None:
         self.low, self.high = as_tensors(low, high)
         super().__init__(self.low.shape, (), validate_args)
-        if self._validates and not bool((self.low.detach() < self.high.detach()).all()):
-            raise ValueError("Uniform is not defined when low>= high")
+        if self._validates:
+            needed = f"LessThan(upper_bound={self.high})"
+            check_parameter(self, "low", self.low, self.low.detach() < self.high.detach(), needed)
 
     @property
     def mean(self) -> Any:
@@ -101,6 +103,15 @@ class Uniform(Distribution):
         """The standard deviation."""
         return (self.high - self.low) / 12**0.5
 
+    def _support(self, value: Any) -> tuple[Any, str]:
+        inside = (value >= self.low.detach()) & (value <= self.high.detach())
+        return inside, f"Interval(lower_bound={self.low}, upper_bound={self.high})"
+
+    @property
+    def mode(self) -> Any:
+        """NaN: all values are equally probable."""
+        return math.nan * self.high
+
     def rsample(self, sample_shape: Any = ()) -> Any:
         """Return random numbers through which gradients flow to the bounds."""
         numbers = drawn.FUNCTIONS["rand"](*self._shape_of(sample_shape), dtype=self.low.dtype)
@@ -109,8 +120,8 @@ class Uniform(Distribution):
     def log_prob(self, value: Any) -> Any:
         """Return the logarithm of the density."""
         value = self._values(value)
-        inside = (self.low <= value) * (self.high > value)
-        return inside.to(self.low.dtype).log() - (self.high - self.low).log()
+        inside = (self.low.detach() <= value.detach()) & (self.high.detach() > value.detach())
+        return (-(self.high - self.low).log()).masked_fill(~inside, -math.inf)
 
     def cdf(self, value: Any) -> Any:
         """Return the probability of smaller values."""
@@ -125,11 +136,25 @@ class Uniform(Distribution):
         return (self.high - self.low).log()
 
 
+def _factor(loc: Any, name: str, matrix: Any) -> Any:
+    """Return the Cholesky factor of a covariance or precision; refuse a matrix without one in PyTorch's words."""
+    try:
+        if bool(matrix.detach().isclose(matrix.detach().mT, atol=1e-6).all()):
+            return matrix.cholesky()
+    except np.linalg.LinAlgError:
+        pass
+    shape = Shape(matrix.shape)
+    raise ValueError(
+        f"Expected parameter {name} (Tensor of shape {tuple(shape)}) of distribution MultivariateNormal(loc: "
+        f"{Shape(loc.shape)}, {name}: {shape}) to satisfy the constraint PositiveDefinite(), but found invalid "
+        f"values:\n{matrix}"
+    )
+
+
 class MultivariateNormal(Distribution):
     """The normal distribution of vectors, as ``torch.distributions.MultivariateNormal``."""
 
     has_rsample = True
-    _shown = ("loc", "scale_tril")
 
     def __init__(
         self,
@@ -146,16 +171,24 @@ class MultivariateNormal(Distribution):
             raise ValueError(
                 "covariance_matrix must be at least two-dimensional, with optional leading batch dimensions"
             )
+        names = ("covariance_matrix", "precision_matrix", "scale_tril")
+        which = (covariance_matrix, precision_matrix, scale_tril)
+        name = next(name for name, m in zip(names, which, strict=True) if m is not None)
+        self._shown = ("loc", name)
         batch = np.broadcast_shapes(given[0].shape[:-2], loc.shape[:-1])
         self.loc = loc.expand(*batch, loc.shape[-1])
         if precision_matrix is not None:
-            factor = precision_matrix.flip(-2, -1).cholesky().flip(-2, -1).mT
+            factor = _factor(loc, name, precision_matrix.flip(-2, -1)).flip(-2, -1).mT
             eye = loc.new_tensor(np.eye(loc.shape[-1]))
             self.scale_tril = linalg.solve_triangular(factor, eye.expand(*factor.shape), lower=True)
         else:
-            self.scale_tril = covariance_matrix.cholesky() if scale_tril is None else scale_tril
+            self.scale_tril = _factor(loc, name, covariance_matrix) if scale_tril is None else scale_tril
         self.scale_tril = self.scale_tril.expand(*batch, *self.scale_tril.shape[-2:])
         super().__init__(batch, loc.shape[-1:], validate_args)
+        if self._validates and scale_tril is not None:
+            factor = scale_tril.detach()
+            lower = (factor == factor.tril()).all() & (factor.diagonal(0, -2, -1) > 0).all()
+            check_parameter(self, "scale_tril", scale_tril, lower, "LowerCholesky()")
 
     @property
     def mean(self) -> Any:
@@ -179,6 +212,9 @@ class MultivariateNormal(Distribution):
         """The variances."""
         return (self.scale_tril**2).sum(-1)
 
+    def _support(self, value: Any) -> tuple[Any, str]:
+        return ~value.isnan(), "IndependentConstraint(Real(), 1)"
+
     def rsample(self, sample_shape: Any = ()) -> Any:
         """Return random vectors through which gradients flow to the parameters."""
         numbers = standard_normal(self._shape_of(sample_shape), self.loc.dtype)
@@ -186,7 +222,12 @@ class MultivariateNormal(Distribution):
 
     def log_prob(self, value: Any) -> Any:
         """Return the logarithm of the density."""
-        distance = self._values(value) - self.loc
+        value = self._values(value)
+        if tuple(value.shape[-1:]) != self._event_shape:
+            raise ValueError(
+                f"The right-most size of value must match event_shape: {Shape(value.shape)} vs {self.event_shape}."
+            )
+        distance = value - self.loc
         factor = self.scale_tril.expand(*distance.shape[:-1], *self.scale_tril.shape[-2:])
         solved = linalg.solve_triangular(factor, distance.unsqueeze(-1), lower=True).squeeze(-1)
         half = self.half_log_determinant()

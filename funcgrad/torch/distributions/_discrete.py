@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.autograd import tensor
 from funcgrad.autograd.extend import Shape
 from funcgrad.scipy import special
 from funcgrad.torch.distributions._base import Distribution, as_tensors, check_parameter
@@ -20,6 +21,7 @@ class FromProbs(Distribution):
             raise ValueError("Either `probs` or `logits` must be specified, but not both.")
         self._probs: Any = None if probs is None else as_tensors(probs)[0]
         self._logits: Any = None if logits is None else as_tensors(logits)[0]
+        self._shown = ("probs",) if logits is None else ("logits",)
         return self._probs if logits is None else self._logits
 
 
@@ -31,8 +33,7 @@ class Bernoulli(FromProbs):
         super().__init__(given.shape, (), validate_args)
         if self._validates and probs is not None:
             inside = (given.detach() >= 0) & (given.detach() <= 1)
-            check_parameter("Bernoulli", "probs", given, inside, "Interval(lower_bound=0.0, upper_bound=1.0)")
-        self._shown = ("probs",) if logits is None else ("logits",)
+            check_parameter(self, "probs", given, inside, "Interval(lower_bound=0.0, upper_bound=1.0)")
 
     @property
     def probs(self) -> Any:
@@ -56,6 +57,25 @@ class Bernoulli(FromProbs):
     def variance(self) -> Any:
         """The variance."""
         return self.probs * (1 - self.probs)
+
+    @property
+    def mode(self) -> Any:
+        """The more probable value; NaN where both are equally probable."""
+        probs = self.probs.detach()
+        return (probs >= 0.5).to(probs.dtype).masked_fill(probs == 0.5, float("nan"))
+
+    @property
+    def param_shape(self) -> Any:
+        """The shape of the probabilities."""
+        return Shape(self._batch_shape)
+
+    def enumerate_support(self, expand: bool = True) -> Any:
+        """Return zero and one, along a new first axis."""
+        values = self.probs.new_tensor([0.0, 1.0]).reshape(2, *(1,) * len(self._batch_shape))
+        return values.expand(2, *self._batch_shape) if expand else values
+
+    def _support(self, value: Any) -> tuple[Any, str]:
+        return (value == 0) | (value == 1), "Boolean()"
 
     def sample(self, sample_shape: Any = ()) -> Any:
         """Return ones and zeros."""
@@ -92,21 +112,15 @@ class Categorical(FromProbs):
         given = self._given(probs, logits)
         if not given.shape:
             raise ValueError("`probs` parameter must be at least one-dimensional.")
-        if probs is not None:
-            if validate_args is not False:
-                check_parameter(
-                    "Categorical",
-                    "probs",
-                    given,
-                    (given.detach() >= 0) & (given.detach().sum(-1, True) > 0),
-                    "Simplex()",
-                )
-            self._probs = given / given.sum(-1, True)
-        else:
-            self._logits = given - given.logsumexp(-1, True)
         super().__init__(given.shape[:-1], (), validate_args)
         self._events = given.shape[-1]
-        self._shown = ("probs",) if logits is None else ("logits",)
+        if probs is not None:
+            self._probs = given / given.sum(-1, True)
+            if self._validates:
+                inside = (given.detach() >= 0) & (given.detach().sum(-1, True) > 0)
+                check_parameter(self, "probs", self._probs, inside, "Simplex()")
+        else:
+            self._logits = given - given.logsumexp(-1, True)
 
     @property
     def probs(self) -> Any:
@@ -127,6 +141,25 @@ class Categorical(FromProbs):
     def mode(self) -> Any:
         """The most probable position."""
         return self.probs.argmax(-1)
+
+    @property
+    def mean(self) -> Any:
+        """NaN: positions have no mean."""
+        return self.probs.new_full(self._batch_shape, float("nan"))
+
+    @property
+    def variance(self) -> Any:
+        """NaN: positions have no variance."""
+        return self.mean
+
+    def enumerate_support(self, expand: bool = True) -> Any:
+        """Return all positions, along a new first axis."""
+        values = tensor(np.arange(self._events)).reshape(-1, *(1,) * len(self._batch_shape))
+        return values.expand(self._events, *self._batch_shape) if expand else values
+
+    def _support(self, value: Any) -> tuple[Any, str]:
+        inside = (value % 1 == 0) & (value >= 0) & (value <= self._events - 1)
+        return inside, f"IntegerInterval(lower_bound=0, upper_bound={self._events - 1})"
 
     def sample(self, sample_shape: Any = ()) -> Any:
         """Return positions."""

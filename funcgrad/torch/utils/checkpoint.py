@@ -10,52 +10,81 @@ from funcgrad.autograd import is_grad_enabled as _is_grad_enabled
 from funcgrad.autograd.extend import default_generator as _default_generator
 from funcgrad.autograd.extend import is_tensor as _is_tensor
 from funcgrad.torch.autograd._function import Function as _Function
+from funcgrad.torch.autograd._function import once_differentiable as _once_differentiable
 
 
 class _Checkpointed(_Function):
-    """A call whose backward pass runs the function again, with recording."""
+    """A call that has run, whose backward pass runs the function again, with recording."""
 
     @staticmethod
     def forward(ctx: _Any, call: _Any, *tensors: _Any) -> _Any:
         ctx.call = call
-        ctx.state = _default_generator.get_state() if call.keeps_random else None
         ctx.save_for_backward(*tensors)
-        return call.run(tensors)
+        return call.out
 
     @staticmethod
+    @_once_differentiable
     def backward(ctx: _Any, *grads: _Any) -> _Any:
-        inputs = [x.detach().requires_grad_(x.dtype.kind in "fc") for x in ctx.saved_tensors]
+        call = ctx.call
+        count = len(call.tensors)
+        pairs = zip(ctx.saved_tensors[:count], call.tensors, strict=True)
+        inputs = [x.detach().requires_grad_(given.requires_grad) for x, given in pairs]
         after = _default_generator.get_state()
-        if ctx.state is not None:
-            _default_generator.set_state(ctx.state)
-        with _enable_grad():
-            out = ctx.call.run(inputs)
-        if ctx.state is not None:
-            _default_generator.set_state(after)
+        if call.state is not None:
+            _default_generator.set_state(call.state)
+        try:
+            with _enable_grad():
+                out = call.run(inputs)
+        finally:
+            if call.state is not None:
+                _default_generator.set_state(after)
         ys = out if isinstance(out, tuple) else (out,)
         pairs = [(y, g) for y, g in zip(ys, grads, strict=True) if y.requires_grad]
-        leaves = [x for x in (*inputs, *ctx.call.parameters) if x.requires_grad]
-        found = iter(_grad([y for y, _ in pairs], leaves, [g for _, g in pairs], allow_unused=True))
-        by_input = [next(found) if x.requires_grad else None for x in inputs]
-        for parameter, gradient in zip(ctx.call.parameters, found, strict=True):
-            if gradient is not None:
-                parameter.grad = gradient if parameter.grad is None else parameter.grad + gradient
-        return (None, *by_input)
+        leaves = [x for x in (*inputs, *call.leaves) if x.requires_grad]
+        seeds = [g for _, g in pairs]
+        found = iter(_grad([y for y, _ in pairs], leaves, seeds, retain_graph=True, allow_unused=True))
+        return (None, *[next(found) if x.requires_grad else None for x in (*inputs, *call.leaves)])
 
 
 class _Call:
-    """A function with its arguments, of which the tensors can be replaced."""
+    """A function with its arguments, of which the tensors can be replaced, and its first run."""
 
     def __init__(self, function: _Any, args: tuple[_Any, ...], options: dict[str, _Any], keeps_random: bool) -> None:
         self._function, self._args, self._options = function, args, options
-        self.keeps_random = keeps_random
-        owner: _Any = function if hasattr(function, "parameters") else getattr(function, "__self__", None)
-        found = owner.parameters() if hasattr(owner, "parameters") else ()
-        self.parameters = [p for p in found if p.requires_grad]
+        self.tensors = [x for x in args if _is_tensor(x)]
+        self.state = _default_generator.get_state() if keeps_random else None
+        inputs = [x.detach().requires_grad_(x.requires_grad) for x in self.tensors]
+        out = self.run(inputs)
+        # The leaves that the function reads without an argument: parameters of modules and of closures.
+        known = {id(x) for x in inputs}
+        self.leaves = [x for x in _leaves_of(out) if id(x) not in known]
+        self.out = _detached(out)
 
     def run(self, tensors: _Any) -> _Any:
         given = iter(tensors)
         return self._function(*[next(given) if _is_tensor(x) else x for x in self._args], **self._options)
+
+
+def _detached(out: _Any) -> _Any:
+    return tuple([_detached(y) for y in out]) if isinstance(out, tuple) else out.detach() if _is_tensor(out) else out
+
+
+def _leaves_of(out: _Any) -> list[_Any]:
+    """Return the leaves that results depend on, by their graph."""
+    outputs = out if isinstance(out, tuple) else (out,)
+    pending = [y.grad_fn for y in outputs if _is_tensor(y) and y.grad_fn is not None]
+    found = {id(y): y for y in outputs if _is_tensor(y) and y.is_leaf and y.requires_grad}
+    seen = set(pending)
+    while pending:
+        for function, _ in pending.pop().next_functions:
+            if function is None or function in seen:
+                continue
+            seen.add(function)
+            if function.name() == "AccumulateGrad":
+                found[id(function.variable)] = function.variable
+            else:
+                pending.append(function)
+    return list(found.values())
 
 
 def checkpoint(
@@ -69,21 +98,27 @@ def checkpoint(
 
     Args:
         function: a module or a function of tensors.
-        args: its arguments; gradients flow to the tensors among them, and to the module's parameters.
+        args: its arguments; gradients flow to the tensors among them, and to all leaves that the function reads.
         use_reentrant: PyTorch's choice of an implementation, which changes no result here.
         preserve_rng_state: draw the same random numbers in both calls.
         options: further arguments of the function.
+
+    Returns:
+        What the function returns. A derivative of its derivative is refused.
+
+    Example:
+        >>> import funcgrad.torch as torch
+        >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+        >>> torch.utils.checkpoint.checkpoint(lambda x: (x**3).sum(), x, use_reentrant=False).backward()
+        >>> x.grad
+        tensor([ 3., 12.])
     """
     del use_reentrant
     options.pop("determinism_check", None)
-    call = _Call(function, args, options, preserve_rng_state)
-    tensors = [x for x in args if _is_tensor(x)]
-    if not _is_grad_enabled() or not any(x.requires_grad for x in (*tensors, *call.parameters)):
+    if not _is_grad_enabled():
         return function(*args, **options)
-    if not any(x.requires_grad for x in tensors):
-        # The call is recorded, so that the pass reaches the parameters.
-        tensors = [x.detach().requires_grad_() if x.dtype.kind in "fc" else x for x in tensors]
-    return _Checkpointed.apply(call, *tensors)
+    call = _Call(function, args, options, preserve_rng_state)
+    return _Checkpointed.apply(call, *call.tensors, *call.leaves)
 
 
 __dir__ = _publish(__name__)

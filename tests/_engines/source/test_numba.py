@@ -12,7 +12,7 @@ import funcgrad as fg
 from funcgrad._core.lazy import LazyModule
 from funcgrad._core.primitive import primitives
 from funcgrad._engines.source import numba as engine
-from funcgrad._engines.source.kernels import plan
+from funcgrad._engines.source.kernels import parallel, plan
 from tests.laws._cases import Case, all_rows, assert_close, assert_types, cases
 
 pytest.importorskip("numba")
@@ -216,11 +216,11 @@ def test_a_donated_step(size: int, rng: np.random.Generator) -> None:
 
 
 def test_other_sizes_need_no_other_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "_compiled", {})
+    monkeypatch.setattr(parallel, "_compiled", {})
     f = fg.jit(fg.grad(lambda w, x: np.sum(np.tanh(x @ w) ** 2)), engine="numba")
     for n in (3, 4, 7):
         f(np.ones((2, 5)), np.ones((n, 2)))
-    assert len(engine._compiled) == 1
+    assert len(parallel._compiled) == 1
 
 
 def test_transforms_around_and_loops_inside(rng: np.random.Generator) -> None:

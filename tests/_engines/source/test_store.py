@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 import funcgrad as fg
-from funcgrad._engines.source import numba as engine
-from funcgrad._engines.source.kernels import store
+from funcgrad._engines.source.kernels import parallel, store
 
 pytest.importorskip("numba")
 
@@ -43,7 +42,7 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def forget(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "_compiled", {})
+    monkeypatch.setattr(parallel, "_compiled", {})
 
 
 def run() -> Any:

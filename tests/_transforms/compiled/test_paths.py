@@ -288,6 +288,19 @@ def test_a_chain_of_a_thousand_guards() -> None:
     assert float(f(1000.0)) == float(f(1000.25)) - 250.0 == 0.0
 
 
+def test_an_array_that_the_function_makes_is_one_constant() -> None:
+    @fg.jit(paths=4, engine="numpy")
+    def f(x: Any) -> Any:
+        scale = np.array([0.5, 2.0])
+        return x * scale if x > 0 else scale
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for x in (1.0, -1.0, 3.0):
+            np.testing.assert_array_equal(f(x), [0.5 * x, 2.0 * x] if x > 0 else [0.5, 2.0])
+    assert paths_of(f) == [2]
+
+
 def test_a_function_that_depends_on_more_than_its_arguments_is_still_right() -> None:
     factor = [1.0]
 
@@ -298,7 +311,9 @@ def test_a_function_that_depends_on_more_than_its_arguments_is_still_right() -> 
 
     assert float(f(1.0)) == 1.0
     factor[0] = 3.0
-    with pytest.warns(errors.PathsWarning, match="depends on more than its arguments"):
+    with pytest.warns(
+        errors.PathsWarning, match=r"something else at test_paths.py:\d+ for the same.*more than its arguments"
+    ):
         assert float(f(-1.0)) == -float(np.sin(-1.0))
 
 

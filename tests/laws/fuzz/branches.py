@@ -26,6 +26,8 @@ CALLS = 6
 PATHS = 4
 _SCALARS = ("s", "np.sum(x)", "x[0]", "np.max(x)", "np.mean(y)", "y[-1]", "x[1] * s", "np.dot(x, y)")
 _VECTORS = ("x", "y", "np.sin(x)", "x * s", "y + x", "np.abs(y)", "x[::-1]", "np.cumsum(y) * 0.1", "np.tanh(y - x)")
+# Arrays that the function makes anew in each call.
+_VECTORS += ("np.array([0.5, -0.3, 1.0, 0.2])", "np.linspace(-1.0, 1.0, 4)")
 _LIMITS = ("0.0", "0.5", "-0.7", "1.5")
 
 
@@ -119,7 +121,7 @@ def _if(rng: Random, depth: int) -> list[str]:
 def _while(rng: Random, depth: int) -> list[str]:
     body = _inner(rng, depth)
     limit, k = rng.choice(("0.3", "0.1")), f"k{depth}"
-    return [f"{k} = 0", f"while abs(s) > {limit} and {k} < 5:", *body, "    s = s * 0.5", f"    {k} += 1"]
+    return [f"{k} = 0", f"while abs(s) > {limit} and {k} < 7:", *body, "    s = s * 0.5", f"    {k} += 1"]
 
 
 def _for(rng: Random, depth: int) -> list[str]:
@@ -170,6 +172,8 @@ def findings(program: Branching, report: Report) -> list[str]:
             if (what := _difference(got, expected, report)) is not None:
                 wrong.append(f"{name}: call {k}: {what}")
                 break
+        closed = [types.closed for types in getattr(compiled, "_types", {}).values()]
+        wrong += [f"{name}: {why}" for why in closed if why.startswith("it did something else")]
     return wrong
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from funcgrad._core.forms import Basic
-from funcgrad._core.graph.ir import Equation, Graph, Literal, Operand, Var, trusted_graph
+from funcgrad._core.graph.ir import Equation, Graph, Literal, Var, trusted_graph
 from funcgrad._core.trace.staging import StagingTrace
+from funcgrad._engines.source.barriers import without_barriers
 
 
 class Expanded(Equation):
@@ -22,25 +22,7 @@ class Expanded(Equation):
 
 def prepared(graph: Graph) -> Graph:
     """Return the same program without barriers; equations whose primitives have an expansion hold it."""
-    return with_expansions(_without_barriers(graph))
-
-
-def _without_barriers(graph: Graph) -> Graph:
-    """Return the same program without equations that keep operations or devices apart on other engines."""
-    known: dict[Operand, Operand] = {}
-    kept: list[Equation] = []
-    # The engine copies an argument that is a result at such an equation, so the equation stays.
-    made: set[Operand] = set()
-    for e in graph.equations:
-        operands = tuple([known.get(x, x) for x in e.operands])
-        needs_copy = any(var in graph.outputs and x not in made for var, x in zip(e.results, operands, strict=False))
-        made.update(e.results)
-        if e.primitive.forms.basic is Basic.BARRIER and not needs_copy:
-            known.update(zip(e.results, operands, strict=False))
-        else:
-            kept.append(Equation(e.primitive, operands, e.params, e.results, e.source))
-    outputs = [known.get(x, x) for x in graph.outputs]
-    return trusted_graph(graph.inputs, graph.constants, kept, outputs, graph.name, graph.trees)
+    return with_expansions(without_barriers(graph))
 
 
 def with_expansions(graph: Graph) -> Graph:

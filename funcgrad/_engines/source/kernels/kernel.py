@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from funcgrad._core.aval import Aval
 from funcgrad._core.graph.ir import Graph, Var
 from funcgrad._engines.source.kernels.nodes import Shape
 from funcgrad._engines.source.kernels.text import Text
@@ -38,3 +39,16 @@ class KernelPlan(NamedTuple):
     placed: Callable[[tuple[tuple[int, int], ...]], Text | None]
     members: Graph
     first: tuple[int | None, ...] = ()
+
+    def of_length(self, n: int) -> KernelPlan:
+        """Return the plan for vectors of another length: the code stays, and the table differs."""
+        assert self.length is not None
+
+        def sized(var: Var) -> Var:
+            return Var(Aval((n,), var.aval.dtype)) if var.aval.shape else var
+
+        return self._replace(
+            operands=tuple(map(sized, self.operands)),
+            results=tuple(map(sized, self.results)),
+            length=(n, self.length[1]),
+        )

@@ -29,32 +29,21 @@ from funcgrad._engines.source.kernels.nodes import (
     StridedView,
 )
 from funcgrad._engines.source.kernels.ufuncs import inner_loop, loop_dtypes
+from funcgrad._engines.source.operators import OPERATORS
 
 _BOOL = np.dtype(bool)
-_ANY: dict[Any, str] = {
-    np.add: "{} + {}",
-    np.subtract: "{} - {}",
-    np.multiply: "{} * {}",
-    np.square: "{0} * {0}",
-    np.greater: "{} > {}",
-    np.greater_equal: "{} >= {}",
-    np.less: "{} < {}",
-    np.less_equal: "{} <= {}",
-    np.equal: "{} == {}",
-    np.not_equal: "{} != {}",
-}
 _FLOATS: dict[Any, str] = {
-    **_ANY,
-    np.true_divide: "{} / {}",
-    np.negative: "-{}",
+    **OPERATORS,
+    np.square: "{0} * {0}",
     np.positive: "{}",
     np.sqrt: "sqrt({})",
     np.absolute: "fabs({})",
     np.isnan: "{0} != {0}",
 }
 _INTEGERS: dict[Any, str] = {
-    **_ANY,
-    np.negative: "-{}",
+    # The compiler's division of integers is not NumPy's.
+    **{function: text for function, text in OPERATORS.items() if function is not np.true_divide},
+    np.square: "{0} * {0}",
     np.bitwise_and: "{} & {}",
     np.bitwise_or: "{} | {}",
     np.bitwise_xor: "{} ^ {}",

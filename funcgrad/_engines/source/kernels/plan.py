@@ -7,6 +7,7 @@ added up block by block.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any, cast
@@ -65,6 +66,18 @@ def looped(graph: Graph, whole: Make, blocks: Make) -> Graph:
         made = cast(Primitive, (whole if plan.length is None else blocks)(plan))
         equations.append(Equation(made, plan.operands, {}, plan.results, first.source))
     return trusted_graph(graph.inputs, graph.constants, equations, graph.outputs, graph.name, graph.trees)
+
+
+def flat_plan(graph: Graph) -> KernelPlan | None:
+    """Return one kernel for a graph of elementwise operations on vectors; ``None`` if not all of it has a form."""
+    graph = prepared(graph)
+    rows = _Flat(graph.inputs[0].aval.shape)
+    if not graph.equations or not all(has_form(each) and rows.takes(each) for each in graph.equations):
+        return None
+    try:
+        return _planned(graph, graph.equations, [], rows.shapes, rows.length)
+    except _NoFormError:
+        return None
 
 
 def _rounds(equation: Equation, whole: Make) -> Equation:
@@ -310,6 +323,7 @@ def _planned(
     partial = {var: _joined(equation) for equation in members if is_partial(equation) for var in equation.results}
     arguments = [f"a{i}" for i in range(len(operands))]
 
+    @functools.cache
     def text(places: tuple[tuple[int, int], ...]) -> Text | None:
         inside = {k: f"a{i}" for k, i in places}
         names = {inside.get(k, f"q{k}"): memory for k, memory in enumerate(targets)}

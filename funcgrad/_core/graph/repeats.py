@@ -1,14 +1,11 @@
-"""Find stretches of a program that repeat: by the kinds of equations alone, before it is known what each one reads."""
+"""Find stretches of a program that repeat, by a number for each equation that says of what kind it is."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
-
-from funcgrad._core.graph.ir import Equation, Literal, Operand
-from funcgrad._core.graph.key import params_key
 
 # A stretch has at least this many rounds, and this many equations in all.
 LEAST_ROUNDS = 4
@@ -28,34 +25,6 @@ class Repeat(NamedTuple):
     @property
     def end(self) -> int:
         return self.start + self.period * self.rounds
-
-
-def kinds_of(equations: Iterable[Equation]) -> np.ndarray:
-    """Return a number for each equation, equal for equations of the same kind: primitive, parameters, and types."""
-    numbers: dict[Any, int] = {}
-    # Types are compared by number. Equal types are often one object, whose number is found without comparing.
-    types: dict[Any, int] = {}
-    by_object: dict[int, int] = {}
-
-    def type_of(x: Operand) -> int:
-        number = by_object.get(id(x.aval))
-        if number is None:
-            number = types.setdefault(x.aval, len(types))
-            by_object[id(x.aval)] = number
-        return types.setdefault((type(x.value), number), len(types)) if type(x) is Literal else number
-
-    found = []
-    for equation in equations:
-        params = params_key(equation.params) if equation.params else ()
-        key = equation.primitive, params, *map(type_of, equation.operands), None, *map(type_of, equation.results)
-        try:
-            found.append(numbers.setdefault(key, len(numbers)))
-        except TypeError:
-            # A parameter that cannot be hashed: the equation is like no other.
-            found.append(numbers.setdefault(len(numbers) + 0.5, len(numbers)))
-        if (equation.params or equation.primitive.effect) and equation.has_effect:
-            found[-1] = numbers.setdefault(("effect", len(found)), len(numbers))
-    return np.array(found, np.int64)
 
 
 def repeats(kinds: np.ndarray) -> list[Repeat]:

@@ -1,0 +1,95 @@
+"""NPBench's gradients: the comparison of one program of a made-up checkout, and the table of what was found."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+from benchmarks.npbench import __main__ as npbench
+from benchmarks.npbench import _run, _table
+from benchmarks.npbench._programs import differentiable, read
+
+INFO = {
+    "short_name": "rows",
+    "relative_path": "small/rows",
+    "module_name": "rows",
+    "func_name": "kernel",
+    "parameters": {"S": {"N": 5}},
+    "init": {"func_name": "initialize", "input_args": ["N"], "output_args": ["A"]},
+    "input_args": ["N", "A"],
+    "array_args": ["A"],
+    "output_args": ["A"],
+}
+START = "import numpy as np\ndef initialize(N, datatype=np.float64):\n    return np.linspace(1, 2, N)\n"
+NUMPYS = "import numpy as np\ndef kernel(n, A):\n    b = np.zeros(n)\n    b[:] = A\n    A[1:] = b[1:] * b[:-1]\n"
+JAXS = "import jax\n@jax.jit\ndef kernel(N, A):\n    return A.at[1:].set(A[1:] * A[:-1])\n"
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    folder = tmp_path / "npbench" / "benchmarks" / "small" / "rows"
+    folder.mkdir(parents=True)
+    (tmp_path / "bench_info").mkdir()
+    (tmp_path / "bench_info" / "rows.json").write_text(json.dumps({"benchmark": INFO}))
+    for suffix, text in (("", START), ("_numpy", NUMPYS), ("_jax", JAXS)):
+        (folder / f"rows{suffix}.py").write_text(text)
+    return tmp_path
+
+
+@pytest.fixture(autouse=True)
+def jax_as_before() -> Iterator[None]:
+    """JAX's 64-bit mode is set for good in the processes that measure."""
+    before = jax.config.read("jax_enable_x64")
+    yield
+    jax.config.update("jax_enable_x64", before)
+
+
+def _ask(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    _run.main(*arguments)
+    return json.loads(capsys.readouterr().out.splitlines()[-1])
+
+
+def test_a_program_is_differentiated_as_jax_does(checkout: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    scratch = checkout / "scratch"
+    scratch.mkdir()
+    asked = (str(checkout), "rows", "S")
+    reference = _ask(capsys, *asked, "reference", str(scratch))
+    assert (reference["results"], reference["paired"]) == (1, 1)
+    absent = {name: {"status": "failed"} for name in ("numba", "xla")}
+    found = {name: _ask(capsys, *asked, name, str(scratch)) for name in ("jax", "eager", "numpy")}
+    assert found["eager"]["intercept"]
+    assert found["eager"]["difference"] < 1e-6
+    assert npbench._check(scratch, found | absent) == "JAX's"
+    with np.load(scratch / "eager.npz") as file:
+        file_of_numpy = dict(file) | {"arr_1": file["arr_1"] * (1 + 1e-4)}
+    np.savez(scratch / "numpy.npz", *file_of_numpy.values())
+    checked = npbench._check(scratch, found | absent)
+    assert checked == "wrong: numpy beside eager"
+
+
+def test_inputs_and_arguments_come_from_the_checkout(checkout: Path) -> None:
+    inputs = read(checkout)["rows"].inputs("S")
+    assert list(inputs) == ["N", "A"]
+    assert differentiable(inputs) == ("A",)
+    with pytest.raises(FileNotFoundError, match=r"spcl/npbench"):
+        read(checkout / "npbench")
+
+
+@pytest.mark.parametrize(("a", "b", "far"), [(2.0, 1.0, 1.0), (np.nan, 1.0, np.inf), (np.ones(2), np.ones(3), np.inf)])
+def test_distance_of_two_results(a: Any, b: Any, far: float) -> None:
+    assert _run.apart(a, b) == far
+
+
+def test_table_gives_ratios_and_what_failed() -> None:
+    done = {"status": "ok", "first": 2.0, "run": 0.5, "intercept": False}
+    ways = {"jax": done | {"run": 1.0}, "eager": done, "numpy": done, "xla": done}
+    row = {"program": "rows", "contenders": ways | {"numba": {"status": "failed", "error": "> 60 s"}}, "check": "JAX's"}
+    lines = _table.markdown([row]).splitlines()
+    assert lines[2] == "| rows | yes | 2 s, 1 s | 1, 0.5 | 1, 0.5 | > 60 s | 1, 0.5 | JAX's |"
+    assert "- 1 programs: 1 run unchanged, 0 inside of `fg.intercept()`." in lines
