@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec
 
-from funcgrad._core.bind import is_value
+from funcgrad._core.bind import is_value, untraced
 from funcgrad._core.graph.simplify import avals_of, simplify
 from funcgrad._core.tracebacks import folded
 from funcgrad._engines.xla.record import jax_functions, xla
@@ -51,9 +51,16 @@ def from_jax(g: Callable[P, Any]) -> Callable[P, Any]:
         >>> fg.grad(lambda x: np.sum(softplus(x) * x))(np.zeros(2)).round(4)
         array([0.6931, 0.6931])
     """
-    functions: dict[Any, tuple[Any, list[TreeDef]]] = {}
-
     check_callable("from_jax", g, "g")
+    return converted(g)
+
+
+def converted(g: Callable[P, Any], *, compiled: bool = True) -> Callable[P, Any]:
+    """Return `from_jax` of a function; if it is not ``compiled``, JAX runs its operations one by one on plain values.
+
+    A function that is converted anew for each call would be compiled for each call.
+    """
+    functions: dict[Any, tuple[Any, list[TreeDef]]] = {}
 
     @folded
     @functools.wraps(g)
@@ -64,7 +71,7 @@ def from_jax(g: Callable[P, Any]) -> Callable[P, Any]:
         if key not in functions:
             out_trees: list[TreeDef] = []
             flat = _flat(g, leaves, in_tree, out_trees)
-            functions[key] = jax_functions.JaxFunction(flat, avals_of(dynamic), name_of(g)), out_trees
+            functions[key] = jax_functions.JaxFunction(flat, avals_of(dynamic), name_of(g), compiled), out_trees
         function, out_trees = functions[key]
         if not out_trees:
             # Trace it for its types, which gives the structure of its result.
@@ -83,7 +90,9 @@ def _flat(
     def flat(*xs: Any) -> list[Any]:
         rest = iter(xs)
         args, kwargs = unflatten(in_tree, [next(rest) if fixed is None else fixed[0] for fixed in static])
-        results, out_tree = flatten(g(*args, **kwargs))
+        # Effects of the function, such as a print, are JAX's and not those of a transform of ours around it.
+        with untraced():
+            results, out_tree = flatten(g(*args, **kwargs))
         out_trees[:] = [out_tree]
         return results
 

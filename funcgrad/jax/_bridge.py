@@ -75,5 +75,6 @@ def run_as_jax(path: str, *args: Any, **options: Any) -> Any:
     It refuses traced values of ours. The function that a transform of ours calls runs under `from_jax` then.
     """
     with xla.scope():
-        found = jax_names.lookup(path)(*args, **options)
+        given = tree_map(lambda x: xla.as_arrays([x])[0] if is_value(x) and type(x) is not bool else x, args)
+        found = jax_names.lookup(path)(*given, **options)
     return tree_of_arrays(tree_map(lambda y: y if not is_value(y) or XLA.is_abstract(y) else np.asarray(y), found))

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from funcgrad import errors
-from funcgrad._core.bind import Tracer
-from funcgrad.interop.jax import from_jax
+from funcgrad._core.bind import Tracer, active_trace
+from funcgrad._core.trace.staging import StagingTrace
+from funcgrad.interop.jax import converted
 from funcgrad.jax._array import tree_of_arrays
-from funcgrad.numpy.extend import immutable, widening
+from funcgrad.numpy.extend import immutable, is_strict
 from funcgrad.tree import leaves
 
 # JAX refuses values that it does not know with a TypeError, Equinox's filters with a ValueError.
@@ -35,14 +36,19 @@ class Immutable:
         self.f = f
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        before = [(trace, len(trace.equations)) for trace in _staging()]
         try:
             return self._call(*args, **kwargs)
         except _REFUSALS as error:
             # JAX would widen dtypes by its own rules, which strict promotion could not refuse.
-            if widening.get() is not None or not any(isinstance(x, Tracer) for x in leaves((args, kwargs))):
+            if is_strict() or not any(isinstance(x, Tracer) for x in leaves((args, kwargs))):
                 raise
+            for trace, count in before:
+                # The effects of the first run, such as a print, would happen twice in a compiled program.
+                trace.keep_first(count)
             try:
-                return from_jax(self._call)(*args, **kwargs)
+                # A program is compiled with the function in it. To compile it in each eager call would take long.
+                return converted(self._call, compiled=bool(before))(*args, **kwargs)
             except _REFUSALS:
                 # The function has a mistake, or it closes over a value of an outer transform, whose function is next.
                 raise error from None
@@ -57,3 +63,12 @@ class Immutable:
 
     def __hash__(self) -> int:
         return hash(self.f)
+
+
+def _staging() -> Iterator[StagingTrace]:
+    """Yield the traces around this call that record equations."""
+    trace = active_trace()
+    while trace is not None:
+        if isinstance(trace, StagingTrace):
+            yield trace
+        trace = trace.outer

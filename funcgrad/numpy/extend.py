@@ -18,7 +18,7 @@ from funcgrad.numpy._base.foreign import (
     stands_for_numbers,
 )
 from funcgrad.numpy._base.strict import bits as float_bits
-from funcgrad.numpy._base.strict import numpy_promotion, widening
+from funcgrad.numpy._base.strict import is_strict, numpy_promotion, widening
 from funcgrad.numpy._choose.assign import immutable
 from funcgrad.numpy._choose.at import At
 from funcgrad.numpy._choose.indexing import getitem, parse
@@ -55,6 +55,7 @@ __all__ = [
     "is_number_dtype",
     "is_object_array",
     "is_sparse",
+    "is_strict",
     "kind_of",
     "known_value",
     "normalize_axes",

@@ -71,3 +71,24 @@ def test_new_arrays_of_a_traced_function_are_numpys() -> None:
         return jnp.sum(theirs.numpy.zeros(3) + jnp.linspace(0.0, 1.0, 3) * x)
 
     np.testing.assert_allclose(ours.grad(f)(X), [0.0, 0.5, 1.0])
+
+
+def test_effects_of_a_compiled_program_happen_once(capfd: pytest.CaptureFixture[str]) -> None:
+    def f(x: Any) -> Any:
+        ours.debug.print("x is {}", x[0])
+        return theirs.nn.softplus(x)
+
+    g = ours.jit(f)
+    for _ in range(2):
+        g(X)
+    ours.block_until_ready(g(X))
+    theirs.effects_barrier()
+    assert capfd.readouterr().out.count("x is 0.3") == 3
+
+
+def test_eager_calls_read_what_the_function_closes_over() -> None:
+    scale = np.ones(3)
+    gradient = ours.grad(lambda x: jnp.sum(theirs.nn.softplus(x) * scale))
+    first = gradient(X)
+    scale[:] = 2.0
+    np.testing.assert_allclose(gradient(X), 2 * first)

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from tests.jax._compare import flat
-from tests.jax.programs import models, neighbours, transforms
+from tests.jax.programs import models, neighbours, solutions, transforms
 
-PROGRAMS = models.PROGRAMS | transforms.PROGRAMS | neighbours.PROGRAMS
+PROGRAMS = models.PROGRAMS | transforms.PROGRAMS | solutions.PROGRAMS | neighbours.PROGRAMS
 # Lines that change besides imports: the line of JAX's program, and the line of ours.
 CHANGED: dict[str, dict[str, str]] = {}
 _IMPORT = re.compile(r"^(?P<indent>\s*)(?P<verb>import|from) jax\b(?P<rest>.*)$")

@@ -83,6 +83,10 @@ class StagingTrace(Trace):
         self.inputs.append(var)
         return StagedTracer(self, var)
 
+    def keep_first(self, count: int) -> None:
+        """Forget all but the first equations, for a function that failed and is tried in another way."""
+        del self.equations[count:], self._serials[count:]
+
     def made_at(self, x: Any) -> str:
         variable = x._variable
         if any(variable is var for var in self.inputs):

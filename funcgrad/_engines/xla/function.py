@@ -20,11 +20,14 @@ class JaxFunction:
     Each derivative is a ``JaxFunction`` again, so JAX computes derivatives of any order.
     """
 
-    def __init__(self, call: Callable[..., Sequence[Any]], avals: Sequence[Aval], name: str) -> None:
+    def __init__(
+        self, call: Callable[..., Sequence[Any]], avals: Sequence[Aval], name: str, compiled: bool = True
+    ) -> None:
         self.name = name
         self._call = call
         self._avals = list(avals)
-        self._jitted = jax.jit(call)
+        self._compiled = compiled
+        self._jitted = jax.jit(call) if compiled else call
         self._derived: dict[Any, Any] = {}
 
     def __call__(self, *xs: Any) -> list[Any]:
@@ -92,10 +95,10 @@ class JaxFunction:
             return pull([next(bars) if is_inexact(y.dtype) else np.zeros(y.shape, jax.dtypes.float0) for y in ys])
 
         ys = self.results
-        first = JaxFunction(forward, self._avals, f"vjp_{self.name}")
+        first = JaxFunction(forward, self._avals, f"vjp_{self.name}", self._compiled)
         kept = first.results[len(ys) :]
         bars = [y for y in ys if is_inexact(y.dtype)]
-        return first, JaxFunction(backward, [*kept, *bars], f"transpose_{self.name}")
+        return first, JaxFunction(backward, [*kept, *bars], f"transpose_{self.name}", self._compiled)
 
     def mapped(self, batched: tuple[bool, ...], size: int) -> JaxFunction:
         """Return the function mapped over a leading axis of some operands; all results have that axis."""
@@ -107,7 +110,7 @@ class JaxFunction:
 
     def _derive(self, key: Any, call: Callable[..., Any], avals: Sequence[Aval], prefix: str) -> JaxFunction:
         if key not in self._derived:
-            self._derived[key] = JaxFunction(call, avals, f"{prefix}_{self.name}")
+            self._derived[key] = JaxFunction(call, avals, f"{prefix}_{self.name}", self._compiled)
         return self._derived[key]
 
     def _of_moving(self, xs: Sequence[Any], moving: Sequence[bool]) -> tuple[Callable[..., list[Any]], list[Any]]:

@@ -58,6 +58,11 @@ def numpy_promotion(mode: str) -> Iterator[None]:
         widening.reset(token)
 
 
+def is_strict() -> bool:
+    """Return whether `numpy_promotion` refuses what widens a float."""
+    return widening.get() is _refuse
+
+
 def check_widening(on_widening: OnWidening, kinds: Iterable[Any]) -> None:
     """Call a function if the common dtype of operands of these kinds is wider than one of the floats."""
     dtypes = [kind for kind in kinds if isinstance(kind, np.dtype)]
