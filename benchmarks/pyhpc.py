@@ -167,6 +167,7 @@ def _module(checkout: Path, program: Program, name: str) -> ModuleType:
     if spec is None or spec.loader is None:
         raise FileNotFoundError(f"{path} is no Python file")
     module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # Numba looks the module up by its name
     spec.loader.exec_module(module)
     return module
 
