@@ -12,7 +12,6 @@ import importlib.util
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import starmap
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -24,6 +23,7 @@ import torch
 import funcgrad as fg
 from benchmarks._report import RESULTS, markdown, write_json
 from benchmarks._timing import FULL, QUICK, Case, Effort, Suite, interleave
+from benchmarks.npbench._run import apart
 
 ENGINES = ("numpy", "numba", "xla")
 OURS = "funcgrad, XLA"
@@ -129,15 +129,11 @@ def _working(suite: Suite, case: str, contenders: Runs) -> Runs:
             suite.notes.append(f"{case}: {name} does not run: {type(error).__name__}: {str(error).splitlines()[0]}")
             continue
         wanted = result if wanted is None else wanted
-        if len(wanted) == len(result) and all(starmap(_close, zip(result, wanted, strict=True))):
+        if len(wanted) == len(result) and all(apart(a, b) <= CLOSE for a, b in zip(result, wanted, strict=True)):
             found[name] = run
         else:
             suite.notes.append(f"{case}: {name} gives other numbers than {next(iter(contenders))}")
     return found
-
-
-def _close(a: np.ndarray, b: np.ndarray) -> bool:
-    return a.shape == b.shape and bool(np.max(np.abs(a - b)) <= CLOSE * np.max(np.abs(b)))
 
 
 def _intercepted(f: Callable[..., Any], arguments: Sequence[Any]) -> Any:
@@ -171,6 +167,7 @@ def _module(checkout: Path, program: Program, name: str) -> ModuleType:
     if spec is None or spec.loader is None:
         raise FileNotFoundError(f"{path} is no Python file")
     module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # Numba looks the module up by its name
     spec.loader.exec_module(module)
     return module
 
