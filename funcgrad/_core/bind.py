@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, Protocol, Self
 import numpy as np
 
 from funcgrad._core.aval import WeakComplex, WeakFloat
-from funcgrad._core.described import described
+from funcgrad._core.definition import definition_of
 from funcgrad._core.numbers import keep_weak
 from funcgrad._public import published_as
 from funcgrad.errors import UnexpectedTracerError
@@ -220,7 +220,7 @@ class Trace:
     def made_at(self, x: Any) -> str:
         """Say where a tracer of this trace was made: in which function, because only graphs know lines."""
         del x
-        return "" if self.function is None else f"; it was made in {described(self.function)}"
+        return "" if self.function is None else f"; it was made in {definition_of(self.function)}"
 
     def refuse_leak(self, primitive: Primitive, operands: tuple) -> NoReturn:
         where = next(self.made_at(x) for x in operands if isinstance(x, Tracer) and x._owner is self)

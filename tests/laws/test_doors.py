@@ -36,12 +36,14 @@ CORE_MODULES = (
     f"{ENGINES}.signature",
 )
 MAX_CORE_LINES = 12_000
-# These modules stand beside the core. The first ones follow branches: only who works on ``fg.jit(f, paths=n)`` needs to
-# know them. The next one is Taylor mode. No other module of the core imports the last ones, transforms on top of the
+# These modules stand beside the core. Some follow branches: only who works on ``fg.jit(f, paths=n)`` needs to know them.
+# Others print graphs. One is Taylor mode. No other module of the core imports the last ones, transforms on top of the
 # others.
 BESIDE_THE_CORE = (
     "funcgrad._core.graph.path_rounds",
     "funcgrad._core.graph.paths",
+    "funcgrad._core.graph.repeats",
+    "funcgrad._core.graph.show",
     "funcgrad._core.trace.jet",
     "funcgrad._core.trace.path",
     "funcgrad._transforms.compiled.log",
@@ -60,6 +62,7 @@ BESIDE_THE_CORE = (
     "funcgrad._transforms.derivative.jet",
     "funcgrad._transforms.derivative.laplacian",
     "funcgrad._transforms.derivative.laplacian_trace",
+    "funcgrad._transforms.effects",
     "funcgrad._transforms.named_axis",
     "funcgrad.tree._combine",
     "funcgrad.tree._nodes",

@@ -19,7 +19,7 @@ from funcgrad._core.graph.check import check_graph, has_type
 from funcgrad._core.graph.equation import Equation, Literal, Operand, Var
 from funcgrad._core.graph.line import Line, around, replays, within
 from funcgrad._core.graph.program import GraphMethods
-from funcgrad._core.graph.show import show
+from funcgrad._core.lazy import LazyModule
 from funcgrad._core.tracebacks import folded
 from funcgrad._public import published_as
 from funcgrad.errors import TreeMismatchError
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _ABSENT: Any = object()
+# Most programs never print a graph.
+_text = LazyModule("funcgrad._core.graph.show")
 
 
 @published_as("funcgrad")
@@ -137,10 +139,10 @@ class Graph(GraphMethods):
         return [y.copy() if type(y) is np.ndarray and id(y) in fixed else y for y in self.evaluate(*args)]
 
     def __str__(self) -> str:
-        return show(self)
+        return _text.show(self)
 
     def __repr__(self) -> str:
-        return show(self, most=40)
+        return _text.show(self, most=40)
 
     def evaluate(self, *args: Any) -> list[Any]:
         """Run the equations in order on flat arguments, and return the flat outputs."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from funcgrad._core.aval import Aval, aval_of, result_dtype
 from funcgrad._core.bind import Trace, Tracer, active_trace
-from funcgrad._core.described import described
+from funcgrad._core.definition import definition_of
 from funcgrad._core.graph.ir import Graph, Var, trusted_graph
 from funcgrad._core.graph.key import canonical
 from funcgrad._core.trace.place import own_place, settled
@@ -92,7 +92,7 @@ def _compare(transform: str, functions: Functions, bodies: list[Body]) -> list[A
     for f, body in zip(functions[1:], bodies[1:], strict=True):
         if body.out_tree != first.out_tree:
             raise TreeMismatchError(
-                f"{transform}: {described(functions[0])} returned {first.out_tree} and {described(f)} returned "
+                f"{transform}: {definition_of(functions[0])} returned {first.out_tree} and {described(f)} returned "
                 f"{body.out_tree}; needed the same structure from all. Return the same containers and keys."
             )
     return [_common(transform, functions, bodies, i) for i in range(first.out_tree.num_leaves)]
@@ -123,7 +123,7 @@ def _output(f: Callable[..., Any], graph: Graph, i: int) -> str:
     """Describe an output for messages: its type, and the line that computes it, unless it is an input or a constant."""
     x = graph.outputs[i]
     found = [each.source for each in graph.equations if x in each.results and each.source is not None]
-    return f"{described(f)} returned {x.aval}{f' (made at {found[0]})' if found else ''}"
+    return f"{definition_of(f)} returned {x.aval}{f' (made at {found[0]})' if found else ''}"
 
 
 def with_common_inputs(bodies: Sequence[Body]) -> tuple[list[Graph], list[Any]]:

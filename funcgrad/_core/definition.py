@@ -1,4 +1,4 @@
-"""The description of a user's function in messages."""
+"""The name of a function and the line of its definition, for messages."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 
-def described(f: Callable[..., Any]) -> str:
+def definition_of(f: Callable[..., Any]) -> str:
     """Return the name of a function, with the line of its definition if it has one."""
     name = getattr(f, "__name__", None) or type(f).__name__
     code = getattr(inspect.unwrap(f), "__code__", None)
