@@ -96,6 +96,8 @@ def names(folder: Path) -> dict[str, Any]:
         **{module.__name__.rpartition(".")[2]: module for module in modules},
         **{each.__name__: each for each in (tensor, Point, assigned, custom_vjp, watched, twice)},
         "fg": fg,
+        "jax": fg.jax,
+        "torch": fg.torch,
         "np": np,
         "fnp": fnp,
         "X": x,

@@ -36,9 +36,8 @@ CORE_MODULES = (
     f"{ENGINES}.signature",
 )
 MAX_CORE_LINES = 12_000
-# These modules stand beside the core. Some follow branches: only who works on ``fg.jit(f, paths=n)`` needs to know them.
-# Others print graphs. One is Taylor mode. No other module of the core imports the last ones, transforms on top of the
-# others.
+# These modules stand beside the core. Some follow branches: only who works on ``fg.jit(f, paths=n)`` needs them. Others
+# print graphs, and one is Taylor mode. No other module of the core imports the last ones, transforms on top of others.
 BESIDE_THE_CORE = (
     "funcgrad._core.graph.path_rounds",
     "funcgrad._core.graph.paths",

@@ -12,7 +12,7 @@ OUTSIDE = re.compile(
 # Files that read frames, or a function's own code, only for text: source lines, tracebacks, breakpoints, and printed
 # Python.
 FOR_PEOPLE = {
-    "_core/described.py",
+    "_core/definition.py",
     "_core/graph/ir.py",
     "_core/graph/line.py",
     "_core/trace/backward.py",

@@ -124,9 +124,10 @@ class Jitted:
 
     def _log_compiled(self) -> None:
         """Say how long the program took since its staging began."""
-        if self._began is not None:
-            log.compiled(self._function, self._engine.name, perf_counter() - self._began)
-            self._began = None
+        # Another thread may set it to None in between.
+        began, self._began = self._began, None
+        if began is not None:
+            log.compiled(self._function, self._engine.name, perf_counter() - began)
 
     @folded
     def graph(self, *args: Any, **kwargs: Any) -> Graph:

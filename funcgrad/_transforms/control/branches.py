@@ -92,7 +92,7 @@ def _compare(transform: str, functions: Functions, bodies: list[Body]) -> list[A
     for f, body in zip(functions[1:], bodies[1:], strict=True):
         if body.out_tree != first.out_tree:
             raise TreeMismatchError(
-                f"{transform}: {definition_of(functions[0])} returned {first.out_tree} and {described(f)} returned "
+                f"{transform}: {definition_of(functions[0])} returned {first.out_tree} and {definition_of(f)} returned "
                 f"{body.out_tree}; needed the same structure from all. Return the same containers and keys."
             )
     return [_common(transform, functions, bodies, i) for i in range(first.out_tree.num_leaves)]

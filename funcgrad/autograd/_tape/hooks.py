@@ -79,7 +79,7 @@ def prehooked(hook: Hook) -> Hook:
     return one
 
 
-def register_after(node: TensorNode, trace: TensorTrace, hook: Hook) -> RemovableHandle:
+def register_after(node: TensorNode, trace: TensorTrace, hook: Callable[..., Any]) -> RemovableHandle:
     """Register a function that passes call with the gradients that a node's derivative gives and takes."""
     return RemovableHandle.register(_hooks_of(node, trace).after, hook)
 

@@ -65,19 +65,21 @@ def _places(operand: Any, start_indices: Any, sizes: Sequence[int]) -> tuple:
     return tuple(entries)
 
 
-def _block(operand: Any, start_indices: Any, sizes: Sequence[int]) -> tuple[Any, tuple]:
+def _block(name: str, operand: Any, start_indices: Any, sizes: Sequence[int]) -> tuple[Any, tuple]:
     """Return an array and the index of a block in it, axis by axis if the block is cut along several."""
     operand = fnp.asarray(operand)
-    if len(sizes) != operand.ndim:
+    starts = len(start_indices) if isinstance(start_indices, tuple | list) else len(fnp.asarray(start_indices))
+    if not len(sizes) == starts == operand.ndim:
         raise TypeError(
-            f"dynamic_slice: the slice has {len(sizes)} sizes for an array of {operand.ndim} axes. Give one for each."
+            f"{name}: the array has {operand.ndim} axes, start_indices {starts} entries and the block {len(sizes)} "
+            "sizes. Give one start and one size for each axis."
         )
     return operand, _places(operand, start_indices, sizes)
 
 
 def dynamic_slice(operand: Any, start_indices: Any, slice_sizes: Sequence[int]) -> Any:
     """``jax.lax.dynamic_slice``: a block of fixed size that begins at traced places."""
-    operand, places = _block(operand, start_indices, slice_sizes)
+    operand, places = _block("lax.dynamic_slice", operand, start_indices, slice_sizes)
     whole = [isinstance(entry, builtins.slice) for entry in places]
     if any(whole) and not all(whole):
         # Index arrays with whole axes between them would put their axes in front.
@@ -90,7 +92,7 @@ def dynamic_slice(operand: Any, start_indices: Any, slice_sizes: Sequence[int]) 
 def dynamic_update_slice(operand: Any, update: Any, start_indices: Any) -> Any:
     """``jax.lax.dynamic_update_slice``: the array with a block replaced, which begins at traced places."""
     update = fnp.asarray(update)
-    operand, places = _block(operand, start_indices, update.shape)
+    operand, places = _block("lax.dynamic_update_slice", operand, start_indices, update.shape)
     whole = [isinstance(entry, builtins.slice) for entry in places]
     if any(whole) and not all(whole):
         cut = [k for k, each in enumerate(whole) if not each]

@@ -38,8 +38,9 @@ def _common(arrays: Any, dtype: DTypeLike, casting: str) -> list[Any]:
     if dtype is None and casting == "same_kind":
         return values if all(dtype_of(x) is first for x in values) else list(promote(*values))
     dtype = np.result_type(*map(dtype_of, values)) if dtype is None else np.dtype(dtype)
+    rule: Any = casting
     for source in map(dtype_of, values):
-        if not np.can_cast(source, dtype, casting):
+        if not np.can_cast(source, dtype, rule):
             raise TypeError(f"Cannot cast array data from {source!r} to {dtype!r} according to the rule {casting!r}")
     return [cast(x, dtype.newbyteorder("=")) for x in values]
 

@@ -44,7 +44,7 @@ class set_detect_anomaly:  # noqa: N801  (PyTorch's name)
     def __enter__(self) -> None:
         """Do nothing: the checks began when the object was made."""
 
-    def __exit__(self, *args: object) -> None:
+    def __exit__(self, *args: _Any) -> None:
         self._context.__exit__(*args)
 
 
