@@ -34,6 +34,7 @@ def hooked(torch: Any) -> list[Any]:
     before.remove()
     x.grad = None
     z.sum().backward()
+    assert x.grad is not None
     return [*seen, x.grad.tolist()]
 
 

@@ -44,7 +44,7 @@ class set_detect_anomaly:  # noqa: N801  (PyTorch's name)
     def __enter__(self) -> None:
         """Do nothing: the checks began when the object was made."""
 
-    def __exit__(self, *args: _Any) -> None:
+    def __exit__(self, *args: object) -> None:
         self._context.__exit__(*args)
 
 
@@ -89,7 +89,7 @@ class detect_anomaly:  # noqa: N801  (PyTorch's name)
         )
 
     def __enter__(self) -> None:
-        self._context = _checking(_Anomalies() if self._check_nan else _Quiet())
+        self._context: _Any = _checking(_Anomalies() if self._check_nan else _Quiet())
         self._context.__enter__()
 
     def __exit__(self, *args: object) -> None:
