@@ -39,6 +39,7 @@ def within(array: ArrayLike, length: int) -> tuple[Any, Any]:
 
 def read(x: ArrayLike, index: Index, arrays: tuple, mode: str, fill_value: ArrayLike) -> Any:
     """Return ``x[index]``, where positions out of bounds give the nearest element (``clip``) or a value (``fill``)."""
+    index, arrays = _with_arrays(index, x.shape, arrays)
     if not arrays:
         return index_p(x, index=index)
     plan = resolve(index, x.shape, tuple([a.shape for a in arrays]))
@@ -58,6 +59,22 @@ def read(x: ArrayLike, index: Index, arrays: tuple, mode: str, fill_value: Array
     after = len(plan.shape) - first - len(plan.batch)
     outside = reshape(broadcast_to(outside, plan.batch), (*plan.batch, *[1] * after))
     return select(outside, _filling(x, fill_value), y)
+
+
+def _with_arrays(index: Index, shape: tuple[int, ...], arrays: tuple) -> tuple[Index, tuple]:
+    """Return the same index with an index array for each integer that is out of bounds."""
+    entries = list(expand_ellipsis(index.entries, len(shape)))
+    found = iter(arrays)
+    given: list[Any] = []
+    axis = 0
+    for i, entry in enumerate(entries):
+        if entry is SLOT:
+            given.append(next(found))
+        elif type(entry) is int and not -shape[axis] <= entry < shape[axis]:
+            entries[i] = SLOT
+            given.append(np.asarray(entry))
+        axis += entry is not None
+    return (index, arrays) if len(given) == len(arrays) else (Index(tuple(entries), index.unique), tuple(given))
 
 
 def _filling(x: ArrayLike, fill_value: ArrayLike) -> Any:

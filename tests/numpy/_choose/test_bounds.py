@@ -25,6 +25,9 @@ INDICES: dict[str, Any] = {
     "apart": (ROWS, None, COLUMN),
     "beside a number": (1, ROWS),
     "no array": (slice(1, None), slice(None, None, 2)),
+    "a number": (7,),
+    "numbers": (..., -9),
+    "numbers beside arrays": (9, None, ROWS),
 }
 
 
