@@ -24,6 +24,7 @@ from funcgrad._ops.layout.broadcast import broadcast_to_p
 from funcgrad._ops.layout.shape import reshape_p
 from funcgrad.autograd._tape.base import TensorBase, is_tensor
 from funcgrad.autograd._tape.mode import recording
+from funcgrad.autograd._tape.refused import pytorchs_error
 from funcgrad.autograd._torch import array_of, is_torchs
 from funcgrad.numpy.extend import functions, normalize_axis
 from funcgrad.numpy.extend import getitem as index
@@ -71,11 +72,20 @@ def hold(made: TensorBase, value: Any) -> Any:
 
 
 def viewing(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a method that rearranges: if it returns its argument, return another tensor of the same memory."""
+    """Wrap a method that rearranges: if it returns its argument, return another tensor of the same memory.
+
+    It raises PyTorch's errors for shapes and axes.
+    """
 
     @functools.wraps(function)
     def method(self: Any, *args: Any, **options: Any) -> Any:
-        y = function(self, *args, **options)
+        try:
+            y = function(self, *args, **options)
+        except (ValueError, IndexError) as error:
+            theirs = pytorchs_error(error, (self,))
+            if theirs is None:
+                raise
+            raise theirs from None
         return alias(self) if y is self else y
 
     return method

@@ -19,6 +19,7 @@ from funcgrad._ops.elementwise.cast import cast, cast_p, real_dtype
 from funcgrad._ops.reduce.softmax import log_softmax_p
 from funcgrad.autograd._memory.views import copied, hold
 from funcgrad.autograd._tape.dtypes import type_name
+from funcgrad.autograd._tape.refused import out_of_range
 from funcgrad.numpy.extend import normalize_axes, normalize_axis
 
 
@@ -46,9 +47,16 @@ def _axis(name: str, x: Any, dim: Any, axis: Any) -> Any:
     elif isinstance(dim, list | tuple):
         dim = tuple(dim) or None
     if x.shape or dim is None:
+        _check_axes(dim, len(x.shape))
         return dim
     check_of_scalar((dim,) if isinstance(dim, int | np.integer) else dim)
     return None
+
+
+def _check_axes(dim: Any, ndim: int) -> None:
+    for axis in dim if type(dim) is tuple else (dim,):
+        if isinstance(axis, int) and not -ndim <= axis < ndim:
+            raise IndexError(out_of_range(axis, ndim))
 
 
 def _reduction(name: str) -> Callable[..., Any]:

@@ -18,6 +18,7 @@ from funcgrad._core.trace.reverse import ReverseTrace, ReverseTracer
 from funcgrad._core.trace.tape import Node, new_leaf, next_serial
 from funcgrad.autograd._tape.dtypes import result_dtype
 from funcgrad.autograd._tape.mode import recording
+from funcgrad.autograd._tape.refused import pytorchs_error
 
 
 class TensorNode(list):
@@ -132,12 +133,18 @@ class TensorTrace(ReverseTrace):
         if hooked and not self.direct:
             return self.apply_hooked(primitive, operands, params)
         is_recording = recording.get()
-        if is_recording:
-            for x in operands:
-                if type(x) is self.tracer_type and x._node is not None:
-                    return _record(self, primitive, operands, params, False)
-        values = tuple([x._value if type(x) is self.tracer_type else x for x in operands])
-        y = bind(primitive, values, params)
+        try:
+            if is_recording:
+                for x in operands:
+                    if type(x) is self.tracer_type and x._node is not None:
+                        return _record(self, primitive, operands, params, False)
+            values = tuple([x._value if type(x) is self.tracer_type else x for x in operands])
+            y = bind(primitive, values, params)
+        except (ValueError, IndexError) as error:
+            theirs = pytorchs_error(error, operands)
+            if theirs is None:
+                raise
+            raise theirs from None
         if primitive.multiple_results:
             return [self.constant(value) for value in y]
         made = self.constant(y)

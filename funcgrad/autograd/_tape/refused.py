@@ -1,0 +1,99 @@
+"""PyTorch's errors for operands that do not fit together, in place of NumPy's."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+Shape = tuple[int, ...]
+
+
+def pytorchs_error(error: Exception, operands: Sequence[Any]) -> Exception | None:
+    """Return PyTorch's error for one of NumPy's about shapes or indices; ``None`` for all others."""
+    for kind, pattern, told in _TRANSLATIONS:
+        found = re.match(pattern, str(error)) if type(error) is kind else None
+        if found:
+            text = told(found, [getattr(x, "shape", ()) for x in operands])
+            made = IndexError if isinstance(error, IndexError) else RuntimeError
+            return None if text is None else made(text)
+    return None
+
+
+def out_of_range(dim: int, ndim: int) -> str:
+    """Return PyTorch's message for an axis that a tensor does not have."""
+    ndim = max(ndim, 1)
+    return f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but got {dim})"
+
+
+def _of_sizes(shapes: Sequence[Shape]) -> str | None:
+    """Say which sizes of the first two shapes that do not broadcast differ, from the last axis on."""
+    so_far: Shape = ()
+    for shape in shapes:
+        ndim = max(len(so_far), len(shape))
+        for back in range(1, min(len(so_far), len(shape)) + 1):
+            a, b = so_far[-back], shape[-back]
+            if a != b and 1 not in (a, b):
+                return (
+                    f"The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton dimension "
+                    f"{ndim - back}"
+                )
+        so_far = np.broadcast_shapes(so_far, shape)
+    return None
+
+
+def _of_matrices(a: Shape, b: Shape) -> str | None:
+    """Say which sizes of a product of vectors, matrices or stacks of them differ."""
+    if not a or not b:
+        return None
+    if len(a) == len(b) == 1:
+        return (
+            f"inconsistent tensor size, expected tensor [{a[0]}] and src [{b[0]}] to have the same number of elements, "
+            f"but got {a[0]} and {b[0]} elements respectively"
+        )
+    if len(b) == 1 and len(a) == 2:
+        return f"size mismatch, got input ({a[0]}), mat ({a[0]}x{a[1]}), vec ({b[0]})"
+    if len(b) <= 2:
+        # The axes in front of a stack's last one count as rows.
+        columns = b if len(b) == 2 else (b[0], 1)
+        return f"mat1 and mat2 shapes cannot be multiplied ({math.prod(a[:-1])}x{a[-1]} and {columns[0]}x{columns[1]})"
+    fronts = a[:-2], b[:-2]
+    if (told := _of_sizes(fronts)) is not None:
+        return told
+    count = math.prod(np.broadcast_shapes(*fronts))
+    wanted, got = f"[{count}, {a[-1]}]", f"[{count}, {b[-2]}]"
+    return f"Expected size for first two dimensions of batch2 tensor to be: {wanted} but got: {got}."
+
+
+# The classes and texts of NumPy's errors. A function of the match and of the operands' shapes gives PyTorch's text.
+_TRANSLATIONS: tuple[tuple[type, str, Callable[[re.Match[str], list[Shape]], str | None]], ...] = (
+    (
+        IndexError,
+        r"index (-?\d+) is out of bounds for axis (\d+) with size (\d+)$",
+        lambda m, _: f"index {m[1]} is out of bounds for dimension {m[2]} with size {m[3]}",
+    ),
+    (
+        IndexError,
+        r"too many indices for array: array is (\d+)-dimensional",
+        lambda m, _: f"too many indices for tensor of dimension {m[1]}",
+    ),
+    (
+        np.exceptions.AxisError,
+        r"axis (-?\d+) is out of bounds for array of dimension (\d+)$",
+        lambda m, _: out_of_range(int(m[1]), int(m[2])),
+    ),
+    (
+        ValueError,
+        r"cannot reshape array of size (\d+) into shape \((.*?),?\)$",
+        lambda m, _: f"shape '[{m[2]}]' is invalid for input of size {m[1]}",
+    ),
+    (ValueError, "operands could not be broadcast", lambda _, shapes: _of_sizes(shapes)),
+    (
+        ValueError,
+        "matmul:|shapes .* not aligned",
+        lambda _, shapes: _of_matrices(*shapes[:2]) if len(shapes) > 1 else None,
+    ),
+)
