@@ -89,8 +89,12 @@ def test_made_functions_are_pickled_and_copied(f: Any) -> None:
 
 
 def test_settings() -> None:
-    ours.config.update("jax_enable_x64", True)
-    assert ours.config.jax_enable_x64
+    before = jax.config.read("jax_enable_x64")
+    try:
+        ours.config.update("jax_enable_x64", True)
+        assert ours.config.jax_enable_x64
+    finally:
+        jax.config.update("jax_enable_x64", before)
     with pytest.raises(ValueError, match="always works as in JAX's 64-bit mode"):
         ours.config.update("jax_enable_x64", False)
     with pytest.raises(ValueError, match=r"Write with fg.debug_nans\(\)"):
