@@ -18,6 +18,7 @@ CALLS = [
     "torch.zeros(2).reshape(3)",
     "torch.zeros(2, 3).view(4, -1)",
     "torch.zeros(2, 3) @ torch.zeros(2, 3)",
+    "torch.zeros(5, 2, 3) @ torch.zeros(2, 3)",
     "torch.zeros(2, 3) @ torch.zeros(4)",
     "torch.zeros(3) @ torch.zeros(4)",
     "torch.mm(torch.zeros(2, 3), torch.zeros(2, 3))",

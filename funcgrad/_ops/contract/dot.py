@@ -84,9 +84,14 @@ def _dot_general_numpy(a: Any, b: Any, *, contract: Pair, batch: Pair) -> Any:
     a_shape = tuple([a.shape[i] for i in a_layout.kept])
     b_shape = tuple([b.shape[i] for i in b_layout.kept])
     inner = math.prod([a.shape[i] for i in contract[0]])
-    a = a_layout.matrices(a, batch_shape, math.prod(a_shape), inner)
-    b = b_layout.matrices(b, batch_shape, inner, math.prod(b_shape))
-    y = np.multiply(a, b) if inner == 1 else _matmul_numpy(a, b)
+    try:
+        rows = a_layout.matrices(a, batch_shape, math.prod(a_shape), inner)
+        columns = b_layout.matrices(b, batch_shape, inner, math.prod(b_shape))
+    except ValueError:
+        # NumPy's error is about a reshape. This one names the lengths that differ.
+        _dot_general_aval(aval_of(a), aval_of(b), contract=contract, batch=batch)
+        raise
+    y = np.multiply(rows, columns) if inner == 1 else _matmul_numpy(rows, columns)
     y = y.reshape(batch_shape + a_shape + b_shape)
     # A computed result without axes becomes a number, as NumPy returns it.
     return y if y.ndim else y[()]

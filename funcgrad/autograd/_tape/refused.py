@@ -93,7 +93,7 @@ _TRANSLATIONS: tuple[tuple[type, str, Callable[[re.Match[str], list[Shape]], str
     (ValueError, "operands could not be broadcast", lambda _, shapes: _of_sizes(shapes)),
     (
         ValueError,
-        "matmul:|shapes .* not aligned",
+        "matmul:|shapes .* not aligned|a contraction of",
         lambda _, shapes: _of_matrices(*shapes[:2]) if len(shapes) > 1 else None,
     ),
 )
