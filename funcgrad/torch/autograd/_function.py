@@ -235,6 +235,9 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
     Args:
         fn: the static method ``backward``.
 
+    Returns:
+        The method for the class. A derivative of what it returns raises ``RuntimeError``.
+
     Example:
         >>> import funcgrad.torch as torch
         >>> class Double(torch.autograd.Function):
