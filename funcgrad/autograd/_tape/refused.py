@@ -58,8 +58,8 @@ def _of_matrices(a: Shape, b: Shape) -> str | None:
         return f"size mismatch, got input ({a[0]}), mat ({a[0]}x{a[1]}), vec ({b[0]})"
     if len(b) <= 2:
         # The axes in front of a stack's last one count as rows.
-        columns = b if len(b) == 2 else (b[0], 1)
-        return f"mat1 and mat2 shapes cannot be multiplied ({math.prod(a[:-1])}x{a[-1]} and {columns[0]}x{columns[1]})"
+        second = "x".join(map(str, (*b, 1)[:2]))
+        return f"mat1 and mat2 shapes cannot be multiplied ({math.prod(a[:-1])}x{a[-1]} and {second})"
     fronts = a[:-2], b[:-2]
     if (told := _of_sizes(fronts)) is not None:
         return told
