@@ -52,7 +52,7 @@ class Closed(NamedTuple):
 
         return plainly(self.name, self.evaluate, self.why)
 
-    def at(self, *xs: Any) -> list[Any]:
+    def at(self, *xs: ArrayLike) -> list[Any]:
         """Return the function on values of any kind; plain values run its program."""
         return self.evaluate(*xs) if any(map(is_traced, xs)) else self.program()(*map(np.asarray, xs))
 
@@ -68,7 +68,7 @@ def _derived(graph: Graph, make: Callable[..., Flat], avals: Sequence[Aval], *ke
     return staged_graph(make(graph.evaluate, *key), avals, f"{make.__name__.strip('_')}_{graph.name}")
 
 
-def is_traced(x: ArrayLike) -> bool:
+def is_traced(x: object) -> bool:
     """Return whether a value is traced by a transform of ours or of another engine."""
     return isinstance(x, Tracer) or is_abstract(x)
 
@@ -87,7 +87,7 @@ def plainly(name: str, f: Callable[..., Any], why: Exception | None = None) -> C
         why: the error that it raised for unknown numbers.
     """
 
-    def run(*xs: Any) -> Any:
+    def run(*xs: ArrayLike) -> Any:
         with untraced():
             y = f(*xs)
         if traced_leaves(y):
@@ -100,7 +100,7 @@ def plainly(name: str, f: Callable[..., Any], why: Exception | None = None) -> C
     return run
 
 
-def nothing_traced(*values: Any) -> bool:
+def nothing_traced(*values: ArrayLike) -> bool:
     """Return whether no transform is running that a function could close over, and none of these values is traced."""
     return active_trace() is None and not traced_leaves(values)
 
@@ -151,7 +151,7 @@ def _as_it_is(
     leaves = list(map(settled, found))
     places = [i for i, x in enumerate(leaves) if is_traced(x)]
 
-    def evaluate(*xs: Any) -> list[Any]:
+    def evaluate(*xs: ArrayLike) -> list[Any]:
         whole = list(leaves)
         for i, x in zip(places, xs[count:], strict=True):
             whole[i] = x
@@ -208,7 +208,7 @@ class Solver:
         """Return results and their tangents, linear in the operands' tangents."""
         raise NotImplementedError
 
-    def run(self, *operands: Any) -> list[Any]:
+    def run(self, *operands: ArrayLike) -> list[Any]:
         """Return the results for operands of any engine; a staged program calls back to the host."""
         return callback_p(*operands, function=self._once, avals=tuple(self.avals), name=self.name)
 

@@ -22,7 +22,7 @@ from funcgrad._core.bind import untraced
 from funcgrad._core.trace.backward import backward_pass
 from funcgrad._core.trace.reverse import ReverseTrace, ReverseTracer
 from funcgrad._ops.layout.fill import ones_like, zeros_like
-from funcgrad._types import ArrayLike
+from funcgrad._types import Array, ArrayLike
 from funcgrad.numpy.extend import known_value
 from funcgrad.numpy.linalg import solve
 from funcgrad.scipy._closed import Closed, Flat, Solver, solved
@@ -108,8 +108,8 @@ def answer(solver: _Implicit, operands: Sequence[Any]) -> tuple[Any, Any, Any]:
     return x, success > 0, result
 
 
-class Root(_Implicit):
-    """A root of a function from n numbers to n numbers."""
+class _Root(_Implicit):
+    """A root of a function. Subclasses solve for the tangent of the root."""
 
     def moved(
         self, x: ArrayLike, given: Sequence[Any], held: Sequence[Any], rest: Sequence[Any], dots: Sequence[Any]
@@ -117,6 +117,17 @@ class Root(_Implicit):
         if all(dot is None for dot in dots):
             return None
         (f_dot,) = pushed(self.f.evaluate, (x, *rest), (None, *dots))[1]
+        return self.root_dot(x, rest, f_dot)
+
+    def root_dot(self, x: Array, rest: Sequence[Array], f_dot: Array) -> Array:
+        """Return the tangent of the root from the tangent of the function at the fixed root."""
+        raise NotImplementedError
+
+
+class Root(_Root):
+    """A root of a function from n numbers to n numbers."""
+
+    def root_dot(self, x: Array, rest: Sequence[Array], f_dot: Array) -> Array:
         (jacobian,) = self.made(parts_jacobian_of, rest).at(x, *rest)
         parts = -solve(jacobian, parts_of(f_dot))
         if self.x.dtype.kind == "c":
@@ -124,15 +135,10 @@ class Root(_Implicit):
         return fnp.reshape(parts, self.x.shape)
 
 
-class RootOfEach(_Implicit):
+class RootOfEach(_Root):
     """A root of an elementwise function."""
 
-    def moved(
-        self, x: ArrayLike, given: Sequence[Any], held: Sequence[Any], rest: Sequence[Any], dots: Sequence[Any]
-    ) -> Any:
-        if all(dot is None for dot in dots):
-            return None
-        (f_dot,) = pushed(self.f.evaluate, (x, *rest), (None, *dots))[1]
+    def root_dot(self, x: Array, rest: Sequence[Array], f_dot: Array) -> Array:
         (slopes,) = self.made(slopes_of, rest).at(x, *rest)
         known = known_value(slopes)
         if known is not None and not np.all(known):

@@ -1,4 +1,4 @@
-"""What holds for every call of a SciPy function: SciPy's values, derivatives to second order, both engines, batches."""
+"""Checks of each call of a SciPy function: SciPy's values, derivatives to second order, both engines, batches."""
 
 from __future__ import annotations
 

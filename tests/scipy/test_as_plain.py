@@ -68,6 +68,33 @@ CASES: dict[str, Case] = {
         lambda x: our_stats.kendalltau(x, ROWS[1]),
         (ROWS[0],),
     ),
+    "weightedtau": (
+        lambda x: tuple(stats.weightedtau(x, ROWS[1])),
+        lambda x: our_stats.weightedtau(x, ROWS[1]),
+        (ROWS[0],),
+    ),
+    "siegelslopes": (
+        lambda x: tuple(stats.siegelslopes(x, ROWS[1])),
+        lambda x: our_stats.siegelslopes(x, ROWS[1]),
+        (ROWS[0],),
+    ),
+    "siegelslopes with ties": (
+        lambda x: tuple(stats.siegelslopes(x, [1.0, 2.0, 2.0, 4.0, 4.0], "separate")),
+        lambda x: our_stats.siegelslopes(x, [1.0, 2.0, 2.0, 4.0, 4.0], "separate"),
+        (ROWS[0][:5],),
+    ),
+    "boxcox_llf": (lambda x: stats.boxcox_llf(0.7, x), lambda x: our_stats.boxcox_llf(0.7, x), (ROWS[0] ** 2,)),
+    "boxcox_llf at 0": (lambda x: stats.boxcox_llf(0.0, x), lambda x: our_stats.boxcox_llf(0.0, x), (ROWS[0] ** 2,)),
+    "bayes_mvs": (
+        lambda x: [z for each in stats.bayes_mvs(x) for z in (each[0], *each[1])],
+        lambda x: [z for each in our_stats.bayes_mvs(x) for z in (each[0], *each[1])],
+        (ROWS[0],),
+    ),
+    "bayes_mvs of many": (
+        lambda x: [z for each in stats.bayes_mvs(x, 0.5) for z in (each[0], *each[1])],
+        lambda x: [z for each in our_stats.bayes_mvs(x, 0.5) for z in (each[0], *each[1])],
+        (np.linspace(0.0, 3.0, 1001) ** 2,),
+    ),
     "shapiro": (stats.shapiro, our_stats.shapiro, (ROWS[0],)),
     "shapiro of three": (stats.shapiro, our_stats.shapiro, (ROWS[0][:3],)),
     "shapiro of many": (stats.shapiro, our_stats.shapiro, (np.concatenate(ROWS),)),
@@ -119,6 +146,25 @@ def test_lstsq_of_a_stack_has_derivatives() -> None:
 def test_shapiro_and_analysis_of_variance_have_derivatives() -> None:
     fg.check_grads(lambda x: our_stats.shapiro(x), (ROWS[0],))
     fg.check_grads(lambda x: our_stats.f_oneway(x, ROWS[1]), (ROWS[0],))
+
+
+def test_estimates_have_derivatives() -> None:
+    positive = ROWS[0] ** 2 + 0.1
+    fg.check_grads(our_stats.boxcox_llf, (0.3, positive))
+    fg.check_grads(our_stats.boxcox_llf, (0.0, positive))
+    fg.check_grads(our_stats.bayes_mvs, (ROWS[0],))
+    for method in ("hierarchical", "separate"):
+        fg.check_grads(lambda y, x, method=method: our_stats.siegelslopes(y, x, method), (ROWS[0], ROWS[1]))
+    assert not fg.grad(lambda x: our_stats.weightedtau(x, ROWS[1]).statistic)(ROWS[0]).any()
+    with fg.intercept():
+        best = fg.grad(lambda a: stats.boxcox(positive + a * ROWS[1] ** 2)[1])(0.0)
+    around = [_best_exponent(positive + a * ROWS[1] ** 2) for a in (-1e-3, 1e-3)]
+    assert abs(best - (around[1] - around[0]) / 2e-3) < 1e-3
+
+
+def _best_exponent(x: np.ndarray) -> float:
+    """The exponent of the greatest likelihood, by SciPy."""
+    return float(stats.boxcox_normmax(x, brack=(-2.0, 2.0), method="mle"))
 
 
 def test_logarithms_of_gammas_tails_do_not_underflow() -> None:

@@ -29,7 +29,7 @@ vars(ground).update(terminal=True, direction=-1)
 
 
 def throw(g: Any, h: Any, v: Any, m: Any = integrate) -> Any:
-    """By gravity, height and speed."""
+    """Throw a ball, by gravity, height and speed."""
     return m.solve_ivp(lambda t, y, g: [y[1], -g], (0, 9), [h, v], events=[ground, summit], args=(g,), **TIGHT)
 
 
@@ -71,7 +71,7 @@ def test_a_ball_that_bounces() -> None:
 
 
 def test_a_level_that_is_closed_over() -> None:
-    """Where the event alone is traced, it crosses several times, and times of results are given."""
+    """Only the event is traced. It crosses several times, and times of results are given."""
 
     def crossings(level: Any, way: int = 1) -> Any:
         span = (0, 9) if way > 0 else (9, 0)

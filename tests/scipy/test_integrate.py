@@ -94,7 +94,7 @@ def test_second_derivatives_are_differences_of_the_first(name: str) -> None:
 
 @pytest.mark.parametrize("method", ["RK45", "RK23", "DOP853", "Radau", "BDF", "LSODA"])
 def test_all_methods(method: str) -> None:
-    """Of a linear equation, whose solution is known."""
+    """Solve a linear equation, whose solution is known."""
     a = np.array([[-1.0, 2.0], [-2.0, -0.5]])
     tight = 1e-5 if method == "RK23" else 1e-7
 
@@ -188,7 +188,7 @@ def test_values_of_other_kinds() -> None:
 
 
 def test_times() -> None:
-    """By both ends and by the times of results, given and chosen by SciPy, forward and backward in time."""
+    """Differentiate by both ends and by the times of results, given and chosen by SciPy, in both directions."""
 
     def given(t0: Any, t1: Any, y0: Any, t: Any) -> Any:
         y = integrate.solve_ivp(
@@ -304,7 +304,7 @@ def test_scipys_own_names(case: str) -> None:
     difference = (CALLS[case](0.5001) - CALLS[case](0.4999)) / 0.0002
     with fg.intercept():
         np.testing.assert_allclose(gradient(0.5), difference, rtol=1e-7)
-        # Of nothing traced they are SciPy's.
+        # Calls without traced values go to SciPy.
         assert fg.grad(lambda x: x * theirs.quad(lambda y: y, 0, 1)[0])(1.0) == 0.5
     with pytest.raises((TypeError, NotImplementedError)) as caught:
         gradient(0.5)

@@ -116,7 +116,7 @@ def test_grids_are_scipys(method: str, rng: np.random.Generator) -> None:
     how = {"solver": scipy.sparse.linalg.spsolve} if splines else {}
     grid = [points(rng, n) for n in (6, 7)]
     inside = np.stack([rng.uniform(p[0], p[-1], 4) for p in grid], -1)
-    # Of NaN SciPy's own pchip makes an error.
+    # SciPy's own pchip raises an error for NaN.
     nothing = inside * (1 if method == "pchip" else np.nan)
     at = np.concatenate([inside, inside - 9, nothing, np.stack([p[[0, -1, 2]] for p in grid], -1)])
     for values in (rng.normal(size=(6, 7)), rng.normal(size=(6, 7, 2)), rng.integers(0, 9, (6, 7))):

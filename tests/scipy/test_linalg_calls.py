@@ -28,7 +28,7 @@ HERMITIAN = C @ C.conj().T + np.eye(4)
 SPREAD = np.diag([1.0, 2, 4, 7]) + 0.3 * normal(4, 4)
 BANDS = np.array([[6.0], [1.0], [0.5]]) + 0.3 * normal(3, 6)
 TURNING = BANDS + 0.3j * normal(3, 6)
-# What is read of three diagonals of six rows, of the upper triangle and of the lower one.
+# The elements that are read of three diagonals of six rows, of the upper triangle and of the lower one.
 READ = np.arange(6) >= np.arange(3)[::-1, None], np.arange(6) < 6 - np.arange(3)[:, None]
 TURNED = np.array([[-1.0, 0.3], [0.2, 2.0]])
 B, V, V5 = normal(4, 2), normal(4), normal(5)
@@ -95,6 +95,7 @@ CALLS = {
     "eig_banded": Call(lambda m, a: signs(m.eig_banded(a)), (normal(3, 5),)),
     "eigvals_banded": Call(lambda m, a: m.eigvals_banded(a, lower=True), (normal(3, 5),)),
     "svd": Call(lambda m, a: m.svd(a), (A,)),
+    "svd of all vectors": Call(lambda m, a: m.svd(a), (A[:, 1:],)),
     "svd of a tall matrix": Call(lambda m, a: m.svd(a, full_matrices=False), (normal(4, 2),)),
     "svdvals": Call(lambda m, a: m.svdvals(a), (normal(3, 2, complex=True),)),
     "toeplitz": Call(lambda m, c, r: m.toeplitz(c, r), (normal(3, complex=True), V)),
@@ -178,7 +179,7 @@ def test_calls(name: str, rng: np.random.Generator) -> None:
     check(CALLS[name], linalg, scipy.linalg, rng)
 
 
-# Of the others each operation is compiled elsewhere.
+# Other tests compile each operation of the remaining functions.
 ON_XLA = ("solve hermitian", "lstsq", "lu", "rq", "eigh 2", "eig_banded", "toeplitz", "block_diag", "solve_circulant")
 ON_XLA += ("sqrtm real", "sqrtm complex", "logm far", "logm complex", "solve_sylvester complex", "cosm real")
 ON_XLA += ("polar tall right", "subspace_angles near", "solve_banded", "solveh_banded complex")

@@ -71,7 +71,7 @@ def test_coordinates(mode: str, order: int, rng: np.random.Generator) -> None:
 
 @pytest.mark.parametrize("mode", ["constant", "nearest", "mirror", "reflect", "grid-wrap"])
 def test_splines(mode: str, rng: np.random.Generator) -> None:
-    # Of short arrays that are reflected SciPy's own spline misses the elements.
+    # For short reflected arrays SciPy's own spline misses the elements.
     for order, shape in itertools.product((2, 3, 4, 5), ((26, 25), (1, 30)) + (() if mode == "reflect" else ((2, 3),))):
         x = rng.normal(size=shape)
         last = np.array(shape)[:, None] - 1.0

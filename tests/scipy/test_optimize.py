@@ -41,7 +41,7 @@ def bowl(x: Any, p: Any, np: Any = np) -> Any:
 
 @functools.cache
 def peer(equation: Callable[[Any, Any], Any], near: tuple, p: tuple) -> tuple[Any, Any]:
-    """What Newton's method in JAX finds from near a root, in few steps: a value of it, with its gradient."""
+    """Return the result of a few steps of Newton's method in JAX from near a root: a value of it, with its gradient."""
 
     def value(p: Any) -> Any:
         step = lambda _, x: x - jnp.linalg.solve(jax.jacfwd(equation)(x, p), equation(x, p))
@@ -113,7 +113,7 @@ def test_beside_newton_in_jax(name: str) -> None:
 
     expected, slopes = peer(equation, tuple(np.round(found, 3)), tuple(p))
     value, gradient = fg.value_and_grad(ours)(p)
-    # Of a slope that is the user's own SciPy gets the exact one instead, whose last digits differ.
+    # If the user gives a slope, SciPy gets the exact one instead, whose last digits differ.
     np.testing.assert_allclose(value, ours(p), rtol=1e-7 if "minimize" in name else 1e-12)
     np.testing.assert_allclose(value, expected, rtol=tolerance)
     np.testing.assert_allclose(gradient, slopes, rtol=tolerance, atol=tolerance)
@@ -205,7 +205,7 @@ def test_random_numbers_are_told_of() -> None:
 
 
 def test_complex_roots() -> None:
-    """Of a function that is not holomorphic, by both parts."""
+    """Differentiate by both parts of a function that is not holomorphic."""
 
     def ours(a: Any, b: Any) -> Any:
         z = optimize.newton(lambda z: z**2 + a + 1j * b * z * np.conj(z), 0.5 + 1.5j, tol=1e-14)
@@ -321,6 +321,9 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "brentq, closure": lambda a: theirs.brentq(lambda x: x**3 - a, 0, 9),
     "minimize": lambda a: theirs.minimize(lambda x, a: (x[0] ** 3 - a) ** 2, [1.4], (a,), tol=1e-10).x[0],
     "minimize, closure": lambda a: theirs.minimize(lambda x: (x[0] ** 3 - a) ** 2, [1.4], tol=1e-10).x[0],
+    "brent, closure": lambda a: theirs.brent(lambda x: (x**3 - a) ** 2, brack=(1.0, 1.2)),
+    "golden, closure": lambda a: theirs.golden(lambda x: (x**3 - a) ** 2, brack=(1.0, 1.2), tol=1e-9),
+    "fminbound, closure": lambda a: theirs.fminbound(lambda x: (x**3 - a) ** 2, 1.0, 2.0, xtol=1e-9),
     "least_squares, closure": lambda a: theirs.least_squares(lambda x: x**3 - a, [1.4], **TIGHT).x[0],
     "curve_fit": lambda a: theirs.curve_fit(lambda t, x: x**3 * t, T, a * T, [1.4], **TIGHT)[0][0],
 }

@@ -173,7 +173,7 @@ def test_what_ours_lacks_is_refused_by_name() -> None:
 
 
 def test_a_class_that_stands_in_is_scipys() -> None:
-    """What a user derives of it, asks of it and makes with it of plain numbers is SciPy's."""
+    """A user's subclass, its checks and its instances from plain numbers are SciPy's."""
     plain = scipy.interpolate.CubicSpline
     with fg.intercept():
         stand = scipy.interpolate.CubicSpline

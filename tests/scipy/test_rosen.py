@@ -32,7 +32,7 @@ def test_rosenbrocks_function() -> None:
 
 @pytest.mark.filterwarnings("ignore::funcgrad.errors.ObjectArrayWarning")
 def test_a_gradient_that_scipy_calls_is_told_of_itself() -> None:
-    """What is refused inside of ``jac=fg.grad(f)`` names the function in ``f``, and not the minimizer around it."""
+    """An error inside ``jac=fg.grad(f)`` names the function in ``f``, and not the minimizer around it."""
     for function in (scipy.optimize.rosen, optimize.rosen):
         np.testing.assert_allclose(
             scipy.optimize.minimize(scipy.optimize.rosen, W, jac=fg.grad(function)).x, np.ones(3), atol=1e-4

@@ -53,7 +53,7 @@ ARGUMENTS: dict[str, tuple[np.ndarray, ...]] = {
     "hyp2f1": (POSITIVE, OTHER, POSITIVE + 1, UNIT),
     "hyperu": (POSITIVE, OTHER, POSITIVE),
 }
-# By these arguments, by their numbers, no rule is known.
+# The positions of arguments for which no rule is known.
 REFUSED: dict[str, tuple[int, ...]] = {
     **_all("jv yv iv ive kv kve jn hyp0f1 zeta", (0,)),
     **_all("hyp1f1 hyperu eval_gegenbauer eval_genlaguerre", (0, 1)),
@@ -152,7 +152,7 @@ def _log_density(a: float, x: float) -> float:
     return math.exp((a - 1) * math.log(x) - x - math.lgamma(a))
 
 
-# Where values are poor, or formulas cancel: the derivative, and the second one where it is given.
+# Points at which values are poor or formulas cancel: the derivative, and the second one where it is given.
 TAILS: dict[str, tuple[Callable[[Any], Any], float, float, float | None]] = {
     "log_ndtr": (scipys.log_ndtr, -40.0, _mills(-40), -_mills(-40) * (_mills(-40) - 40)),
     "log_ndtr far": (scipys.log_ndtr, -1e6, _mills(-1e6), None),
@@ -239,7 +239,7 @@ def test_spherical_harmonics(n: int, m: int) -> None:
 
 
 def test_scipy_on_xlas_side_is_a_function_to_jax() -> None:
-    """What runs on the host has a derivative and a batching rule there: ours."""
+    """A function that runs on the host has our derivative and our batching rule in JAX."""
     with jax.enable_x64(True):
         ours = fg.to_jax(lambda v, x: special.jv(v, x))
         orders, xs = np.array([0.0, 1.0]), np.array([0.5, 2.0])

@@ -42,6 +42,7 @@ SHAPES: dict[str, tuple[float, ...]] = {
 }
 VECTORS = {"dirichlet", "multinomial", "multivariate_normal", "multivariate_t", "wishart"}
 SAMPLES = {"iqr", "pearsonr", "spearmanr", "f_oneway", "kendalltau", "shapiro"}
+SAMPLES |= {"bayes_mvs", "boxcox_llf", "siegelslopes", "weightedtau"}
 # Other shapes, each with a reason to be tried.
 MORE: list[tuple[str, tuple[float, ...]]] = [
     *[("t", (1e6,)), ("t", (math.inf,)), ("gamma", (0.4,)), ("gamma", (1.0,)), ("beta", (1.0, 1.0)), ("f", (2.0, 3.0))],
@@ -65,7 +66,7 @@ def is_discrete(name: str) -> bool:
 
 
 def methods(name: str) -> list[str]:
-    """What there is a formula for, of what takes a point."""
+    """Return the methods with a formula that take a point."""
     densities = ["pmf", "logpmf"] if is_discrete(name) else ["pdf", "logpdf"]
     distribution: Distribution = getattr(stats, name)
     both = [*densities, "cdf", "sf", "logcdf", "logsf", *QUANTILES]
@@ -310,7 +311,7 @@ def test_moments_of_vectors() -> None:
 
 
 def test_tails() -> None:
-    """Where values round to 0, logarithms and their derivatives do not."""
+    """Logarithms and their derivatives are not 0 where values round to 0."""
     ratio = math.sqrt(2 / math.pi) / scipy.special.erfcx(40 / math.sqrt(2))
     assert float(fg.grad(stats.norm.logcdf)(-40.0)) == pytest.approx(ratio, rel=1e-12)
     assert float(fg.grad(stats.norm.logsf)(40.0)) == pytest.approx(-ratio, rel=1e-12)

@@ -28,7 +28,7 @@ def test_infinite_points(name: str) -> None:
         for x in (np.inf, -np.inf):
             expected = getattr(getattr(theirs, name), method)(x, *args)
             value, slopes = fg.value_and_grad(f, tuple(range(len(args) + 1)))(x, *args)
-            # Where SciPy has NaN, the limit.
+            # The limit, if SciPy has NaN.
             assert value == expected or np.isnan(expected)
             assert value in {0, 1, -np.inf}
             assert not np.any(slopes)
@@ -88,7 +88,7 @@ def test_what_distributions_lack() -> None:
         fg.grad(lambda x: theirs.norm.fit(x)[0])(np.array([1.0, 2.0, 4.0]))
 
 
-# By mpmath, with 60 digits.
+# Values of mpmath with 60 digits.
 LARGE_SHAPES: list[tuple[str, str, tuple[float, ...], float]] = [
     ("gamma", "entropy", (1e18,), 22.142204370151084),
     ("chi2", "entropy", (1e15,), 19.034900320939986),

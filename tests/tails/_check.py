@@ -12,7 +12,8 @@ import numpy as np
 import funcgrad as fg
 from funcgrad.errors import NotDifferentiableError
 
-mp = mpmath.mp
+# mpmath makes the attributes of its contexts when it is imported, which type checkers cannot see.
+mp: Any = mpmath.mp
 ORDERS = ("value", "first", "second")
 ENGINES = ("numpy", "xla")
 # Relative errors that count as faults: of a value, of a first and of a second derivative.

@@ -8,12 +8,13 @@ from typing import Any
 
 import mpmath
 
-mp = mpmath.mp
+# mpmath makes the attributes of its contexts when it is imported, which type checkers cannot see.
+mp: Any = mpmath.mp
 INF = math.inf
 POSITIVE = (1e-60, 1e-20, 1e-8, 1e-3, 0.3, 1.0, 5.0, 9.0, 26.0, 40.0, 200.0, 1e3, 1e8, 1e20, 1e60)
 LINE = (*POSITIVE, *[-x for x in POSITIVE], 0.0, INF, -INF)
 HALF = (*POSITIVE, INF)
-# Where a formula takes the exponential of an exponential.
+# For formulas that take the exponential of an exponential.
 SHORT = tuple([x for x in LINE if abs(x) <= 200])
 UNIT = (1e-100, 1e-20, 1e-8, 0.3, 0.5, 0.999, 1 - 1e-8, 1 - 2**-53)
 

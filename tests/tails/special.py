@@ -12,7 +12,8 @@ import mpmath
 from funcgrad.scipy import special
 from tests.tails._check import Edge, Row
 
-mp = mpmath.mp
+# mpmath makes the attributes of its contexts when it is imported, which type checkers cannot see.
+mp: Any = mpmath.mp
 INF = math.inf
 ZERO, ONE_LEFT = Edge(0.0, 1), Edge(1.0, -1)
 TINY = (1e-300, 1e-150, 1e-20, 1e-8, 1e-4)

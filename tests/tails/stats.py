@@ -12,7 +12,8 @@ from funcgrad.scipy import stats
 from tests.tails._check import Row
 from tests.tails._formulas import FORMULAS
 
-mp = mpmath.mp
+# mpmath makes the attributes of its contexts when it is imported, which type checkers cannot see.
+mp: Any = mpmath.mp
 PARTS = (1e-100, 1e-20, 1e-8, 1e-3, 0.3, 0.7, 0.999, 1 - 1e-8)
 # Distributions whose functions mpmath takes long for.
 HEAVY = ["t", "beta", "f", "gamma", "chi", "chi2", "invgamma", "gengamma", "nakagami", "loggamma", "maxwell"]

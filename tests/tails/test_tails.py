@@ -35,6 +35,7 @@ ROWS = {row.name: row for row in (*special_rows.ROWS, *stats_rows.ROWS)}
 ON_XLA = ("log_ndtr", "expit", "norm.logsf")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", SAMPLE)
 def test_sample(name: str) -> None:
     engines = ("numpy", "xla") if name in ON_XLA else ("numpy",)

@@ -148,13 +148,13 @@ def ifftshift(x: ArrayLike, axes: Any = None) -> Any:
     return fnp.fft.ifftshift(x, axes)
 
 
-def fftfreq(n: int, d: Any = 1.0, *, xp: ArrayLike = None, device: Any = None) -> Any:
+def fftfreq(n: int, d: ArrayLike = 1.0, *, xp: ArrayLike = None, device: Any = None) -> Any:
     """``scipy.fft.fftfreq``: the frequencies of `fft` for ``n`` samples a time ``d`` apart."""
     del xp
     return fnp.fft.fftfreq(n, d, device)
 
 
-def rfftfreq(n: int, d: Any = 1.0, *, xp: ArrayLike = None, device: Any = None) -> Any:
+def rfftfreq(n: int, d: ArrayLike = 1.0, *, xp: ArrayLike = None, device: Any = None) -> Any:
     """``scipy.fft.rfftfreq``: the frequencies of `rfft` for ``n`` samples a time ``d`` apart."""
     del xp
     return fnp.fft.rfftfreq(n, d, device)

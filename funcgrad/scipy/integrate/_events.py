@@ -64,7 +64,9 @@ def _plain_event(event: Event) -> Any:
     return g
 
 
-def at_times(f: Closed, method: Method, fixed: Sequence[Any], times: Any, known: tuple[np.ndarray, np.ndarray]) -> Any:
+def at_times(
+    f: Closed, method: Method, fixed: Sequence[Any], times: ArrayLike, known: tuple[np.ndarray, np.ndarray]
+) -> Any:
     """Return the values at some times; the values at the constant times are known already.
 
     Args:
@@ -88,7 +90,7 @@ def moved_event(
     found, _ = known
     count, own = len(found), len(fixed)
 
-    def g(times: Any, *operands: Any) -> list[Any]:
+    def g(times: ArrayLike, *operands: ArrayLike) -> list[Any]:
         t0, _, start, *rest = operands[:own]
         flow = Flow(f, method, aval_of(start), count, len(rest))
         (y,) = solved(flow, (t0, times[-1], times, start, *rest))

@@ -133,7 +133,7 @@ class Flow(Solver):
             y_dot = along if y_dot is None else y_dot + along
         return ys, [zeros_like(y) if y_dot is None else y_dot]
 
-    def _slopes(self, times: Any, y: ArrayLike, rest: Sequence[Any]) -> Any:
+    def _slopes(self, times: ArrayLike, y: ArrayLike, rest: Sequence[Any]) -> Any:
         (slopes,), (flag,) = mapped(lambda t, y: self.f.evaluate(t, y, *rest), self.times, [times, y], (True, True))
         return with_batch(slopes, self.times, flag)
 

@@ -48,7 +48,7 @@ class CubicHermiteSpline(PPoly):
         x, y, axis = data("CubicHermiteSpline", x, y, axis)
         self._through(x, y, fnp.moveaxis(slopes, axis, 0), axis, True if extrapolate is None else extrapolate)
 
-    def _through(self, x: ArrayLike, y: ArrayLike, slopes: Any, axis: int, extrapolate: Extrapolate) -> None:
+    def _through(self, x: ArrayLike, y: ArrayLike, slopes: ArrayLike, axis: int, extrapolate: Extrapolate) -> None:
         steps = column(fnp.subtract(x[1:], x[:-1]), y)
         rises = fnp.divide(fnp.subtract(y[1:], y[:-1]), steps)
         first, second = slopes[:-1], slopes[1:]
@@ -311,7 +311,7 @@ def _solved(bands: Any, right: ArrayLike) -> Any:
     return fnp.reshape(found, right.shape)
 
 
-def _end(end: End, steps: Any, wide: Any, rises: Any, sign: float) -> tuple[Any, Any, Any]:
+def _end(end: End, steps: Any, wide: ArrayLike, rises: Any, sign: float) -> tuple[Any, Any, Any]:
     """Return the row of an end, from the steps and rises next to it; ``sign`` is their direction."""
     if isinstance(end, str):
         both = fnp.add(wide[0], wide[1])
@@ -326,7 +326,7 @@ def _end(end: End, steps: Any, wide: Any, rises: Any, sign: float) -> tuple[Any,
     return fnp.multiply(2, steps[0]), steps[0], right
 
 
-def _parabola_slopes(wide: Any, rises: Any) -> Any:
+def _parabola_slopes(wide: ArrayLike, rises: Any) -> Any:
     """Return the slopes, at three points, of the parabola through them."""
     middle = fnp.add(fnp.multiply(wide[0], rises[1]), fnp.multiply(wide[1], rises[0]))
     middle = fnp.divide(middle, fnp.add(wide[0], wide[1]))
@@ -334,7 +334,7 @@ def _parabola_slopes(wide: Any, rises: Any) -> Any:
     return fnp.stack([ends[0], middle, ends[1]])
 
 
-def _periodic_slopes(steps: Any, wide: Any, rises: Any) -> Any:
+def _periodic_slopes(steps: Any, wide: ArrayLike, rises: Any) -> Any:
     """Return the slopes if the last point equals the first: a cyclic system, reduced to two tridiagonal ones."""
     if steps.shape[0] == 2:
         slope = fnp.divide(fnp.sum(fnp.divide(rises, wide), 0), fnp.sum(fnp.divide(1.0, wide), 0))
@@ -349,7 +349,7 @@ def _periodic_slopes(steps: Any, wide: Any, rises: Any) -> Any:
     by_last = fnp.reshape(fnp.stack(ends), (count, *(1,) * (len(rises.shape) - 1)))
     fixed, by_last = _solved(bands, right[:-1]), _solved(bands, by_last)
 
-    def last_row(slopes: Any) -> Any:
+    def last_row(slopes: ArrayLike) -> Any:
         return fnp.add(fnp.multiply(before[-1], slopes[0]), fnp.multiply(steps[-1], slopes[-1]))
 
     last = fnp.divide(fnp.subtract(right[-1], last_row(fixed)), fnp.add(diagonal[-1], last_row(by_last)))

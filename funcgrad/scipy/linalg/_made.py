@@ -28,7 +28,7 @@ def _along(numbers: Any, places: np.ndarray) -> Any:
     return fnp.take(numbers, places, axis=-1)
 
 
-def toeplitz(c: ArrayLike, r: Any = None) -> Any:
+def toeplitz(c: ArrayLike, r: ArrayLike = None) -> Any:
     """Make a matrix with constant diagonals.
 
     Args:
@@ -52,7 +52,7 @@ def toeplitz(c: ArrayLike, r: Any = None) -> Any:
     return _along(numbers, columns - 1 + np.subtract.outer(np.arange(rows), np.arange(columns)))
 
 
-def hankel(c: ArrayLike, r: Any = None) -> Any:
+def hankel(c: ArrayLike, r: ArrayLike = None) -> Any:
     """Make a matrix with constant antidiagonals.
 
     Args:

@@ -13,7 +13,7 @@ from funcgrad.numpy.extend import promote
 from funcgrad.scipy.linalg._arguments import array
 
 
-def _matrices(name: str, *xs: Any) -> list[Any]:
+def _matrices(name: str, *xs: ArrayLike) -> list[Any]:
     found = [array(x) for x in xs]
     for x in found:
         if len(x.shape) < 2:

@@ -189,7 +189,7 @@ def eigvals(
 
 
 def eigh_tridiagonal(  # noqa: PLR0917  (SciPy's arguments)
-    d: Any,
+    d: ArrayLike,
     e: Any,
     eigvals_only: bool = False,
     select: str = "a",
@@ -230,7 +230,7 @@ def eigh_tridiagonal(  # noqa: PLR0917  (SciPy's arguments)
 
 
 def eigvalsh_tridiagonal(  # noqa: PLR0917  (SciPy's arguments)
-    d: Any,
+    d: ArrayLike,
     e: Any,
     select: str = "a",
     select_range: Any = None,
@@ -324,8 +324,8 @@ def svd(
 
     Args:
         a: f[..., m, n].
-        full_matrices: whether the vectors are a whole basis, SciPy's default: refused for matrices that are not square,
-            since the further ones are not unique.
+        full_matrices: whether the vectors are a whole basis, SciPy's default. The derivative of vectors that complete
+            it is as in ``numpy.linalg.svd``.
         compute_uv: whether to return the vectors.
         overwrite_a: ignored; no argument is overwritten.
         check_finite: ignored; numbers are not checked.
@@ -335,7 +335,7 @@ def svd(
         ``u, s, vh``, or ``s``.
 
     Raises:
-        UnsupportedFunctionError: a basis was to be completed.
+        NotDifferentiableError: a derivative was asked of several vectors that complete a basis.
 
     Example:
         >>> import numpy as np

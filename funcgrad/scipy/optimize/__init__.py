@@ -50,4 +50,22 @@ __all__ = [
 # SciPy's own functions of these names use operators, and would process traced values element by element.
 TAKE_ELEMENTS = frozenset({"rosen", "rosen_der", "rosen_hess", "rosen_hess_prod"})
 
+# SciPy's own functions of these names compare the values of the user's function. A comparison carries no derivative, so
+# that of golden's result would be 0, and that of brent's would depend on its last steps.
+COMPARES = frozenset({"bisect", "brent", "brenth", "brentq", "fmin_powell", "fminbound", "golden", "ridder", "toms748"})
+INSTEAD = {
+    name: f"SciPy's older function has none. Call fg.scipy.optimize.minimize(..., method={method!r}), which has one."
+    for name, method in {
+        "fmin": "Nelder-Mead",
+        "fmin_bfgs": "BFGS",
+        "fmin_cg": "CG",
+        "fmin_cobyla": "COBYLA",
+        "fmin_l_bfgs_b": "L-BFGS-B",
+        "fmin_ncg": "Newton-CG",
+        "fmin_powell": "Powell",
+        "fmin_slsqp": "SLSQP",
+        "fmin_tnc": "TNC",
+    }.items()
+}
+
 __dir__ = publish(__name__)

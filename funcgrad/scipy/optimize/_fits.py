@@ -53,7 +53,7 @@ _LOSSES: dict[str, Callable[[Any], Any]] = {
 def _cost_of(evaluate: Flat, loss: str, scale: float) -> Flat:
     """Return half the sum of the losses."""
 
-    def cost(*xs: Any) -> list[Any]:
+    def cost(*xs: ArrayLike) -> list[Any]:
         (r,) = evaluate(*xs)
         if loss == "linear":
             return [0.5 * fnp.sum(r * r)]
@@ -203,7 +203,7 @@ def curve_fit(  # noqa: PLR0917  (SciPy's arguments)
     f: Callable[..., Any],
     xdata: Any,
     ydata: Any,
-    p0: Any = None,
+    p0: ArrayLike = None,
     sigma: ArrayLike = None,
     absolute_sigma: bool = False,
     check_finite: bool | None = None,
@@ -254,7 +254,7 @@ def curve_fit(  # noqa: PLR0917  (SciPy's arguments)
     name = "scipy.optimize.curve_fit"
     sides = _sides(bounds)
 
-    def theirs_of(f: Callable[..., Any], p0: Any) -> Any:
+    def theirs_of(f: Callable[..., Any], p0: ArrayLike) -> Any:
         more = {"full_output": full_output, "nan_policy": nan_policy, **kwargs}
         return theirs.curve_fit(f, xdata, ydata, p0, sigma, absolute_sigma, check_finite, bounds, method, jac, **more)
 

@@ -69,7 +69,7 @@ def general_cosine(M: int, a: ArrayLike, sym: bool = True) -> Any:  # noqa: N803
     return _made("general_cosine", M, sym, formula)
 
 
-def general_hamming(M: int, alpha: Any, sym: bool = True) -> Any:  # noqa: N803  (SciPy's name)
+def general_hamming(M: int, alpha: ArrayLike, sym: bool = True) -> Any:  # noqa: N803  (SciPy's name)
     """``scipy.signal.windows.general_hamming``: ``alpha`` and a cosine of the rest."""
     alpha = as_value(alpha)
     return general_cosine(M, fnp.stack([alpha, fnp.subtract(1.0, alpha)]), sym)
@@ -177,7 +177,7 @@ def exponential(M: int, center: Any = None, tau: Any = 1.0, sym: bool = True) ->
     return _made("exponential", M, sym, formula)
 
 
-def tukey(M: int, alpha: Any = 0.5, sym: bool = True) -> Any:  # noqa: N803  (SciPy's name)
+def tukey(M: int, alpha: ArrayLike = 0.5, sym: bool = True) -> Any:  # noqa: N803  (SciPy's name)
     """``scipy.signal.windows.tukey``: ones between two halves of a cosine, which take the share ``alpha``."""
     alpha = as_value(alpha)
 

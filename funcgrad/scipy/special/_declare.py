@@ -13,6 +13,7 @@ from funcgrad._core.bind import NO_PARAMS, bind
 from funcgrad._core.lazy import LazyModule
 from funcgrad._core.primitive import Primitive
 from funcgrad._ops.elementwise.cast import cast
+from funcgrad._types import ArrayLike
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy.extend import as_value, kind_of, special_functions
 
@@ -34,7 +35,7 @@ def scipys_dtype(name: str, kinds: tuple[Any, ...]) -> np.dtype:
             return np.dtype(float)
 
 
-def real(name: str, *values: Any, called: str = "") -> tuple:
+def real(name: str, *values: ArrayLike, called: str = "") -> tuple:
     """Return operands in SciPy's dtype for ``name``; ``called`` is our function's name, if it differs."""
     values = tuple([as_value(x) for x in values])
     # SciPy computes doubles in doubles. This is the most frequent case.
@@ -52,7 +53,7 @@ def real(name: str, *values: Any, called: str = "") -> tuple:
 def of_ufunc(name: str, primitive: Primitive) -> Callable[..., Any]:
     """Make our function for a real ufunc of ``scipy.special``, which then calls it for tracers."""
 
-    def function(*xs: Any) -> Any:
+    def function(*xs: ArrayLike) -> Any:
         if len(xs) != len(primitive.operands):
             raise TypeError(
                 f"scipy.special.{name}: {len(xs)} arguments were given. It takes {len(primitive.operands)}: "

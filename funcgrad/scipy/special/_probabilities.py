@@ -4,41 +4,42 @@ from __future__ import annotations
 
 from typing import Any
 
+from funcgrad._types import ArrayLike
 from funcgrad.scipy.special import _ufuncs as u
 from funcgrad.scipy.special._declare import found_by, real
 
 
-def _chdtr(v: Any, x: Any, /) -> Any:
+def _chdtr(v: ArrayLike, x: ArrayLike, /) -> Any:
     v, x = real("chdtr", v, x)
     return u.gammainc(0.5 * v, 0.5 * x)
 
 
-def _chdtrc(v: Any, x: Any, /) -> Any:
+def _chdtrc(v: ArrayLike, x: ArrayLike, /) -> Any:
     v, x = real("chdtrc", v, x)
     return u.gammaincc(0.5 * v, 0.5 * x)
 
 
-def _chdtri(v: Any, p: Any, /) -> Any:
+def _chdtri(v: ArrayLike, p: Any, /) -> Any:
     v, p = real("chdtri", v, p)
     return 2 * u.gammainccinv(0.5 * v, p)
 
 
-def _fdtr(dfn: Any, dfd: Any, x: Any, /) -> Any:
+def _fdtr(dfn: ArrayLike, dfd: ArrayLike, x: ArrayLike, /) -> Any:
     dfn, dfd, x = real("fdtr", dfn, dfd, x)
     return u.betainc(0.5 * dfn, 0.5 * dfd, dfn * x / (dfd + dfn * x))
 
 
-def _fdtrc(dfn: Any, dfd: Any, x: Any, /) -> Any:
+def _fdtrc(dfn: ArrayLike, dfd: ArrayLike, x: ArrayLike, /) -> Any:
     dfn, dfd, x = real("fdtrc", dfn, dfd, x)
     return u.betainc(0.5 * dfd, 0.5 * dfn, dfd / (dfd + dfn * x))
 
 
-def _gdtr(a: Any, b: Any, x: Any, /) -> Any:
+def _gdtr(a: ArrayLike, b: Any, x: ArrayLike, /) -> Any:
     a, b, x = real("gdtr", a, b, x)
     return u.gammainc(b, a * x)
 
 
-def _gdtrc(a: Any, b: Any, x: Any, /) -> Any:
+def _gdtrc(a: ArrayLike, b: Any, x: ArrayLike, /) -> Any:
     a, b, x = real("gdtrc", a, b, x)
     return u.gammaincc(b, a * x)
 

@@ -100,7 +100,7 @@ def _of_positive(primitive: Primitive, x: ArrayLike, y: ArrayLike, at_zero: Any)
     return select(inside, value, select(fnp.isnan(x) | fnp.isnan(y), math.nan, outside))
 
 
-def huber(delta: Any, r: Any, /) -> Any:
+def huber(delta: Any, r: ArrayLike, /) -> Any:
     """``scipy.special.huber``: the squared error up to ``delta``, and its tangent from there on."""
     delta, r = real("huber", delta, r)
     size = abs(r)
@@ -108,7 +108,7 @@ def huber(delta: Any, r: Any, /) -> Any:
     return select(delta < 0, math.inf, value)
 
 
-def pseudo_huber(delta: Any, r: Any, /) -> Any:
+def pseudo_huber(delta: Any, r: ArrayLike, /) -> Any:
     """``scipy.special.pseudo_huber``: ``delta**2 (sqrt(1 + (r / delta)**2) - 1)``."""
     delta, r = real("pseudo_huber", delta, r)
     plain = (delta > 0) & (r != 0)

@@ -19,6 +19,7 @@ from funcgrad._public import publish
 from funcgrad.scipy.stats._base import INSTEAD as INSTEAD
 from funcgrad.scipy.stats._bounded import beta, loguniform, powerlaw, truncnorm, uniform
 from funcgrad.scipy.stats._discrete import bernoulli, betabinom, binom, geom, nbinom, poisson
+from funcgrad.scipy.stats._estimates import bayes_mvs, boxcox_llf, siegelslopes, weightedtau
 from funcgrad.scipy.stats._half import (
     chi,
     chi2,
@@ -73,10 +74,12 @@ from funcgrad.scipy.stats._multivariate import (
 from funcgrad.scipy.stats._samples import iqr, pearsonr, spearmanr
 
 __all__ = [
+    "bayes_mvs",
     "bernoulli",
     "beta",
     "betabinom",
     "binom",
+    "boxcox_llf",
     "burr12",
     "cauchy",
     "chi",
@@ -123,6 +126,7 @@ __all__ = [
     "powerlaw",
     "rayleigh",
     "shapiro",
+    "siegelslopes",
     "skewnorm",
     "spearmanr",
     "t",
@@ -131,7 +135,11 @@ __all__ = [
     "vonmises",
     "weibull_max",
     "weibull_min",
+    "weightedtau",
     "wishart",
 ]
+
+# SciPy's own function of this name compares, so it takes traced values element by element.
+TAKE_ELEMENTS = frozenset({"kendalltau"})
 
 __dir__ = publish(__name__)

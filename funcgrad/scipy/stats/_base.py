@@ -244,6 +244,11 @@ INSTEAD = {
     ".fit": "a fit is a search. Minimise -np.sum(logpdf(x, *p)) with scipy.optimize.minimize(fg.value_and_grad(f), p0, "
     "jac=True).",
     ".expect": "an integral of any function. Use fg.scipy.integrate, or the mean over samples.",
+    **dict.fromkeys(
+        ("kstest", "ks_1samp"),
+        "the p-value comes from SciPy's code in C. The statistic of a sorted sample x is "
+        "np.max(np.abs(dist.cdf(x)[:, None] - (i[:, None] - [0, 1]) / n)) with i = 1, ..., n.",
+    ),
     ".moment": "moments of any order. Use mean, var and std.",
 }
 

@@ -10,6 +10,7 @@ from funcgrad._ops.elementwise.special.beta import log_beta_power
 from funcgrad._types import ArrayLike
 from funcgrad.scipy import special
 from funcgrad.scipy.stats._base import choose
+from funcgrad.scipy.stats._beta_tails import log_betainc
 from funcgrad.scipy.stats._families import Continuous
 from funcgrad.scipy.stats._line import normal_log_density
 from funcgrad.scipy.stats._moments import beta_entropy
@@ -41,6 +42,8 @@ beta = Continuous(
     logpdf=lambda x, a, b: log_beta_power(a, b, x),
     cdf=lambda x, a, b: special.betainc(a, b, x),
     sf=lambda x, a, b: special.betaincc(a, b, x),
+    logcdf=lambda x, a, b: log_betainc(a, b, x, 1 - x),
+    logsf=lambda x, a, b: log_betainc(b, a, 1 - x, x, "rest"),
     ppf=lambda q, a, b: special.betaincinv(a, b, q),
     isf=lambda q, a, b: special.betainccinv(a, b, q),
     mean=lambda a, b: a / (a + b),

@@ -11,6 +11,7 @@ from funcgrad._ops.elementwise.special.gamma import gammaln_step, log_binomial, 
 from funcgrad._types import ArrayLike
 from funcgrad.scipy import special
 from funcgrad.scipy.stats._base import choose
+from funcgrad.scipy.stats._beta_tails import log_betainc
 from funcgrad.scipy.stats._families import Discrete
 from funcgrad.scipy.stats._gamma_tails import log_lower, log_upper
 
@@ -66,6 +67,13 @@ def _by_beta(k: Any, n: Any, p: ArrayLike, upper: bool) -> Any:
     return choose(end, 0.0 if upper else 1.0, special.betainc(a, b, p) if upper else special.betaincc(a, b, p))
 
 
+def _log_by_beta(k: Any, n: Any, p: ArrayLike, upper: bool) -> Any:
+    end = k >= n
+    a, b = choose(end, 0.0, k) + 1, choose(end, 1.0, n - k)
+    inner = log_betainc(a, b, p, 1 - p) if upper else log_betainc(b, a, 1 - p, p, "rest")
+    return choose(end, -math.inf if upper else 0.0, inner)
+
+
 binom = Discrete(
     "binom",
     "n p",
@@ -74,6 +82,8 @@ binom = Discrete(
     logpmf=_binomial,
     cdf=lambda k, n, p: _by_beta(k, n, p, False),
     sf=lambda k, n, p: _by_beta(k, n, p, True),
+    logcdf=lambda k, n, p: _log_by_beta(k, n, p, False),
+    logsf=lambda k, n, p: _log_by_beta(k, n, p, True),
     mean=lambda n, p: n * p,
     var=lambda n, p: n * p * (1 - p),
 )
@@ -106,6 +116,8 @@ nbinom = Discrete(
     logpmf=_negative_binomial,
     cdf=lambda k, n, p: special.betainc(n, k + 1, p),
     sf=lambda k, n, p: special.betaincc(n, k + 1, p),
+    logcdf=lambda k, n, p: log_betainc(n, k + 1, p, 1 - p),
+    logsf=lambda k, n, p: log_betainc(k + 1, n, 1 - p, p, "rest"),
     mean=lambda n, p: n * (1 - p) / p,
     var=lambda n, p: n * (1 - p) / (p * p),
 )

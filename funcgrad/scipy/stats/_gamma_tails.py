@@ -9,6 +9,7 @@ from typing import Any
 from funcgrad import numpy as fnp
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.elementwise.special.gamma import log_power
+from funcgrad._types import ArrayLike
 from funcgrad.scipy import special
 from funcgrad.scipy.stats._base import choose, log_of_part, never
 
@@ -38,14 +39,14 @@ def _coefficients() -> list[list[int]]:
 _P = _coefficients()
 
 
-def _polynomial(coefficients: list[int], x: Any) -> Any:
+def _polynomial(coefficients: list[int], x: ArrayLike) -> Any:
     y: Any = float(coefficients[-1])
     for c in coefficients[-2::-1]:
         y = y * x + float(c)
     return y
 
 
-def _far(a: Any, x: Any) -> Any:
+def _far(a: ArrayLike, x: ArrayLike) -> Any:
     """Return the logarithm of the smaller part, far from ``x = a`` on either side (DLMF 8.11.6 and 8.11.7)."""
     distance = x - a
     t, r = (x / distance) / distance, a / x
@@ -55,7 +56,7 @@ def _far(a: Any, x: Any) -> Any:
     return log_power(a, x) - fnp.log(abs(distance)) + fnp.log1p(series)
 
 
-def power_series(a: Any, x: Any) -> Any:
+def power_series(a: ArrayLike, x: ArrayLike) -> Any:
     """Return the logarithm of ``1 + x / (a + 1) + x**2 / ((a + 1) (a + 2)) + ...``, for x below (a + 1) / 10."""
     rest: Any = 1.0
     for n in range(_POWERS, 1, -1):
@@ -63,14 +64,16 @@ def power_series(a: Any, x: Any) -> Any:
     return fnp.log1p(x / (a + 1) * rest)
 
 
-def _chosen(condition: Any, value: Callable[[Any, Any], Any], point: float, otherwise: Any, a: Any, x: Any) -> Any:
+def _chosen(
+    condition: Any, value: Callable[[Any, Any], Any], point: float, otherwise: Any, a: ArrayLike, x: ArrayLike
+) -> Any:
     """Return ``value(a, x)`` where a condition holds, computed at ``a = 1`` and a point where it does not."""
     if never(condition):
         return otherwise
     return select(condition, value(select(condition, a, 1.0), select(condition, x, point)), otherwise)
 
 
-def log_upper(a: Any, x: Any) -> Any:
+def log_upper(a: ArrayLike, x: ArrayLike) -> Any:
     """Return ``log(gammaincc(a, x))``."""
     a = fnp.full_like(x, a) if type(a) is float else a
     far = (x > a) & (x - a > math.sqrt(_APART) * fnp.sqrt(x)) & (x < math.inf)
@@ -78,7 +81,7 @@ def log_upper(a: Any, x: Any) -> Any:
     return _chosen(far, _far, 1e4, log_of_part(special.gammaincc(b, z), special.gammainc(b, z)), a, x)
 
 
-def log_lower(a: Any, x: Any) -> Any:
+def log_lower(a: ArrayLike, x: ArrayLike) -> Any:
     """Return ``log(gammainc(a, x))``."""
     a = fnp.full_like(x, a) if type(a) is float else a
     small = (x < 0.1 * (a + 1)) & (a > 0.01) & (x > 0)

@@ -14,6 +14,7 @@ from funcgrad._ops.elementwise.special.series import log1prel
 from funcgrad._types import ArrayLike
 from funcgrad.scipy import special
 from funcgrad.scipy.stats._base import above, choose, log_of_rest, never
+from funcgrad.scipy.stats._beta_tails import log_betainc
 from funcgrad.scipy.stats._families import Continuous
 from funcgrad.scipy.stats._gamma_tails import log_lower, log_upper
 from funcgrad.scipy.stats._lifetimes import inside
@@ -258,7 +259,7 @@ def _f_log_density(x: ArrayLike, n: Any, m: ArrayLike) -> Any:
     return logs - (0.5 * (n + m) * fnp.log(m + n * x) + special.betaln(0.5 * n, 0.5 * m))
 
 
-def _f_entropy(dfn: Any, dfd: Any) -> Any:
+def _f_entropy(dfn: ArrayLike, dfd: ArrayLike) -> Any:
     n, d = 0.5 * dfn, 0.5 * dfd
     digammas = (1 - n) * special.digamma(n) - (1 + d) * special.digamma(d) + (n + d) * special.digamma(n + d)
     return fnp.log(dfd) - fnp.log(dfn) + special.betaln(n, d) + digammas
@@ -271,6 +272,8 @@ f = Continuous(
     logpdf=_f_log_density,
     cdf=lambda x, n, m: special.betainc(0.5 * n, 0.5 * m, n * x / (m + n * x)),
     sf=lambda x, n, m: special.betainc(0.5 * m, 0.5 * n, m / (m + n * x)),
+    logcdf=lambda x, n, m: log_betainc(0.5 * n, 0.5 * m, n * x / (m + n * x), m / (m + n * x), "both"),
+    logsf=lambda x, n, m: log_betainc(0.5 * m, 0.5 * n, m / (m + n * x), n * x / (m + n * x), "both"),
     ppf=lambda q, n, m: m / n * special.betaincinv(0.5 * n, 0.5 * m, q) / special.betainccinv(0.5 * m, 0.5 * n, q),
     isf=lambda q, n, m: m / n * special.betainccinv(0.5 * n, 0.5 * m, q) / special.betaincinv(0.5 * m, 0.5 * n, q),
     mean=lambda n, m: above(m, 2, lambda m: m / (m - 2), math.inf) + 0 * n,

@@ -11,6 +11,7 @@ from funcgrad import numpy as fnp
 from funcgrad._core.aval import Aval
 from funcgrad._ops.program.barrier import stop_gradient_p
 from funcgrad._ops.program.callback import callback_p
+from funcgrad._types import ArrayLike
 from funcgrad.numpy.extend import as_value
 from funcgrad.scipy import special
 from funcgrad.scipy.stats._base import scipy_stats
@@ -80,7 +81,7 @@ def _welch(counts: list[int], means: list[Any], within: list[Any]) -> Significan
     return Significance(f, special.fdtrc(k - 1, (k**2 - 1) / (3 * rest), f))
 
 
-def kendalltau(x: Any, y: Any) -> Correlation:
+def kendalltau(x: ArrayLike, y: ArrayLike) -> Correlation:
     """Compute Kendall's coefficient of rank correlation of two samples, and its two-sided p-value.
 
     Ranks are step functions: the derivative is 0.
@@ -106,7 +107,7 @@ def kendalltau(x: Any, y: Any) -> Correlation:
     return Correlation(*callback_p(*points, function=_kendall, avals=(aval, aval), name="scipy.stats.kendalltau"))
 
 
-def _kendall(x: Any, y: Any) -> list[Any]:
+def _kendall(x: ArrayLike, y: ArrayLike) -> list[Any]:
     return list(scipy_stats.kendalltau(x, y))
 
 
@@ -138,7 +139,7 @@ def _weights(n: int) -> np.ndarray:
     return np.concatenate([-upper, np.zeros(n % 2), upper[::-1]])
 
 
-def shapiro(x: Any) -> Significance:
+def shapiro(x: ArrayLike) -> Significance:
     """Compute Shapiro and Wilk's test of whether a sample is normally distributed (``scipy.stats.shapiro``).
 
     Args:

@@ -16,6 +16,7 @@ from funcgrad._ops.elementwise.special.students import skewed_ndtr_p
 from funcgrad._types import ArrayLike
 from funcgrad.scipy import special
 from funcgrad.scipy.stats._base import above, choose, log_of_part, log_of_rest, never
+from funcgrad.scipy.stats._beta_tails import log_upper_t
 from funcgrad.scipy.stats._families import Continuous
 from funcgrad.scipy.stats._moments import t_entropy
 
@@ -72,6 +73,8 @@ t = Continuous(
     logpdf=_t_log_density,
     cdf=lambda x, df: special.stdtr(df, x),
     sf=lambda x, df: special.stdtr(df, -x),
+    logcdf=lambda x, df: log_upper_t(-x, df),
+    logsf=log_upper_t,
     ppf=lambda q, df: special.stdtrit(df, q),
     isf=lambda q, df: -special.stdtrit(df, q),
     mean=lambda df: above(df, 1, lambda d: 0 * fnp.minimum(d, 1.0), math.inf),
@@ -236,7 +239,7 @@ vonmises = _Circular(
 _ERF = [(-1.0) ** n / (math.factorial(n) * (2 * n + 1)) for n in range(10, 0, -1)]
 
 
-def _moyal_logsf(x: Any) -> Any:
+def _moyal_logsf(x: ArrayLike) -> Any:
     """Return ``log(erf(exp(-x / 2) / sqrt(2)))``: close to ``-x / 2 - log(pi / 2) / 2`` on the right."""
     right = x > 2
     u = 0.5 * fnp.exp(-select(right, x, 2.0))

@@ -193,7 +193,7 @@ class _Dirichlet(_Density):
     name = "dirichlet"
     frozen = ("alpha",)
 
-    def logpdf(self, x: ArrayLike, alpha: Any) -> Any:
+    def logpdf(self, x: ArrayLike, alpha: ArrayLike) -> Any:
         """Return the log density at ``x``: f64[n] or f64[n, ...], whose columns are points that sum to 1."""
         x, alpha = number(x), number(alpha)
         if np.shape(x)[0] == np.shape(alpha)[0] - 1:
@@ -203,18 +203,18 @@ class _Dirichlet(_Density):
         terms = special.xlogy(alpha - 1, fnp.moveaxis(x, 0, -1))
         return _squeezed((fnp.sum(terms, axis=-1) - constant) * unless(fnp.all(alpha > 0)))
 
-    def mean(self, alpha: Any) -> Any:
+    def mean(self, alpha: ArrayLike) -> Any:
         """Return the mean."""
         alpha = number(alpha)
         return alpha / fnp.sum(alpha)
 
-    def var(self, alpha: Any) -> Any:
+    def var(self, alpha: ArrayLike) -> Any:
         """Return the variances."""
         alpha = number(alpha)
         total = fnp.sum(alpha)
         return alpha * (total - alpha) / (total * total * (total + 1))
 
-    def entropy(self, alpha: Any) -> Any:
+    def entropy(self, alpha: ArrayLike) -> Any:
         """Return the differential entropy."""
         alpha = number(alpha)
         total, size = fnp.sum(alpha), np.shape(alpha)[0]

@@ -42,7 +42,7 @@ def pair(name: str, x: ArrayLike, y: ArrayLike) -> tuple[Any, Any]:
 
 
 def _centered(x: ArrayLike) -> Any:
-    """A sample less its mean, in units of its largest part, so that no square underflows; NaN where all are equal."""
+    """Return a sample minus its mean over its largest part, so that no square underflows; NaN if all are equal."""
     rest = x - fnp.mean(x)
     largest = stop_gradient_p(fnp.max(abs(rest)))
     unit = select(fnp.all(x == x[0]), math.nan, select(largest > 0, largest, 1.0))

@@ -8,11 +8,11 @@ from typing import Any
 from funcgrad._core.forms import Forms
 from funcgrad._core.primitive import Primitive
 from funcgrad._ops.elementwise.arithmetic import sign_p, sqrt_p
-from funcgrad._ops.elementwise.families import elementwise
 from funcgrad._ops.elementwise.select import select
-from funcgrad._ops.elementwise.special.scipys import no_rule, of_scipy, scipy_special
+from funcgrad._ops.elementwise.special.scipys import no_rule, of_scipy
 from funcgrad._ops.elementwise.special.series import polynomial
 from funcgrad._ops.elementwise.transcendental import exp_p
+from funcgrad._types import Value
 
 # ``I1(x) / x`` in powers of ``x * x`` (DLMF 10.25.2); the series of J1 has alternating signs (10.2.2).
 _OVER = [0.5 * 0.25**k / (math.factorial(k) * math.factorial(k + 1)) for k in range(12)]
@@ -20,7 +20,7 @@ _OVER_J = [(-1) ** k * c for k, c in enumerate(_OVER)]
 _TERMS = 13
 
 
-def _over(y: Any, x: Any, coefficients: list[float], *, scaled: bool = False) -> Any:
+def _over(y: Value, x: Value, coefficients: list[float], *, scaled: bool = False) -> Any:
     """Return ``y / x`` for a Bessel function of order 1.
 
     Near 0 it uses a series, because the quotient's derivatives cancel.
@@ -31,19 +31,19 @@ def _over(y: Any, x: Any, coefficients: list[float], *, scaled: bool = False) ->
     return select(near, series * exp_p(-abs(z)) if scaled else series, y / select(near, 1, x))
 
 
-def _i1_slope(x: Any, y: Any) -> Any:
+def _i1_slope(x: Value, y: Value) -> Any:
     """Return ``I0(x) - I1(x) / x``; infinity where both overflow."""
     over = abs(y) == math.inf
     z = select(over, 1, x)
     return select(over, abs(y), i0_p(z) - _over(select(over, 1, y), z, _OVER))
 
 
-def _is_far(v: Any, x: Any) -> Any:
+def _is_far(v: Value, x: Value) -> Any:
     """Return where the terms of a scaled function's slope cancel, and its expansion is exact."""
     return x > 50 * (1 + v * v)
 
 
-def _far_slope(v: Any, x: Any, kind: float) -> Any:
+def _far_slope(v: Value, x: Value, kind: float) -> Any:
     """Return the derivative of the expansion of ``exp(-x) I(v, x)`` (kind -1) or ``exp(x) K(v, x)`` (1) for large x.
 
     DLMF 10.40.1 and 10.40.2. The difference of the neighbours and the function would lose as many digits as x has.
@@ -57,7 +57,7 @@ def _far_slope(v: Any, x: Any, kind: float) -> Any:
     return constant * sqrt_p(u) * u * polynomial(terms, u)
 
 
-def _scaled_slope(v: float, x: Any, kind: float, near: Any) -> Any:
+def _scaled_slope(v: float, x: Value, kind: float, near: Value) -> Any:
     """Return the derivative of a scaled function of order 0 or 1: ``near``, and far from 0 by its expansion."""
     size = abs(x)
     far = _is_far(v, size)
@@ -70,39 +70,35 @@ def _unscaled(name: str) -> Any:
     return lambda lax, x: lax.mul(lax.exp(lax.abs(x)), getattr(lax, name)(x))
 
 
-i0_p = elementwise(
+i0_p = of_scipy(
     "i0",
     "x",
-    numpy=lambda x: scipy_special.i0(x),
+    [lambda t, x: t * i1_p(x)],
     xla=_unscaled("bessel_i0e"),
-    maps=[lambda t, x: t * i1_p(x)],
     flops=30,
     forms=Forms(special="i0", new_memory=True),
 )
-i1_p = elementwise(
+i1_p = of_scipy(
     "i1",
     "x",
-    numpy=lambda x: scipy_special.i1(x),
+    [lambda t, x, y: t * _i1_slope(x, y)],
     xla=_unscaled("bessel_i1e"),
-    maps=[lambda t, x, y: t * _i1_slope(x, y)],
     flops=30,
     forms=Forms(special="i1", new_memory=True),
 )
-i0e_p = elementwise(
+i0e_p = of_scipy(
     "i0e",
     "x",
-    numpy=lambda x: scipy_special.i0e(x),
+    [lambda t, x, y: t * _scaled_slope(0.0, x, -1, i1e_p(x) - sign_p(x) * y)],
     xla="bessel_i0e",
-    maps=[lambda t, x, y: t * _scaled_slope(0.0, x, -1, i1e_p(x) - sign_p(x) * y)],
     flops=30,
     forms=Forms(special="i0e", new_memory=True),
 )
-i1e_p = elementwise(
+i1e_p = of_scipy(
     "i1e",
     "x",
-    numpy=lambda x: scipy_special.i1e(x),
+    [lambda t, x, y: t * _scaled_slope(1.0, x, -1, i0e_p(x) - sign_p(x) * y - _over(y, x, _OVER, scaled=True))],
     xla="bessel_i1e",
-    maps=[lambda t, x, y: t * _scaled_slope(1.0, x, -1, i0e_p(x) - sign_p(x) * y - _over(y, x, _OVER, scaled=True))],
     flops=30,
     forms=Forms(special="i1e", new_memory=True),
 )
@@ -127,7 +123,7 @@ def _of_order(name: str, sign: float, scaled: float = 0.0) -> Primitive:
     """
     lower, upper = (0.5, -0.5) if name in ("jv", "yv") else (0.5 * sign, 0.5 * sign)
 
-    def by_argument(t: Any, v: Any, x: Any, y: Any) -> Any:
+    def by_argument(t: Value, v: Value, x: Value, y: Value) -> Any:
         slope = lower * made[0](v - 1, x) + upper * made[0](v + 1, x)
         if not scaled:
             return t * slope

@@ -25,9 +25,10 @@ from funcgrad._ops.elementwise.special.gamma import (
 )
 from funcgrad._ops.elementwise.special.scipys import of_scipy, scipy_special
 from funcgrad._ops.elementwise.transcendental import exp_p, log1p_p
+from funcgrad._types import Array, Lax, Value
 
 
-def _betaln_xla(lax: Any, a: Any, b: Any) -> Any:
+def _betaln_xla(lax: Lax, a: Array, b: Array) -> Any:
     """Return ``betaln`` with SciPy's values at the poles.
 
     For integers the beta function may be finite there, as its reflection formula shows.
@@ -45,7 +46,7 @@ def _betaln_xla(lax: Any, a: Any, b: Any) -> Any:
     return lax.select(infinite, number(np.inf), _betaln_of_others(lax, lax.select(pole, reflected, a), b))
 
 
-def _betaln_of_others(lax: Any, a: Any, b: Any) -> Any:
+def _betaln_of_others(lax: Lax, a: Value, b: Value) -> Any:
     """Return ``betaln`` away from poles.
 
     If a is much larger than b, it uses a series for the difference of nearly equal terms.
@@ -72,7 +73,7 @@ def _betaln_of_others(lax: Any, a: Any, b: Any) -> Any:
     return lax.select(is_far, far, near)
 
 
-def _betaln_numpy(a: Any, b: Any) -> Any:
+def _betaln_numpy(a: Array, b: Array) -> Any:
     y = scipy_special.betaln(a, b)
     # SciPy takes a Python number as float64.
     return y.astype(np.float32) if np.result_type(a, b) == np.float32 and y.dtype != np.float32 else y
@@ -100,11 +101,11 @@ beta_p = of_scipy(
 )
 
 
-def _is_pole(x: Any) -> Any:
+def _is_pole(x: Value) -> Any:
     return (x <= 0) & (x == floor_p(x))
 
 
-def _binom_slope(n: Any, k: Any, y: Any, by_n: bool) -> Any:
+def _binom_slope(n: Value, k: Any, y: Value, by_n: bool) -> Any:
     """Return the slope by logarithms.
 
     At zeros, which are poles of the gamma functions, it uses their reciprocals (DLMF 5.2.1).
@@ -131,7 +132,7 @@ binom_p = of_scipy(
 )
 
 
-def log_beta_power(a: Any, b: Any, x: Any) -> Any:
+def log_beta_power(a: Value, b: Value, x: Value) -> Any:
     """Return ``(a - 1) log(x) + (b - 1) log(1 - x) - betaln(a, b)``, the log-density of the beta distribution."""
     large = ((a > 100) | (b > 100)) & (x > 0) & (x < 1)
     c, d, z = select(large, a, 1.0), select(large, b, 1.0), select(large, x, 0.5)
@@ -140,7 +141,7 @@ def log_beta_power(a: Any, b: Any, x: Any) -> Any:
     return select(large, far, xlogy_p(a - 1, x) + xlog1py_p(b - 1, -x) - betaln_p(a, b))
 
 
-def _density(a: Any, b: Any, x: Any) -> Any:
+def _density(a: Value, b: Value, x: Value) -> Any:
     return exp_p(log_beta_power(a, b, x))
 
 
@@ -166,7 +167,7 @@ betaincc_p = of_scipy(
 )
 
 
-def _inverse_map(t: Any, a: Any, b: Any, y: Any, of: str) -> Any:
+def _inverse_map(t: Value, a: Value, b: Value, y: Value, of: str) -> Any:
     # The value of the incomplete function is fixed, so a change of the parameter must be balanced by its argument.
     return t * (-betainc_slope_p(a, b, y, of=of) / _density(a, b, y))
 

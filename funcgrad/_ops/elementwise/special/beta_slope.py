@@ -13,6 +13,7 @@ import numpy as np
 from funcgrad._core.trace.derivative import Undefined
 from funcgrad._ops.elementwise.families import elementwise
 from funcgrad._ops.elementwise.special.scipys import on_host, scipy_special
+from funcgrad._types import Array
 
 _MOST_TERMS = 20_000
 
@@ -70,7 +71,7 @@ def _left(a: np.ndarray, b: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.n
     )
 
 
-def _slope_numpy(a: Any, b: Any, x: Any, *, of: str) -> Any:
+def _slope_numpy(a: Array, b: Array, x: Array, *, of: str) -> Any:
     dtype = np.result_type(a, b, x)
     a, b, x = np.broadcast_arrays(*[np.asarray(each, float) for each in (a, b, x)])
     out = np.full(a.shape, np.nan)

@@ -14,6 +14,7 @@ from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.elementwise.special.scipys import no_rule, of_scipy, on_host, scipy_special
 from funcgrad._ops.elementwise.special.series import polynomial
 from funcgrad._ops.elementwise.trigonometric import sin_p
+from funcgrad._types import Value
 
 
 def _series() -> list[float]:
@@ -29,7 +30,7 @@ _NEAR = 0.1
 _SERIES = _series()
 
 
-def _difference_slope(q: Any, y: Any) -> Any:
+def _difference_slope(q: Value, y: Value) -> Any:
     """Return the slope by ``q = 1 - m``; near m = 0 by a series, because the closed form cancels."""
     m = 1 - q
     near = abs(m) < _NEAR
@@ -52,7 +53,7 @@ ellipkm1_p = of_scipy("ellipkm1", "p", [lambda t, p, y: t * ((elliptic_differenc
 ellipe_p = of_scipy("ellipe", "m", [lambda t, m: t * (-0.5 * elliptic_difference_p(1 - m))])
 
 
-def _delta(phi: Any, m: Any) -> Any:
+def _delta(phi: Value, m: Value) -> Any:
     sine = sin_p(phi)
     return sqrt_p(1 - m * (sine * sine))
 

@@ -15,6 +15,7 @@ from funcgrad._ops.elementwise.special.scipys import of_scipy, scipy_special
 from funcgrad._ops.elementwise.special.series import polynomial
 from funcgrad._ops.elementwise.transcendental import exp_p, log1p_p
 from funcgrad._ops.elementwise.trigonometric import sin_p
+from funcgrad._types import Array, Lax, Value
 
 logit_p = elementwise(
     "logit",
@@ -28,13 +29,13 @@ logit_p = elementwise(
 )
 
 
-def _zero_unless(lax: Any, a: Any, product: Any, b: Any) -> Any:
+def _zero_unless(lax: Lax, a: Value, product: Any, b: Value) -> Any:
     """Return 0 where ``a`` is 0, for every logarithm except that of NaN; else the product."""
     zero = lax.full_like(a, 0)
     return lax.select(lax.bitwise_and(lax.eq(a, zero), lax.eq(b, b)), zero, product)
 
 
-def _quotient(a: Any, b: Any) -> Any:
+def _quotient(a: Value, b: Value) -> Any:
     """Return ``a / b``, and 0 for 0 / 0."""
     return a / select((a == 0) & (b == 0), 1, b)
 
@@ -59,7 +60,7 @@ xlog1py_p = elementwise(
 )
 
 
-def _entr_xla(lax: Any, x: Any) -> Any:
+def _entr_xla(lax: Lax, x: Array) -> Any:
     zero = lax.full_like(x, 0)
     positive = lax.neg(lax.mul(x, lax.log(x)))
     return lax.select(lax.lt(x, zero), lax.full_like(x, -np.inf), lax.select(lax.eq(x, zero), zero, positive))
@@ -79,7 +80,7 @@ entr_p = elementwise(
 EXPREL_SLOPE = [1 / (math.factorial(k) * (k + 2)) for k in range(19)]
 
 
-def exprel_slope(x: Any) -> Any:
+def exprel_slope(x: Value) -> Any:
     """Return the derivative of ``expm1(x) / x``."""
     near, right, huge = abs(x) < 1, x >= 1, x > 1e10
     z, left, middle = select(near, x, 0.0), select(x > -1, -1.0, x), select(right & (x <= 1e10), x, 1.0)
@@ -90,14 +91,14 @@ def exprel_slope(x: Any) -> Any:
     return select(near, polynomial(EXPREL_SLOPE, z), select(right, above, below))
 
 
-def _exprel_xla(lax: Any, x: Any) -> Any:
+def _exprel_xla(lax: Lax, x: Array) -> Any:
     zero, one = lax.full_like(x, 0), lax.full_like(x, 1)
     at_zero, infinite = lax.eq(x, zero), lax.eq(x, lax.full_like(x, np.inf))
     y = lax.div(lax.expm1(x), lax.select(at_zero, one, x))
     return lax.select(at_zero, one, lax.select(infinite, x, y))
 
 
-def _cosm1_xla(lax: Any, x: Any) -> Any:
+def _cosm1_xla(lax: Lax, x: Array) -> Any:
     half = lax.sin(lax.mul(x, lax.full_like(x, 0.5)))
     return lax.mul(lax.full_like(x, -2), lax.mul(half, half))
 

@@ -17,9 +17,10 @@ from funcgrad._ops.elementwise.special.scipys import no_rule, of_scipy, scipy_sp
 from funcgrad._ops.elementwise.special.series import polynomial
 from funcgrad._ops.elementwise.transcendental import log1p_p
 from funcgrad._ops.elementwise.trigonometric import cos_p, sin_p
+from funcgrad._types import Array, Lax, Value
 
 
-def _polygamma_numpy(x: Any, *, order: int) -> Any:
+def _polygamma_numpy(x: Array, *, order: int) -> Any:
     # scipy.special.polygamma itself computes in float64 only.
     sign = -1.0 if order % 2 == 0 else 1.0
     return sign * math.factorial(order) * scipy_special.zeta(aval_of(x).dtype.type(order + 1), x)
@@ -34,7 +35,7 @@ def _cotangent_derivative(order: int) -> list[int]:
     return powers
 
 
-def _polygamma_xla(lax: Any, x: Any, *, order: int) -> Any:
+def _polygamma_xla(lax: Lax, x: Array, *, order: int) -> Any:
     """Return the polygamma function; below 0 by reflection, because the series of ``lax`` is for positive arguments."""
     zero, infinity = lax.full_like(x, 0), lax.full_like(x, np.inf)
     below = lax.lt(x, zero)
@@ -52,28 +53,27 @@ def _polygamma_xla(lax: Any, x: Any, *, order: int) -> Any:
     return lax.select(is_pole_xla(lax, x), lax.full_like(x, -sign * np.inf), y)
 
 
-def is_pole_xla(lax: Any, x: Any) -> Any:
+def is_pole_xla(lax: Lax, x: Array) -> Any:
     """Return where the gamma function has a pole: at zero and the negative integers."""
     return lax.bitwise_and(lax.le(x, lax.full_like(x, 0)), lax.eq(x, lax.floor(x)))
 
 
-def gammaln_xla(lax: Any, x: Any) -> Any:
+def gammaln_xla(lax: Lax, x: Array) -> Any:
     # At -inf SciPy returns -inf, which has no mathematical meaning.
     lowest = lax.full_like(x, -np.inf)
     return lax.select(lax.eq(x, lowest), lowest, lax.lgamma(x))
 
 
-def _digamma_xla(lax: Any, x: Any) -> Any:
+def _digamma_xla(lax: Lax, x: Array) -> Any:
     zero = lax.eq(x, lax.full_like(x, 0))
     return lax.select(zero, lax.div(lax.full_like(x, -1), x), lax.digamma(x))
 
 
-gammaln_p = elementwise(
+gammaln_p = of_scipy(
     "gammaln",
     "x",
-    numpy=lambda x: scipy_special.gammaln(x),
+    [lambda t, x: t * digamma_p(x)],
     xla=gammaln_xla,
-    maps=[lambda t, x: t * digamma_p(x)],
     flops=20,
     forms=Forms(special="gammaln", new_memory=True),
 )
@@ -96,7 +96,7 @@ polygamma_p = elementwise(
 )
 
 
-def _gamma_xla(lax: Any, x: Any) -> Any:
+def _gamma_xla(lax: Lax, x: Array) -> Any:
     # Below zero the sign alternates from one pole to the next.
     zero = lax.full_like(x, 0)
     odd = lax.ne(lax.rem(lax.floor(x), lax.full_like(x, 2)), zero)
@@ -107,24 +107,23 @@ def _gamma_xla(lax: Any, x: Any) -> Any:
     return lax.select(lax.bitwise_and(is_pole_xla(lax, x), lax.lt(x, zero)), lax.full_like(x, np.nan), y)
 
 
-gamma_p = elementwise(
+gamma_p = of_scipy(
     "gamma",
     "x",
-    numpy=lambda x: scipy_special.gamma(x),
+    [lambda t, x, y: t * (y * digamma_p(x))],
     xla=_gamma_xla,
-    maps=[lambda t, x, y: t * (y * digamma_p(x))],
     flops=30,
     forms=Forms(special="gamma", new_memory=True),
 )
 
 
-def _rgamma_xla(lax: Any, x: Any) -> Any:
+def _rgamma_xla(lax: Lax, x: Array) -> Any:
     pole = is_pole_xla(lax, x)
     y = lax.div(lax.full_like(x, 1), _gamma_xla(lax, lax.select(pole, lax.full_like(x, 1), x)))
     return lax.select(pole, lax.full_like(x, 0), y)
 
 
-def rgamma_slope(x: Any) -> Any:
+def rgamma_slope(x: Value) -> Any:
     """Return the derivative of ``1 / gamma(x)``; left of 1/2 by reflection (DLMF 5.5.3), which is finite at poles."""
     left = x < 0.5
     z, right = select(left, x, 0.0), select(left, 1.0, x)
@@ -150,13 +149,13 @@ _STIRLING = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12)
 _LARGE = 12.0
 
 
-def _remainder(x: Any) -> Any:
+def _remainder(x: Value) -> Any:
     """Return digamma minus the logarithm and the first correction."""
     u = 1 / (x * x)
     return u * polynomial(_STIRLING, u)
 
 
-def digamma_step(a: Any, b: Any) -> Any:
+def digamma_step(a: Value, b: Value) -> Any:
     """Return ``digamma(a + b) - digamma(a)``, accurate even where most digits of the two agree."""
     large = (a > _LARGE) & (a + b > _LARGE)
     c, d = select(large, a, _LARGE), select(large, b, 0.0)
@@ -169,7 +168,7 @@ def digamma_step(a: Any, b: Any) -> Any:
 _STIRLING_REST = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
 
 
-def log_power(a: Any, x: Any) -> Any:
+def log_power(a: Value, x: Value) -> Any:
     """Return ``a * log(x) - x - gammaln(a)``, accurate even where the terms are large and their sum is small."""
     large = (a > 100) & (x > 0)
     c, z = select(large, a, 100.0), select(large, x, 1.0)
@@ -178,7 +177,7 @@ def log_power(a: Any, x: Any) -> Any:
     return select(large, expanded, direct)
 
 
-def stirling_rest(x: Any) -> Any:
+def stirling_rest(x: Value) -> Any:
     """Return ``gammaln(x + 1) - (x + 1/2) log(x) + x - log(2 pi) / 2``, the rest of Stirling's formula, for x > 0."""
     large = x > 10
     far, near = select(large, x, 10.0), select(large, 1.0, x)
@@ -186,7 +185,7 @@ def stirling_rest(x: Any) -> Any:
     return select(large, polynomial(_STIRLING_REST, 1 / (far * far)) / far, direct)
 
 
-def gammaln_step(a: Any, b: Any) -> Any:
+def gammaln_step(a: Value, b: Value) -> Any:
     """Return ``gammaln(a + b) - gammaln(a)``, accurate even where most digits of the two agree."""
     large = (a > 100) & (a + b > 100)
     c, d = select(large, a, 100.0), select(large, b, 0.0)
@@ -196,7 +195,7 @@ def gammaln_step(a: Any, b: Any) -> Any:
     return select(large, step, gammaln_p(e + f) - gammaln_p(e))
 
 
-def log_binomial(k: Any, j: Any, p: Any) -> Any:
+def log_binomial(k: Any, j: Any, p: Value) -> Any:
     """Return ``log(gamma(k + j + 1) / gamma(k + 1) / gamma(j + 1)) + k log(p) + j log(1 - p)`` for k, j > 0.
 
     It uses Loader's saddle point expansion, because the three logarithms are large and their sum is small.

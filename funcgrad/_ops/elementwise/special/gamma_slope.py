@@ -14,6 +14,7 @@ import numpy as np
 from funcgrad._core.trace.derivative import Undefined
 from funcgrad._ops.elementwise.families import elementwise
 from funcgrad._ops.elementwise.special.scipys import scipy_special
+from funcgrad._types import Array, Lax
 
 # From here on the quantile's expansion is exact to rounding, and a series needs a hundred terms and more.
 _LARGE = 4096.0
@@ -69,7 +70,7 @@ def _expansion(a: np.ndarray, x: np.ndarray) -> np.ndarray:
     return slope / x
 
 
-def _slope_numpy(a: Any, y: Any) -> Any:
+def _slope_numpy(a: Array, y: Array) -> Any:
     dtype = np.result_type(a, y)
     a, y = np.broadcast_arrays(np.asarray(a, float), np.asarray(y, float))
     out = np.full(a.shape, np.nan)
@@ -87,7 +88,7 @@ def _slope_numpy(a: Any, y: Any) -> Any:
     return out.astype(dtype)[()]
 
 
-def _slope_xla(lax: Any, a: Any, y: Any) -> Any:
+def _slope_xla(lax: Lax, a: Array, y: Array) -> Any:
     x = lax.exp(y)
     small = lax.lt(x, lax.full_like(x, _TINY))
     first = lax.div(lax.sub(lax.digamma(lax.add(a, lax.full_like(a, 1))), y), a)

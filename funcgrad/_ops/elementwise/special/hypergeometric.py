@@ -12,6 +12,7 @@ from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.elementwise.special.scipys import no_rule, of_scipy, on_host, scipy_special
 from funcgrad._ops.elementwise.transcendental import exp_p
 from funcgrad._ops.elementwise.trigonometric import cos_p, sin_p
+from funcgrad._types import Value
 
 hyp0f1_p = of_scipy("hyp0f1", "v x", [no_rule("hyp0f1", "v"), lambda t, v, x: t * (hyp0f1_p(v + 1, x) / v)])
 hyp1f1_p = of_scipy(
@@ -40,7 +41,7 @@ hyperu_p = of_scipy(
 )
 
 
-def _lambertw_slope(x: Any, y: Any) -> Any:
+def _lambertw_slope(x: Value, y: Value) -> Any:
     """Return ``1 / (exp(w) (1 + w))``.
 
     If the exponential underflows (other branches, far left), use ``w`` itself.
@@ -63,7 +64,7 @@ lambertw_p = elementwise(
 )
 
 
-def _polar_slope(n: Any, m: Any, theta: Any, phi: Any) -> Any:
+def _polar_slope(n: Value, m: Value, theta: Value, phi: Value) -> Any:
     """Return half the difference of the neighbours given by the ladder operators, which is finite at the poles."""
     turn = make_complex(cos_p(phi), sin_p(phi))
     up, down = (n - m) * (n + m + 1), (n + m) * (n - m + 1)
@@ -72,7 +73,7 @@ def _polar_slope(n: Any, m: Any, theta: Any, phi: Any) -> Any:
     return 0.5 * (upper - lower)
 
 
-def _azimuth_slope(m: Any, y: Any, theta: Any) -> Any:
+def _azimuth_slope(m: Value, y: Value, theta: Value) -> Any:
     order = cast(m, theta.dtype)
     return y * make_complex(0 * order, order)
 

@@ -13,9 +13,10 @@ from funcgrad._ops.elementwise.special.gamma_slope import gamma_slope_p
 from funcgrad._ops.elementwise.special.power import kl_div_xla
 from funcgrad._ops.elementwise.special.scipys import of_scipy
 from funcgrad._ops.elementwise.transcendental import exp_p
+from funcgrad._types import Array, Lax, Value
 
 
-def _density(a: Any, x: Any) -> Any:
+def _density(a: Value, x: Value) -> Any:
     """Return ``x**(a - 1) exp(-x) / gamma(a)``."""
     inner = x > 0
     z = select(inner, x, 1.0)
@@ -23,14 +24,14 @@ def _density(a: Any, x: Any) -> Any:
     return select(inner, exp_p(log_power(a, z) - log_p(z)), at_zero)
 
 
-def _by_parameter(a: Any, x: Any) -> Any:
+def _by_parameter(a: Value, x: Value) -> Any:
     """Return the derivative of the lower function by ``a``: it is constant along ``d log(x) / da``."""
     inner = (x > 0) & (x < np.inf)
     z = select(inner, x, 1.0)
     return select(inner, -gamma_slope_p(a, log_p(z)) * exp_p(log_power(a, z)), 0.0)
 
 
-def _quantile_by_parameter(a: Any, y: Any) -> Any:
+def _quantile_by_parameter(a: Value, y: Value) -> Any:
     inner = (y > 0) & (y < np.inf)
     z = select(inner, y, 1.0)
     return select(inner, z * gamma_slope_p(a, log_p(z)), 0.0)
@@ -54,7 +55,7 @@ _TEMME = (
 _UNIFORM = 3000.0
 
 
-def _uniform_xla(lax: Any, a: Any, x: Any, upper: bool) -> Any:
+def _uniform_xla(lax: Lax, a: Array, x: Array, upper: bool) -> Any:
     """Return ``gammaincc`` or ``gammainc`` for a large ``a`` and ``x`` within half of it (DLMF 8.12.3, 8.12.4)."""
 
     def number(value: float) -> Any:
@@ -82,7 +83,7 @@ _ZETA = (*_ZETA, 1.0083492773819228, 1.0040773561979443, 1.0020083928260822, 1.0
 _GAMMALN_ONE = (-np.euler_gamma, *[(-1) ** k * z / k for k, z in enumerate(_ZETA, 2)])
 
 
-def _small_xla(lax: Any, a: Any, x: Any) -> Any:
+def _small_xla(lax: Lax, a: Array, x: Array) -> Any:
     """Return ``gammaincc`` for a small parameter and ``x <= 1``.
 
     It uses the series DLMF 8.7.1, because one minus the lower function would cancel.
@@ -101,7 +102,7 @@ def _small_xla(lax: Any, a: Any, x: Any) -> Any:
 
 
 def _incomplete_xla(upper: bool) -> Any:
-    def compute(lax: Any, a: Any, x: Any) -> Any:
+    def compute(lax: Lax, a: Value, x: Value) -> Any:
         def number(value: float) -> Any:
             return lax.full_like(x, value)
 

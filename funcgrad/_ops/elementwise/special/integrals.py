@@ -9,9 +9,10 @@ from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.elementwise.special.scipys import of_scipy
 from funcgrad._ops.elementwise.special.series import log1prel
 from funcgrad._ops.elementwise.transcendental import exp_p
+from funcgrad._types import Value
 
 
-def _lower_order(n: Any, x: Any, y: Any) -> Any:
+def _lower_order(n: Value, x: Value, y: Value) -> Any:
     """Return the function of the next lower order; below order 0 it is ``exp(-x) (1 + 1/x) / x``."""
     return select(n < 1, y * (1 + 1 / x), expn_p(max_p(n - 1, 0.0), x))
 

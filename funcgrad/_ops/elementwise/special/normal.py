@@ -16,6 +16,7 @@ from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.elementwise.special.scipys import of_scipy, on_all_cores, scipy_special
 from funcgrad._ops.elementwise.special.series import polynomial
 from funcgrad._ops.elementwise.transcendental import exp_p, gauss
+from funcgrad._types import Array, Lax, Value
 
 _TWO_OVER_SQRT_PI = 2 / math.sqrt(math.pi)
 _ONE_OVER_SQRT_TWO_PI = 1 / math.sqrt(2 * math.pi)
@@ -52,13 +53,13 @@ ndtr_p = elementwise(
 _QUANTILE = ((2.515517, 0.802853, 0.010328), (1, 1.432788, 0.189269, 0.001308))
 
 
-def _ndtri_xla(lax: Any, p: Any) -> Any:
+def _ndtri_xla(lax: Lax, p: Array) -> Any:
     """Use Newton's method on the logarithm of the smaller tail: three steps from an error of 4.5e-4 are exact."""
 
     def constant(value: float) -> Any:
         return lax.full_like(p, value)
 
-    def in_powers(coefficients: tuple[float, ...], x: Any) -> Any:
+    def in_powers(coefficients: tuple[float, ...], x: Value) -> Any:
         y = constant(coefficients[-1])
         for coefficient in reversed(coefficients[:-1]):
             y = lax.add(lax.mul(y, x), constant(coefficient))
@@ -98,7 +99,7 @@ _SLOPE_OF_ERFCX = [(2 * k + 1) * c for k, c in enumerate(_EXPANSION)]
 _SLOPE_OF_DAWSN = [0.5 * abs(c) for c in _SLOPE_OF_ERFCX]
 
 
-def _erfcx_xla(lax: Any, x: Any) -> Any:
+def _erfcx_xla(lax: Lax, x: Array) -> Any:
     far = lax.gt(x, lax.full_like(x, _FAR))
     near = lax.select(far, lax.full_like(x, 1), x)
     product = lax.mul(lax.exp(lax.mul(near, near)), lax.erfc(near))
@@ -115,7 +116,7 @@ def _erfcx_xla(lax: Any, x: Any) -> Any:
 _CANCELS = 10.0
 
 
-def _beyond(x: Any, coefficients: list[float], closed: Any) -> Any:
+def _beyond(x: Value, coefficients: list[float], closed: Any) -> Any:
     """Return ``closed``; far from zero the series ``u * (c0 + c1 * u + ...)`` in ``u = 1 / x**2``."""
     far = abs(x) > _CANCELS
     # Square the reciprocal. The reciprocal of the square has a NaN derivative at infinity.
@@ -124,18 +125,18 @@ def _beyond(x: Any, coefficients: list[float], closed: Any) -> Any:
     return select(far, u * polynomial(coefficients, u), closed(select(far, 1.0, x)))
 
 
-def _erfcx_slope(x: Any) -> Any:
+def _erfcx_slope(x: Value) -> Any:
     # 2 x erfcx(x) - 2 / sqrt(pi), DLMF 7.10.
     far = [-0.5 * _TWO_OVER_SQRT_PI * c for c in _SLOPE_OF_ERFCX]
     right = select(x > 0, x, 0)
     return select(x > 0, _beyond(right, far, _erfcx_closed), _erfcx_closed(select(x > 0, 0, x)))
 
 
-def _erfcx_closed(x: Any) -> Any:
+def _erfcx_closed(x: Value) -> Any:
     return 2 * x * erfcx_p(x) - _TWO_OVER_SQRT_PI
 
 
-def _dawsn_slope(x: Any) -> Any:
+def _dawsn_slope(x: Value) -> Any:
     # 1 - 2 x F(x), DLMF 7.10.
     return _beyond(x, [-c for c in _SLOPE_OF_DAWSN], lambda x: 1 - 2 * x * dawsn_p(x))
 
@@ -145,7 +146,7 @@ erfi_p = of_scipy("erfi", "x", [lambda t, x: t * (_TWO_OVER_SQRT_PI * exp_p(x * 
 dawsn_p = of_scipy("dawsn", "x", [lambda t, x: t * _dawsn_slope(x)])
 
 
-def _erfcinv_xla(lax: Any, y: Any) -> Any:
+def _erfcinv_xla(lax: Lax, y: Array) -> Any:
     half = lax.mul(y, lax.full_like(y, 0.5))
     return lax.mul(_ndtri_xla(lax, half), lax.full_like(y, -math.sqrt(0.5)))
 
@@ -153,7 +154,7 @@ def _erfcinv_xla(lax: Any, y: Any) -> Any:
 erfcinv_p = of_scipy("erfcinv", "x", [lambda t, y: t * (exp_p(y * y) / -_TWO_OVER_SQRT_PI)], xla=_erfcinv_xla)
 
 
-def _log_ndtr_xla(lax: Any, x: Any) -> Any:
+def _log_ndtr_xla(lax: Lax, x: Array) -> Any:
     z = lax.mul(x, lax.full_like(x, -math.sqrt(0.5)))
     one = lax.full_like(x, 1)
     lower = lax.gt(z, lax.full_like(x, math.sqrt(0.5)))
@@ -170,7 +171,7 @@ _NO_DENSITY = 38.6
 _LINEAR = -1e8
 
 
-def _hazard(x: Any) -> Any:
+def _hazard(x: Value) -> Any:
     """Return the density over the distribution function. At -40 both underflow to 0, but their quotient does not."""
     right, left = x > _NO_DENSITY, x < _LINEAR
     inner = select(right | left, 0, x)
@@ -182,7 +183,7 @@ log_ndtr_p = of_scipy("log_ndtr", "x", [lambda t, x: t * _hazard(x)], xla=_log_n
 ndtri_exp_p = of_scipy("ndtri_exp", "x", [lambda t, y: t * (_SQRT_PI_OVER_TWO * erfcx_p(y * -math.sqrt(0.5)))])
 
 
-def _log_density_numpy(x: Any, loc: Any, scale: Any) -> Any:
+def _log_density_numpy(x: Array, loc: Array, scale: Array) -> Any:
     positive = scale > 0
     if not (positive if type(positive) is bool else positive.all()):
         # SciPy gives NaN for a scale that is not positive.
@@ -191,7 +192,7 @@ def _log_density_numpy(x: Any, loc: Any, scale: Any) -> Any:
     return (-0.5 * z) * z - (np.log(scale) + _LOG_ROOT_TAU)
 
 
-def _log_density_xla(lax: Any, x: Any, loc: Any, scale: Any) -> Any:
+def _log_density_xla(lax: Lax, x: Array, loc: Array, scale: Array) -> Any:
     positive = lax.gt(scale, lax.full_like(scale, 0))
     scale = lax.select(positive, scale, lax.full_like(scale, np.nan))
     z = lax.div(lax.sub(x, loc), scale)
@@ -199,11 +200,11 @@ def _log_density_xla(lax: Any, x: Any, loc: Any, scale: Any) -> Any:
     return lax.sub(lax.mul(lax.full_like(x, -0.5), lax.mul(z, z)), constant)
 
 
-def _pulled(t: Any, x: Any, loc: Any, scale: Any) -> Any:
+def _pulled(t: Value, x: Value, loc: Value, scale: Value) -> Any:
     return t * ((x - loc) / (scale * scale))
 
 
-def _by_scale(t: Any, x: Any, loc: Any, scale: Any) -> Any:
+def _by_scale(t: Value, x: Value, loc: Value, scale: Value) -> Any:
     z = (x - loc) / scale
     return t * ((z * z - 1) / scale)
 

@@ -12,21 +12,22 @@ from funcgrad._ops.elementwise.arithmetic import max_p
 from funcgrad._ops.elementwise.families import elementwise
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.elementwise.special.scipys import no_rule, on_host, scipy_special
+from funcgrad._types import Value
 
 
 def _polynomial(name: str, operands: str, slope: Callable[..., Any]) -> Primitive:
     """Declare a family of polynomials. Its slope is ``slope(degree below, *operands)``, and 0 for degree 0."""
 
-    def by_argument(t: Any, n: Any, x: Any) -> Any:
+    def by_argument(t: Value, n: Value, x: Value) -> Any:
         return t * select(n == 0, 0.0, slope(max_p(n - 1, 0.0), n, x))
 
-    def by_argument_with_a(t: Any, n: Any, a: Any, x: Any) -> Any:
+    def by_argument_with_a(t: Value, n: Value, a: Value, x: Value) -> Any:
         return t * select(n == 0, 0.0, slope(max_p(n - 1, 0.0), n, a, x))
 
-    def by_argument_with_both(t: Any, n: Any, a: Any, b: Any, x: Any) -> Any:
+    def by_argument_with_both(t: Value, n: Value, a: Value, b: Value, x: Value) -> Any:
         return t * select(n == 0, 0.0, slope(max_p(n - 1, 0.0), n, a, b, x))
 
-    def numpy(n: Any, *rest: Any) -> Any:
+    def numpy(n: Value, *rest: Any) -> Any:
         # SciPy uses a recurrence for degrees of integer dtype, and hypergeometric functions otherwise.
         degree = np.asarray(n)
         whole = degree.astype(np.int64)

@@ -17,17 +17,18 @@ from funcgrad._ops.elementwise.special.entropy import EXPREL_SLOPE
 from funcgrad._ops.elementwise.special.scipys import of_scipy
 from funcgrad._ops.elementwise.special.series import LOG1PREL_SLOPE, polynomial
 from funcgrad._ops.elementwise.transcendental import exp_p, hypot_p, hypot_xla, log1p_p
+from funcgrad._types import Array, Lax, Value
 
 # ``expm1(u) / u`` and ``log1p(u) / u`` are 1 in every dtype below this.
 _NOTHING = 1e-18
 
 
-def _is_plain(lax: Any, u: Any, lmbda: Any) -> Any:
+def _is_plain(lax: Lax, u: Value, lmbda: Value) -> Any:
     little = lax.lt(lax.abs(u), lax.full_like(u, _NOTHING))
     return lax.bitwise_or(little, lax.eq(lmbda, lax.full_like(lmbda, 0)))
 
 
-def _boxcox_xla(lax: Any, logarithm: Any, lmbda: Any) -> Any:
+def _boxcox_xla(lax: Lax, logarithm: Array, lmbda: Array) -> Any:
     """Return the value by SciPy's branches, from ``log(x)``."""
     u, one = lax.mul(lmbda, logarithm), lax.full_like(lmbda, 1)
     plain = _is_plain(lax, u, lmbda)
@@ -39,7 +40,7 @@ def _boxcox_xla(lax: Any, logarithm: Any, lmbda: Any) -> Any:
     return lax.select(plain, logarithm, lax.select(overflows, far, near))
 
 
-def _boxcox_by_lmbda(t: Any, base: Any, logarithm: Any, lmbda: Any, y: Any) -> Any:
+def _boxcox_by_lmbda(t: Value, base: Value, logarithm: Value, lmbda: Value, y: Value) -> Any:
     """Return the derivative of ``expm1(u) / lmbda`` by ``lmbda``, for ``u = lmbda * log(base)``.
 
     For a base of 0 it returns the limits.
@@ -84,7 +85,7 @@ boxcox1p_p = of_scipy(
 )
 
 
-def _inverse_log_xla(lax: Any, y: Any, lmbda: Any) -> Any:
+def _inverse_log_xla(lax: Lax, y: Array, lmbda: Array) -> Any:
     """Return ``log1p(lmbda * y) / lmbda`` by SciPy's branches."""
     v, one = lax.mul(lmbda, y), lax.full_like(lmbda, 1)
     plain = _is_plain(lax, v, lmbda)
@@ -96,13 +97,13 @@ def _inverse_log_xla(lax: Any, y: Any, lmbda: Any) -> Any:
     return lax.select(plain, y, lax.select(overflows, far, near))
 
 
-def _inverse_by_point(t: Any, b: Any, lmbda: Any) -> Any:
+def _inverse_by_point(t: Value, b: Value, lmbda: Value) -> Any:
     end = lmbda * b == -1
     inner, exponent = select(end, 0, b), select(end, lmbda, 1)
     return t * select(end, pow_p(0 * inner, 1 / exponent - 1), inv_boxcox_p(inner, lmbda) / (1 + lmbda * inner))
 
 
-def _inverse_by_lmbda(t: Any, b: Any, lmbda: Any) -> Any:
+def _inverse_by_lmbda(t: Value, b: Value, lmbda: Value) -> Any:
     v = lmbda * b
     near = abs(v) < 0.1
     series = b * (b * polynomial(LOG1PREL_SLOPE, select(near, v, 0)))
@@ -127,20 +128,20 @@ inv_boxcox1p_p = of_scipy(
 )
 
 
-def _log_ratio(x: Any, y: Any) -> Any:
+def _log_ratio(x: Value, y: Value) -> Any:
     """Return ``log(x / y)`` of positive numbers, accurate even where the quotient overflows or is nearly 1."""
     near = (x < 2 * y) & (y < 2 * x)
     p, q = select(near, x, 1), select(near, y, 1)
     return select(near, log1p_p((p - q) / q), log_p(x) - log_p(y))
 
 
-def _one_minus_ratio(p: Any, q: Any) -> Any:
+def _one_minus_ratio(p: Value, q: Value) -> Any:
     """Return ``1 - p / q``; near p = q as the difference over q, which does not cancel."""
     near = (p < 2 * q) & (q < 2 * p)
     return select(near, (select(near, q, 1) - select(near, p, 1)) / select(near, q, 1), 1 - p / q)
 
 
-def _rel_entr_xla(lax: Any, x: Any, y: Any) -> Any:
+def _rel_entr_xla(lax: Lax, x: Array, y: Array) -> Any:
     ratio = lax.div(x, y)
     near = lax.bitwise_and(lax.gt(ratio, lax.full_like(x, 0.5)), lax.lt(ratio, lax.full_like(x, 2)))
     close = lax.log1p(lax.div(lax.sub(x, y), y))
@@ -161,7 +162,7 @@ rel_entr_p = of_scipy(
 _ATANH = [1 / (2 * j + 1) for j in range(1, 11)]
 
 
-def _kl_div_numpy(p: Any, q: Any) -> Any:
+def _kl_div_numpy(p: Array, q: Array) -> Any:
     v = (p - q) / (p + q)
     square = v * v
     series = _ATANH[-1]
@@ -171,7 +172,7 @@ def _kl_div_numpy(p: Any, q: Any) -> Any:
     return np.where(abs(v) < 0.1, near, rel_entr_p.numpy(p, q) - p + q)[()]
 
 
-def kl_div_xla(lax: Any, p: Any, q: Any) -> Any:
+def kl_div_xla(lax: Lax, p: Array, q: Array) -> Any:
     v = lax.div(lax.sub(p, q), lax.add(p, q))
     square, series = lax.mul(v, v), lax.full_like(v, 0)
     for coefficient in reversed(_ATANH):
@@ -193,18 +194,18 @@ kl_div_p = elementwise(
 )
 
 
-def _excess(delta: Any, r: Any, length: Any) -> Any:
+def _excess(delta: Value, r: Value, length: Any) -> Any:
     """Return ``hypot(delta, r) - delta``."""
     return r * (r / (delta + length))
 
 
-def _pseudo_huber_by_delta(t: Any, delta: Any, r: Any) -> Any:
+def _pseudo_huber_by_delta(t: Value, delta: Value, r: Value) -> Any:
     length = hypot_p(delta, r)
     excess = _excess(delta, r, length)
     return t * (excess * (excess / length))
 
 
-def _pseudo_huber_xla(lax: Any, delta: Any, r: Any) -> Any:
+def _pseudo_huber_xla(lax: Lax, delta: Array, r: Array) -> Any:
     length = hypot_xla(lax, delta, r)
     return lax.mul(delta, lax.mul(r, lax.div(r, lax.add(delta, length))))
 

@@ -15,6 +15,7 @@ from funcgrad._core.primitive import Primitive
 from funcgrad._core.threads import each
 from funcgrad._core.trace.recorder import Rule
 from funcgrad._ops.elementwise.families import elementwise
+from funcgrad._types import Lax, Value
 from funcgrad.errors import NotDifferentiableError
 
 scipy_special = LazyModule("scipy.special")
@@ -30,7 +31,7 @@ _BLOCK = 1 << 14
 def on_all_cores(name: str) -> Callable[[Any], Any]:
     """Return SciPy's function of one array, run on all cores for large arrays."""
 
-    def compute(x: Any) -> Any:
+    def compute(x: Value) -> Any:
         function = getattr(scipy_special, name)
         if type(x) is not np.ndarray or x.size < _MANY or not x.flags.c_contiguous:
             return function(x)
@@ -46,7 +47,7 @@ def on_all_cores(name: str) -> Callable[[Any], Any]:
 def no_rule(name: str, operand: str, remedy: str = "") -> Rule:
     """Return the map of an operand without a good rule: it raises, because a derivative of 0 would be wrong."""
 
-    def refuse(t: Any) -> Any:
+    def refuse(t: Value) -> Any:
         raise NotDifferentiableError(
             f"scipy.special.{name}: its derivative by {operand} was asked for, but no closed formula is known. "
             + (remedy or f"Hold {operand} constant with fg.stop_gradient, or take differences by it in fg.custom_jvp.")
@@ -61,10 +62,10 @@ def on_host(primitive: Callable[[], Primitive]) -> Callable[..., Any]:
     JAX gets our derivative and a batching rule with the function, so JAX's own transforms work on it.
     """
 
-    def run(lax: Any, *xs: Any, **params: Any) -> Any:
+    def run(lax: Lax, *xs: Value, **params: Any) -> Any:
         own = primitive()
 
-        def host(*arrays: Any) -> np.ndarray:
+        def host(*arrays: Value) -> np.ndarray:
             with untraced(), np.errstate(all="ignore"):
                 # If there are several operands, JAX's batching may give some of them an axis of length 1 instead of the
                 # batch.
@@ -110,7 +111,7 @@ def of_scipy(
         forms: further facts for engines.
     """
 
-    def numpy(*xs: Any) -> Any:
+    def numpy(*xs: Value) -> Any:
         return (getattr(scipy_ufuncs, ufunc) if ufunc else getattr(scipy_special, name))(*xs)
 
     made: list[Primitive] = []

@@ -7,12 +7,13 @@ from typing import Any
 
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.elementwise.transcendental import log1p_p
+from funcgrad._types import Value
 
 _LOG1PREL = [(-1) ** k / (k + 1) for k in range(20)]
 LOG1PREL_SLOPE = [(-1) ** k * k / (k + 1) for k in range(1, 22)]
 
 
-def polynomial(coefficients: Sequence[float], x: Any) -> Any:
+def polynomial(coefficients: Sequence[float], x: Value) -> Any:
     """Return the polynomial with these coefficients, from degree 0 up."""
     y: Any = coefficients[-1]
     for coefficient in reversed(coefficients[:-1]):
@@ -20,7 +21,7 @@ def polynomial(coefficients: Sequence[float], x: Any) -> Any:
     return y
 
 
-def log1prel(x: Any) -> Any:
+def log1prel(x: Value) -> Any:
     """Return ``log1p(x) / x``, whose derivatives are accurate near 0."""
     near = abs(x) < 0.1
     z, far = select(near, x, 0.0), select(near, 1.0, x)

@@ -15,24 +15,25 @@ from funcgrad._ops.elementwise.special.beta_slope import betainc_slope_p
 from funcgrad._ops.elementwise.special.normal import ndtr_p
 from funcgrad._ops.elementwise.special.scipys import of_scipy, on_host
 from funcgrad._ops.elementwise.transcendental import exp_p, log1p_p
+from funcgrad._types import Value
 
 scipy_stats = LazyModule("scipy.stats")
 
 
-def _log_density(df: Any, x: Any) -> Any:
+def _log_density(df: Value, x: Value) -> Any:
     # SciPy's ufuncs promote float32 to float64 if the other operand is a Python number.
     half = 0 * df + 0.5
     return -betaln_p(0.5 * df, half) - 0.5 * log_p(df) - 0.5 * (df + 1) * log1p_p(x * x / df)
 
 
-def _density(df: Any, x: Any) -> Any:
+def _density(df: Value, x: Value) -> Any:
     # With infinite degrees of freedom the distribution is normal.
     normal = df == math.inf
     limit = exp_p(-0.5 * (x * x)) / math.sqrt(2 * math.pi)
     return select(normal, limit, exp_p(_log_density(select(normal, 1.0, df), x)))
 
 
-def _by_degrees(df: Any, x: Any) -> Any:
+def _by_degrees(df: Value, x: Value) -> Any:
     """Return the slope by ``df``. The lower tail is half of ``betainc(df / 2, 1 / 2, df / (df + x**2))``.
 
     The last argument depends on ``df`` too; its part is the density times ``x / (2 df)``.
@@ -52,11 +53,11 @@ stdtrit_p = of_scipy(
 )
 
 
-def _owens_by_first(h: Any, a: Any) -> Any:
+def _owens_by_first(h: Value, a: Value) -> Any:
     return -0.5 / math.sqrt(2 * math.pi) * exp_p(-0.5 * (h * h)) * erf_p(a * h * math.sqrt(0.5))
 
 
-def _owens_by_second(h: Any, a: Any) -> Any:
+def _owens_by_second(h: Value, a: Value) -> Any:
     one = 1 + a * a
     return exp_p(-0.5 * (h * h) * one) / (2 * math.pi * one)
 
@@ -68,7 +69,7 @@ owens_t_p = of_scipy(
 )
 
 
-def _skewed_density(x: Any, a: Any) -> Any:
+def _skewed_density(x: Value, a: Value) -> Any:
     return 2 / math.sqrt(2 * math.pi) * exp_p(-0.5 * (x * x)) * ndtr_p(a * x)
 
 
