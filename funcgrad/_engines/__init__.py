@@ -12,6 +12,7 @@ from funcgrad._engines.engine import NO_SCOPE as NO_SCOPE
 from funcgrad._engines.engine import Engine, in_use
 from funcgrad._engines.source.records import NUMBA, NUMPY
 from funcgrad._engines.xla.record import XLA
+from funcgrad._types import Value
 
 # Engines by name. To add an engine, write a file with its record and add the record here.
 ENGINES: dict[str, Engine] = {engine.name: engine for engine in (XLA, NUMPY, NUMBA)}
@@ -29,25 +30,25 @@ def engine_named(name: str) -> Engine:
 set_engine_finder(lambda x: next((engine for engine in ENGINES.values() if engine.owns(x)), None))
 
 
-def engine_of(x: Any) -> Engine | None:
+def engine_of(x: Value) -> Engine | None:
     """Return the engine of a bare value; ``None`` for NumPy values, tracers and objects that are no values."""
     engine = bind.engine_of(x)
     return engine if isinstance(engine, Engine) else None
 
 
-def is_abstract(x: Any) -> bool:
+def is_abstract(x: Value) -> bool:
     """Return whether a value is an engine's own tracer, such as JAX's: it stands for numbers that are not known yet."""
     engine = engine_of(x)
     return engine is not None and engine.is_abstract(x)
 
 
-def place_beside(value: Any, x: Any) -> Any:
+def place_beside(value: Value, x: Value) -> Any:
     """Put a NumPy value on the devices of ``x``, if ``x`` is an array of another engine."""
     engine = engine_of(x)
     return value if engine is None else engine.place_beside(value, x)
 
 
-def lasting(value: Any, given: Iterable[Any] = ()) -> Any:
+def lasting(value: Value, given: Iterable[Any] = ()) -> Any:
     """Return a result in the form that its caller can keep, given the values that the caller passed.
 
     Outside JAX's 64-bit mode a 64-bit ``jax.Array`` becomes a NumPy array: JAX would cut it to 32 bits in the next
@@ -75,7 +76,7 @@ def on_several_devices() -> bool:
     return bool(in_use) and any(engine.spreads() for engine in in_use)
 
 
-def is_spread(x: Any) -> bool:
+def is_spread(x: Value) -> bool:
     """Return whether parts of an array lie on different devices; ``False`` for traced values, because it is unknown."""
     engine = engine_of(x)
     return engine is not None and not engine.is_abstract(x) and not x.is_fully_replicated
@@ -96,7 +97,7 @@ def loaded_scope() -> AbstractContextManager[Any]:
     return in_use[0].scope() if in_use else NO_SCOPE
 
 
-def _engine_under(value: Any) -> Engine | None:
+def _engine_under(value: Value) -> Engine | None:
     """Return the engine of a value or of the value that a tracer wraps; for a list, that of its elements."""
     while isinstance(value, Tracer):
         # A staged tracer wraps no value.

@@ -15,6 +15,7 @@ from funcgrad._core.graph.ir import Line
 from funcgrad._core.tracebacks import PACKAGE, folded
 from funcgrad._ops.program.effect import effect_p
 from funcgrad._transforms.base.arguments import taken
+from funcgrad._types import PyTree
 from funcgrad.tree import TreeDef, flatten, unflatten
 
 # A mark in a pytree for a value that is known only when the program runs.
@@ -35,7 +36,7 @@ class _Show(NamedTuple):
         self.show(unflatten(self.treedef, [next(coming) if leaf is _COMES else leaf for leaf in self.leaves]))
 
 
-def effect(show: Callable[[Any], None], name: str, tree: Any, ordered: bool) -> None:
+def effect(show: Callable[[Any], None], name: str, tree: PyTree, ordered: bool) -> None:
     found, treedef = flatten(tree)
     leaves = [taken(leaf) for leaf in found]
     known = tuple([_COMES if is_value(leaf) else leaf for leaf in leaves])
@@ -138,7 +139,7 @@ def debug_print(template: str, *args: Any, ordered: bool = False, **kwargs: Any)
 class _Printed(NamedTuple):
     template: str
 
-    def __call__(self, tree: Any) -> None:
+    def __call__(self, tree: PyTree) -> None:
         args, kwargs = tree
         sys.stdout.write(self.template.format(*args, **kwargs) + "\n")
         sys.stdout.flush()

@@ -19,6 +19,7 @@ from funcgrad._ops.layout.broadcast import reduce_sum
 from funcgrad._ops.layout.shape import transpose
 from funcgrad._ops.reduce.reduce import reduce_max, reduce_min
 from funcgrad._transforms.base.arguments import taken
+from funcgrad._types import Value
 from funcgrad.numpy.extend import as_value
 from funcgrad.tree import map as tree_map
 
@@ -209,7 +210,7 @@ def _names(axis_name: Names) -> tuple[Hashable, ...]:
 
 def _folded(
     asked: str,
-    x: Any,
+    x: Value,
     axis_name: Names,
     fold: Callable[[Any], Any],
     fold_same: Callable[[Any, int], Any],
@@ -230,7 +231,7 @@ def _folded(
     return x
 
 
-def _gathered(trace: BatchTrace, x: Any) -> Any:
+def _gathered(trace: BatchTrace, x: Value) -> Any:
     axis = axis_of(trace.size)
     assert axis is not None
     return ops.all_gather(as_value(taken(x)), _index_of(trace), axis)

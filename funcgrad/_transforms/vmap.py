@@ -27,6 +27,7 @@ from funcgrad._transforms.base.arguments import (
     taken,
 )
 from funcgrad._transforms.base.pickled import picklable
+from funcgrad._types import Value
 from funcgrad.errors import TreeMismatchError
 from funcgrad.tree import TreeDef, broadcast_prefix, flatten, key_path_str, leaves, unflatten
 
@@ -205,7 +206,7 @@ def _size_of(f: Callable[..., Any], found: list, axes: list, in_tree: TreeDef, a
     return size
 
 
-def _refuse_axis(f: Callable[..., Any], x: Any, axis: int, path: Any) -> NoReturn:
+def _refuse_axis(f: Callable[..., Any], x: Value, axis: int, path: Any) -> NoReturn:
     arrived = f"{aval_of(x)}, which has no axis {axis}" if is_value(x) else f"a {type(x).__name__}"
     raise (ValueError if is_value(x) else TypeError)(
         f"vmap: in_axes asks for axis {axis} of {_argument(f, path)}. It is {arrived}; needed an array with that axis. "
@@ -221,14 +222,14 @@ def _argument(f: Callable[..., Any], path: Any) -> str:
     return f"{what} at {rest}" if rest else what
 
 
-def _to_front(x: Any, axis: int) -> Any:
+def _to_front(x: Value, axis: int) -> Any:
     x = x if hasattr(x, "shape") else np.asarray(x)
     axis %= len(x.shape)
     x = untyped(x)
     return x if axis == 0 else transpose(x, (axis, *[i for i in range(len(x.shape)) if i != axis]))
 
 
-def _result(f: Callable[..., Any], trace: BatchTrace, y: Any, place: int | None) -> Any:
+def _result(f: Callable[..., Any], trace: BatchTrace, y: Value, place: int | None) -> Any:
     y = returned("vmap", name_of(f), y)
     value = y._value if type(y) is BatchTracer and y._owner is trace else None
     if place is None:

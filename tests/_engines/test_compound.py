@@ -46,7 +46,7 @@ def _twice(f: Callable[..., Any]) -> Callable[..., Any]:
 @pytest.mark.parametrize("order", range(3))
 @pytest.mark.parametrize("name", STEPS)
 def test_a_further_use_is_a_further_call(name: str, order: int) -> None:
-    """In programs of derivatives too: of 3 and of 5 steps there are as many calls of LAPACK, sorts and scatters."""
+    """Derivatives behave alike: 3 and 5 steps contain equally many calls of LAPACK, sorts and scatters."""
     transform = (lambda f: f, fg.grad, _twice)[order]
     few, more = (fg.jit(transform(_unrolled(STEPS[name], times)), roll=False) for times in (3, 5))
     heavy = r"stablehlo\.custom_call|stablehlo\.sort|stablehlo\.scatter|stablehlo\.while"
@@ -56,7 +56,7 @@ def test_a_further_use_is_a_further_call(name: str, order: int) -> None:
 
 @pytest.mark.parametrize("name", STEPS)
 def test_it_computes_what_the_eager_function_does(name: str) -> None:
-    """With derivatives by JAX of our program as well."""
+    """The same holds if JAX differentiates our program."""
     f = _unrolled(STEPS[name], 2)
     np.testing.assert_allclose(fg.jit(fg.grad(f))(A, B), fg.grad(f)(A, B), rtol=1e-9, atol=1e-9)
     with jax.enable_x64(True):

@@ -1,4 +1,4 @@
-"""Engines as records: whole, found by name, and all that the rest of the package needs to know of them."""
+"""Engines as records: complete, found by name, and sufficient for the rest of the package."""
 
 import dataclasses
 import subprocess
@@ -69,7 +69,7 @@ def test_a_name_that_is_none_is_refused(name: Any) -> None:
 
 @pytest.fixture
 def compiled(monkeypatch: pytest.MonkeyPatch) -> list[Graph]:
-    """The graphs that a third engine has compiled: it is NumPy's but for its name, and for noting them."""
+    """The graphs that a third engine compiles. It is the NumPy engine with another name, and notes each graph."""
     graphs: list[Graph] = []
 
     def compile_noted(graph: Graph) -> Any:
@@ -140,8 +140,8 @@ sys.exit('jax' in sys.modules and 'jax was imported')
     assert done.returncode == 0, done.stderr
 
 
-# Who may name an engine's own modules: the file for interoperation with JAX itself, donation, which is JAX's, the
-# optimizers' steps, schedules that are functions of JAX's, and what hands over the text that an engine writes.
+# The files that may import an engine's own modules: interoperation with JAX, donation (which is JAX's), steps of
+# optimizers, schedules as functions of JAX, and access to the text that an engine writes.
 KNOWN = {
     "_report/python/write.py",
     "_report/stablehlo.py",

@@ -10,7 +10,7 @@ from funcgrad._engines.xla.record import with_random_state_restored
 
 
 def test_numpys_random_state_outlives_the_import(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Somewhere JAX's import draws from it: a program with a seed would go on with other numbers."""
+    """JAX's import draws random numbers somewhere. A program with a seed would then continue with other numbers."""
 
     def load(attribute: str) -> Any:
         return attribute, np.random.rand()  # noqa: NPY002  (as JAX does)

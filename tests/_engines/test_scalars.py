@@ -21,7 +21,7 @@ def _vector(*numbers: float) -> np.ndarray:
 
 
 def _step(v: Any, x: Any, y: Any) -> Any:
-    """What is read of the numbers hangs on the type of ``x``."""
+    """The type of ``x`` decides which of the numbers are read."""
     rate = v[0] if x.dtype == np.float32 else np.exp(v[1]) / v[0]
     return v, x - rate.astype(x.dtype) * y, rate.astype(np.float32)
 
@@ -45,7 +45,7 @@ def test_numbers_of_any_kind_give_what_numpy_gives(donated: tuple[int, ...]) -> 
     v = _vector(0.5, 2.0)
     for vector in (v, v, v, _vector(0.25, 1.0), _vector(3.0, 1.0, 7.0), v):
         _check(step, vector)
-    # Somebody may write to these.
+    # The user may write to these.
     mine = np.array([0.5, 2.0])
     _check(step, mine)
     mine[0] = 7

@@ -1,4 +1,4 @@
-"""Convolution in NumPy at the sizes at which it is laid out in another way, beside sums over windows."""
+"""Convolution in NumPy at the sizes at which the algorithm changes, compared with sums over windows."""
 
 from itertools import product
 
@@ -24,6 +24,7 @@ CASES = {
     "added back in groups": (40, 16, 2, 10, 5, 1, 4, 1, 1, 2),
     "apart": (24, 5, 4, 12, 3, 1, 2, 2, 1, 1),
     "apart and strided": (24, 5, 4, 12, 3, 2, 2, 3, 1, 1),
+    "apart, and a kernel longer than the result": (8, 3, 4, 14, 24, 1, 1, 2, 1, 1),
 }
 
 
@@ -46,7 +47,7 @@ def _reference(x: np.ndarray, kernel: np.ndarray, window: Window) -> np.ndarray:
 
 @pytest.mark.parametrize("case", CASES)
 def test_conv_is_the_sum_over_windows(case: str, rng: np.random.Generator) -> None:
-    """However it is laid out, in memory of its own that has no holes."""
+    """The result has memory of its own without gaps, whatever the layout of the operands."""
     n, channels, out, length, k, stride, padding, spread, dilation, groups = CASES[case]
     x, kernel = rng.normal(size=(n, channels, length, length)), rng.normal(size=(out, channels // groups, k, k))
     window = Window((stride,) * 2, ((padding, padding),) * 2, (spread,) * 2, (dilation,) * 2, groups)
@@ -56,7 +57,7 @@ def test_conv_is_the_sum_over_windows(case: str, rng: np.random.Generator) -> No
 
 
 def test_the_cases_reach_both_ways_to_share(monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
-    """Some are computed by several threads, others in blocks one after the other."""
+    """Some are computed by several threads, others in consecutive blocks."""
     shared = []
     monkeypatch.setattr(columns, "each", lambda do, parts: [shared.append(len(parts)), *map(do, parts)])
     monkeypatch.setattr(columns, "workers", lambda: 4)

@@ -1,4 +1,4 @@
-"""The table of simplifications: what each rule makes of an equation, and that no bit of a number changes by it."""
+"""The table of simplifications: the result of each rule, and equal bits of all numbers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SPECIAL = {
     "complex128": np.array([complex(a, b) for a, b in itertools.product(FLOATS[:8], repeat=2)]),
 }
 
-# A program of two arrays, and how many equations are left of it, of floats.
+# A program of two arrays, and the number of equations that are left for floats.
 PROGRAMS: dict[str, tuple[Callable[[Any, Any], Any], int]] = {
     "times one": (lambda x, y: (x * 1) * y, 1),
     "one times": (lambda x, y: (1 * x) * y, 1),
@@ -84,7 +84,7 @@ def staged(f: Callable[..., Any], *args: Any) -> Graph:
 
 
 def bits(x: Any) -> Any:
-    """The bits of an array; all NaN are one."""
+    """Return the bits of an array, with one pattern for all NaN."""
     x = np.asarray(x)
     if x.dtype.kind in "fc":
         parts = np.stack([x.real, x.imag]) if x.dtype.kind == "c" else x
@@ -113,7 +113,7 @@ def test_fewer_equations_and_the_same_bits(name: str) -> None:
 
 
 def test_each_row_of_the_table_is_used() -> None:
-    """Without its rules a primitive's programs are longer: a rule that never fires is none."""
+    """Without its rules a primitive's programs are longer, so no rule is unused."""
     used = set()
     for f, _ in PROGRAMS.values():
         graph = staged(f, SPECIAL["float64"], SPECIAL["float64"])
@@ -147,13 +147,13 @@ def test_what_numpy_makes_anew_is_new(name: str) -> None:
         np.testing.assert_array_equal(y, w)
         np.testing.assert_array_equal(z, w)
         assert y is x or not np.shares_memory(y, x)
-        # A graph is what the function is: it shares what that shares.
+        # A graph shares memory with its arguments exactly as the function does.
         assert np.shares_memory(z, x) is np.shares_memory(w, x)
         assert not any(np.shares_memory(y, other) for other in got[:k])
 
 
 def test_numbers_of_loops_are_data() -> None:
-    """A program for another number is the same program, so none of its rules looks at a number."""
+    """A program for another number has the same equations, so no rule depends on a number."""
     graph = staged(lambda x: x * np.float64(1.0), SPECIAL["float64"])
     assert len(simplify(graph).equations) == 1
     inner = staged(lambda x: np.sin(x * np.float64(1.0) - -x), SPECIAL["float64"])

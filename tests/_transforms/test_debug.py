@@ -1,4 +1,4 @@
-"""``fg.debug_nans``: it names the operation, its line and what it read, everywhere, and leaves everything as it was."""
+"""``fg.debug_nans`` names the operation, its line and its operands everywhere, and leaves no trace."""
 
 import subprocess
 import sys
@@ -117,7 +117,7 @@ def test_what_is_fine_and_what_came_in_that_way_passes() -> None:
         assert np.isnan(fg.vmap(np.sqrt)(bad)[0])
         assert np.isinf(fg.jit(np.exp, engine="numpy")(bad)[1])
         assert fg.grad(lambda x: np.sum(np.where(x > 1, x, -np.inf)))(np.full(2, 3.0)).tolist() == [1, 1]
-        # Its sum of squares is infinite, none of its numbers is.
+        # The sum of squares is infinite, but all numbers are finite.
         assert fg.grad(lambda x: np.sum(x * 2))(np.array([1e200, 1e300])).tolist() == [2, 2]
         assert fg.jit(lambda x: (x * 2, np.argmax(x)), engine="numpy")(X)[1] == 0
 
@@ -166,7 +166,7 @@ def test_a_nan_of_the_data_passes_forward_compiled_as_it_does_eagerly(engine: An
 
 
 def test_a_write_to_a_tensor_leaves_the_checks_on() -> None:
-    # In a process of its own: the tape knows of the first write to a tensor from then on.
+    # This runs in another process, because the tape counts writes from the first write to a tensor on.
     code = """
 import numpy as np, pytest, warnings
 import funcgrad as fg
@@ -195,7 +195,7 @@ def test_a_write_under_a_transform_leaves_the_checks_on(transform: Any) -> None:
     given = np.ones((1, 3)) if transform not in (fg.grad, fg.jacfwd) else np.ones(3)
     with pytest.raises(NonFiniteError, match=r"log at .* made -inf"), fg.debug_nans():
         transform(of_view)(given)
-    transform(of_view)(given)  # outside of the context nothing is checked
+    transform(of_view)(given)  # Outside of the context nothing is checked.
 
 
 def test_infinities_may_pass() -> None:

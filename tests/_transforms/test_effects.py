@@ -1,4 +1,4 @@
-"""``fg.debug_print`` and ``fg.breakpoint``: what a program shows while it runs, on every engine."""
+"""``fg.debug_print`` and ``fg.breakpoint``: output of a running program, on every engine."""
 
 import io
 import pdb  # noqa: T100  (it is what is tested)
@@ -33,7 +33,7 @@ def looped(x: Any) -> Any:
 
 
 def unread(x: Any) -> Any:
-    """Of what nothing is read a program is free, but for what is printed there."""
+    """An operation whose result nobody reads is dropped, except for the lines that it prints."""
     fg.cond(x > 0, lambda x: (fg.debug_print("positive"), x)[1], lambda x: x, x)
     fg.while_loop(lambda i: i < 2, lambda i: (fg.debug_print("i={}", i), i + 1)[1], 0)
     return x
@@ -44,7 +44,7 @@ def of_a_constant(x: Any) -> Any:
 
 
 def alike(x: Any) -> Any:
-    """Equal prints stay two."""
+    """Two equal prints print twice."""
     fg.debug_print("x={}", x)
     fg.debug_print("x={}", x)
     return x
@@ -52,7 +52,7 @@ def alike(x: Any) -> Any:
 
 ONE = ["x=1.0 twice=2.0", "here"]
 LOOP = ["c=1.0 t=0", "step", "c=2.0 t=1", "step"]
-# A function, an argument, and what one call prints.
+# A function, an argument, and the output of one call.
 CASES: dict[str, tuple[Callable[..., Any], Any, list[str]]] = {
     "a function": (shown, 1.0, ONE),
     "its gradient": (fg.grad(shown), 1.0, ONE),
@@ -81,7 +81,7 @@ def test_every_call_prints(name: str, capsys: pytest.CaptureFixture[str]) -> Non
             compiled(x)
             settle_effects()
             lines = capsys.readouterr().out.splitlines()
-            # XLA prints when it gets to it.
+            # XLA prints when the program reaches the operation.
             assert (sorted(lines) if engine == "xla" else lines) == (sorted(wanted) if engine == "xla" else wanted)
 
 

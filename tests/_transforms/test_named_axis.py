@@ -1,4 +1,4 @@
-"""Values of other elements of a named axis of ``vmap``, beside JAX: in derivatives, loops, branches and nests."""
+"""Values of other elements of a named axis of ``vmap``, compared with JAX: derivatives, loops, branches, nests."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def recurrence(lib: Any, np: Any) -> Callable[[Any], Any]:
     return lambda x: lib.lax.scan(step, x, np.arange(4.0))[1].sum()
 
 
-# Each takes JAX or funcgrad, and ``jax.numpy`` or ``numpy``.
+# Each function takes JAX or funcgrad, and ``jax.numpy`` or ``numpy``.
 PROGRAMS: dict[str, Callable[[Any, Any], Any]] = {
     "psum": lambda lib, np: lib.vmap(lambda x: lib.lax.psum(x**2, "i") * x, axis_name="i")(X),
     "pmean of a tree": lambda lib, np: lib.vmap(lambda x: lib.lax.pmean({"a": x, "b": 3.0}, "i"), axis_name="i")(X),
@@ -132,7 +132,7 @@ def test_pmax_has_a_derivative() -> None:
 
 
 def test_a_compiled_function_keeps_to_its_axis() -> None:
-    """Its numbers depend on the mapping around the call, so no program of another one is used."""
+    """The numbers depend on the mapping around the call, so a program of another mapping is not used."""
     for engine in ("xla", "numpy"):
         total = fg.jit(lambda x: fg.psum(x, "i"), engine=engine)
         for size in (3, 5):

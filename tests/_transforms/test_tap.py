@@ -1,4 +1,4 @@
-"""``fg.tap`` and ``fg.taps``: what comes by a marked place, on every engine and under every transform."""
+"""``fg.tap`` and ``fg.taps``: values at a marked place, on every engine and under every transform."""
 
 from typing import Any, cast
 
@@ -72,7 +72,7 @@ def test_of_a_loop_the_last_step_is_seen(engine: str | None) -> None:
     gradient = fg.grad(total) if engine is None else fg.jit(fg.grad(total), engine=engine)
     with fg.taps() as seen:
         assert np.allclose(gradient(np.array([2.0, 3.0, 5.0])), [15, 10, 6])
-    # The pass back ends with the first step.
+    # The backward pass ends with the first step.
     assert np.isclose(seen["carry"].cotangent, 15)
     assert np.isclose(seen["carry"].value, 2)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -17,29 +16,7 @@ from funcgrad.errors import (
     TreeMismatchError,
     UnexpectedTracerError,
 )
-
-RNG = np.random.default_rng(11)
-W, XS, YS = RNG.normal(size=(3, 4)), RNG.normal(size=(5, 4)), RNG.normal(size=(5, 3))
-SCALES = np.array([0.5, 1.0, 2.0, -1.0, 0.1])
-ENGINES = ["numpy", "xla"]
-
-
-def loss(w: Any, x: Any, y: Any) -> Any:
-    return np.sum((np.tanh(w @ x) - y) ** 2)
-
-
-def looped(f: Callable[..., Any], *columns: Any) -> Any:
-    """The results of ``f`` for each row, stacked."""
-    results = [f(*row) for row in zip(*columns, strict=True)]
-    return fg.tree.map(lambda *rows: np.stack(rows), *results)
-
-
-def assert_same(got: Any, expected: Any, tolerance: float = 1e-12) -> None:
-    assert fg.tree.structure(got) == fg.tree.structure(expected)
-    for x, y in zip(fg.tree.leaves(got), fg.tree.leaves(expected), strict=True):
-        assert np.shape(x) == np.shape(y)
-        assert x.dtype == y.dtype
-        np.testing.assert_allclose(np.asarray(x), y, rtol=tolerance, atol=tolerance)
+from tests._transforms._rows import ENGINES, RNG, SCALES, XS, YS, W, assert_same, looped, loss
 
 
 def test_prefixes_of_the_arguments() -> None:
@@ -178,7 +155,7 @@ def test_compiled_within_and_around(engine: str) -> None:
 
 
 def test_between_other_transforms() -> None:
-    """Around: gradient and tangent of a batch. Within: those of each element. Closures over tracers of both sides."""
+    """Outside: gradient and tangent of a batch. Inside: those of each element. Closures over tracers of both."""
 
     def batch(w: Any) -> Any:
         return fg.vmap(lambda x, y: loss(w, x, y) * np.sum(w))(XS, YS)
@@ -240,7 +217,7 @@ def by_scan(state: Any) -> Any:
 @pytest.mark.parametrize("engine", [None, *ENGINES])
 @pytest.mark.parametrize("train", [by_python, by_scan])
 def test_a_sweep_over_hyperparameters(train: Any, engine: str | None) -> None:
-    """Whole training runs, one for each learning rate and momentum, as one program."""
+    """Run trainings for several learning rates and momenta as one program."""
     states = [fg.sgd_init(START, lr=lr, momentum=momentum) for lr, momentum in zip(LRS, MOMENTA, strict=True)]
     wanted = fg.tree.map(lambda *x: np.stack(x), *map(by_python, states))
     wrap = (lambda f: f) if engine is None else lambda f: fg.jit(f, engine=engine)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,29 +9,7 @@ import pytest
 
 import funcgrad as fg
 from funcgrad.errors import NotDifferentiableError
-
-RNG = np.random.default_rng(12)
-W, XS, YS = RNG.normal(size=(3, 4)), RNG.normal(size=(5, 4)), RNG.normal(size=(5, 3))
-SCALES = np.array([0.5, 1.0, 2.0, -1.0, 0.1])
-ENGINES = ["numpy", "xla"]
-
-
-def loss(w: Any, x: Any, y: Any) -> Any:
-    return np.sum((np.tanh(w @ x) - y) ** 2)
-
-
-def looped(f: Callable[..., Any], *columns: Any) -> Any:
-    """The results of ``f`` for each row, stacked."""
-    results = [f(*row) for row in zip(*columns, strict=True)]
-    return fg.tree.map(lambda *rows: np.stack(rows), *results)
-
-
-def assert_same(got: Any, expected: Any, tolerance: float = 1e-12) -> None:
-    assert fg.tree.structure(got) == fg.tree.structure(expected)
-    for x, y in zip(fg.tree.leaves(got), fg.tree.leaves(expected), strict=True):
-        assert np.shape(x) == np.shape(y)
-        assert x.dtype == y.dtype
-        np.testing.assert_allclose(np.asarray(x), y, rtol=tolerance, atol=tolerance)
+from tests._transforms._rows import ENGINES, RNG, SCALES, XS, YS, W, assert_same, looped, loss
 
 
 def cell(w: Any, h: Any, x: Any) -> Any:
@@ -195,7 +172,7 @@ BODIES: dict[str, Any] = {
 
 @pytest.mark.parametrize("name", BODIES)
 def test_a_custom_rule_that_pushes_through_a_body(name: str) -> None:
-    """Primals and tangents go through one loop there: its results for the primals depend on no tangent."""
+    """Primals and tangents go through one loop, and the results for the primals depend on no tangent."""
     body, x = BODIES[name], np.array([0.5, 2.0, -1.0])
     f = fg.custom_jvp(body)
     f.defjvp(lambda primals, tangents: fg.jvp(body, primals, tangents))

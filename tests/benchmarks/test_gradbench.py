@@ -1,4 +1,4 @@
-"""GradBench's evaluations: the answers of `python -m benchmarks.gradbench` beside values computed in another way."""
+"""GradBench's evaluations: answers of `python -m benchmarks.gradbench` compared with values computed in another way."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_lse(tool: Tool, rng: np.random.Generator) -> None:
 
 
 def test_llsq(tool: Tool, rng: np.random.Generator) -> None:
-    x, t = rng.random(6), np.linspace(-1.0, 1.0, 17)  # t[8] is 0, and so is its sign
+    x, t = rng.random(6), np.linspace(-1.0, 1.0, 17)  # t[8] is 0, and so is its sign.
     missing = np.sign(t) - np.polynomial.polynomial.polyval(t, x)
     given = {"x": x.tolist(), "n": 17}
     _close(_ask(tool, "llsq", "primal", given), 0.5 * missing @ missing)
@@ -192,7 +192,7 @@ def test_ba(tool: Tool, rng: np.random.Generator, rotation: tuple[float, ...]) -
     compressed = csr_array((matrix["vals"], matrix["cols"], matrix["rows"]), shape=expected.shape)
     _close(compressed.toarray(), expected, 1e-7)
     assert compressed.nnz == 31 * p
-    # The evaluation sees the first thirty entries and the last one.
+    # The evaluation compares the first thirty entries and the last one.
     for name, values in _ask(tool, "ba", "jacobian", given).items():
         _close(values, [*matrix[name][:30], matrix[name][-1]])
 
@@ -264,7 +264,7 @@ def test_ht(tool: Tool, rng: np.random.Generator, with_us: bool, mirrored: bool,
         given["theta"][:3] = [0.0, 0.0, 0.0]
     theta, us, data = np.array(given["theta"]), np.array(given["us"]), given["data"]
     _close(_ask(tool, "ht", "objective", given), _distances(theta, us, data))
-    # The reference program does not turn the hand below an angle of 1e-4: there the derivatives are zero.
+    # The reference program does not turn the hand below an angle of 1e-4: its derivatives are zero there.
     expected = _slopes(lambda theta: _distances(theta, us, data), theta)
     if with_us:
         by_us = _slopes(lambda us: _distances(theta, us, data), us).reshape(-1, *us.shape)

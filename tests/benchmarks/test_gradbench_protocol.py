@@ -1,4 +1,4 @@
-"""GradBench's protocol, and the two evaluations that descend: derivatives within derivatives."""
+"""GradBench's protocol, and the two evaluations by gradient descent: derivatives of derivatives."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_descent_ends_where_the_slope_does(f: Callable[[Any], Any], mode: str) -
     _close(found, [0.25, 0.25], 1e-3)
 
 
-# What the evaluations themselves compare with: python/gradbench/gradbench/evals/{particle,saddle}/run.py.
+# The numbers to which GradBench compares: python/gradbench/gradbench/evals/{particle,saddle}/run.py.
 PUBLISHED = {
     "particle": ({"w": 0.0}, 0.2071918746486116),
     "saddle": ({"start": [1.0, 1.0]}, [8.246324826140356e-06] * 4),

@@ -1,4 +1,4 @@
-"""NPBench's gradients: the comparison of one program of a made-up checkout, and the table of what was found."""
+"""NPBench's gradients: the comparison of one program of a made-up checkout, and the table of results."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def checkout(tmp_path: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def jax_as_before() -> Iterator[None]:
-    """JAX's 64-bit mode is set for good in the processes that measure."""
+    """JAX's 64-bit mode stays on in the processes that measure."""
     before = jax.config.read("jax_enable_x64")
     yield
     jax.config.update("jax_enable_x64", before)

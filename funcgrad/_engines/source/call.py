@@ -26,6 +26,7 @@ from funcgrad._engines.source.clusters import clustered
 from funcgrad._engines.source.code import function_of
 from funcgrad._engines.source.donation import Donated
 from funcgrad._engines.source.writer import Writer, results_of
+from funcgrad._types import Value
 from funcgrad.tree import TreeDef, flatten
 from funcgrad.tree.extend import dataclass_fields
 
@@ -124,7 +125,7 @@ class _ArgumentCheck:
     def _miss(self, condition: str) -> None:
         self._lines.append(f"if {condition}: return {self._w.value('MISS', MISS, bare=True)}")
 
-    def _static(self, name: str, value: Any) -> None:
+    def _static(self, name: str, value: Value) -> None:
         known, kind = self._w.value("static", value), self._w.value("kind", type(value))
         self._miss(f"{name} is not {known} and (type({name}) is not {kind} or {name} != {known})")
 

@@ -20,6 +20,7 @@ from funcgrad._engines.source.blocks import Blocks, Part
 from funcgrad._engines.source.buffers import same_type
 from funcgrad._engines.source.loops import cond, scan, while_loop
 from funcgrad._engines.source.operators import OPERATORS
+from funcgrad._types import Value
 
 if TYPE_CHECKING:
     from funcgrad._engines.source.writer import Writer
@@ -94,7 +95,7 @@ def _shown(w: Writer, equation: Equation, expression: str, *, whole: bool = Fals
     return [f"{w.new(result)} = {expression}"]
 
 
-def _is_array(x: Any) -> bool:
+def _is_array(x: Value) -> bool:
     return type(x) is Var and x.aval.shape != ()
 
 

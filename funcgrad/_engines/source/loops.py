@@ -135,7 +135,9 @@ class _Carried:
         self._ends = graph.outputs[: len(self._vars)]
         self._same = [y is x for x, y in zip(self._vars, self._ends, strict=True)]
         # The carried values whose memory only the loop sees.
-        self.own = [bool(var.aval.shape) and not same for var, same in zip(self._vars, self._same, strict=True)]
+        self.own = w.carried_own.get(id(equation)) or [
+            bool(var.aval.shape) and not same for var, same in zip(self._vars, self._same, strict=True)
+        ]
         self.inside: Writer
         self.before: list[str] = []
 
@@ -143,6 +145,7 @@ class _Carried:
         """Return the lines of the body, as ``write(inside, before)`` gives them.
 
         Whether a round gives back memory of its own is known when it is written. If it does not, it is written again.
+        The writers share the answer: without it, the lines of a loop in ``n`` others would be written ``2**n`` times.
         """
         while True:
             free = [var for var, own in zip(self._vars, self.own, strict=True) if own]
@@ -157,6 +160,7 @@ class _Carried:
             if own == self.own:
                 break
             self.own = own
+        self._w.carried_own[id(self._equation)] = self.own
         self._w.passed(inside)
         self.before = [*before, *self._first()]
         return body

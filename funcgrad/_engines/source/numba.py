@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NoReturn, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -52,21 +52,13 @@ class Whole(Part):
         lines, arguments, numbers = [], [w.value("table", self._kernel.table)], []
         if self._kernel.workspace:
             arguments.append(f"{w.numpy(np.empty)}({self._kernel.workspace}, {w.value('dtype', np.dtype(np.uint8))})")
-        operands = equation.operands[: len(self._plan.operands)]
-        arguments += [self._operand(w, x) for x in operands]
-        first = self._plan.first or (None,) * len(equation.results)
-        for var, start in zip(equation.results, first, strict=True):
+        arguments += [self._operand(w, x) for x in equation.operands]
+        for var in equation.results:
             shape, dtype = var.aval.shape, w.value("dtype", var.aval.dtype)
             w.buffers.made(var, own=shape != ())
             new = w.new(var)
             arguments.append(f"{new}_" if shape == () else new)
-            if start is None:
-                lines.append(f"{arguments[-1]} = {w.numpy(np.empty)}({shape or (1,)}, {dtype})")
-            else:
-                # A carried value has the memory of its result.
-                value = w.name(equation.operands[start])
-                given = value if shape else f"[{value}]"
-                lines.append(f"{arguments[-1]} = {w.numpy(np.array)}({given}, {dtype}, order='C')")
+            lines.append(f"{arguments[-1]} = {w.numpy(np.empty)}({shape or (1,)}, {dtype})")
             if shape == ():
                 w.numbers.add(var)
                 numbers.append(f"{new} = {new}_[0]")
@@ -79,11 +71,12 @@ class Whole(Part):
             return [*lines, f"try: {call}", f"except TypeError: {again}", *numbers]
         refused = w.value("refused", self._refused)
         operands = ", ".join([w.name(x) for x in equation.operands])
+        made = ", ".join([f"{name}[...]" for name in arguments[-len(equation.results) :]])
         return [
             *lines,
             f"try: bad_ = {call}",
             f"except TypeError: bad_ = {again}",
-            f"if bad_: {refused}({operands})",
+            f"if bad_: [{made}] = {refused}({operands})",
             *numbers,
         ]
 
@@ -112,10 +105,12 @@ class Whole(Part):
         scope[name] = function
         return function(*given)
 
-    def _refused(self, *operands: Any) -> NoReturn:
-        """Raise the error that NumPy raises for an index out of bounds."""
-        self._plan.members.evaluate(*operands)
-        raise IndexError("jit: an index array is out of bounds.")
+    def _refused(self, *operands: Any) -> list[Any]:
+        """Return the results of the NumPy operations, or raise as they do: an index out of bounds, a singular matrix.
+
+        A matrix that is nearly singular can have a factor for LAPACK and none for the kernel, which rounds otherwise.
+        """
+        return self._plan.members.evaluate(*operands)
 
     def _fitted(self, *given: Any) -> list[Any]:
         """Return the same arguments in the form that the kernel takes."""

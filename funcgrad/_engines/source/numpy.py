@@ -18,6 +18,7 @@ from funcgrad._core.graph.ir import Graph
 from funcgrad._engines.source.clusters import clustered
 from funcgrad._engines.source.code import function_of
 from funcgrad._engines.source.writer import Writer
+from funcgrad._types import Value
 
 
 def compile_numpy(graph: Graph, donated: Sequence[int] = ()) -> Callable[..., list]:
@@ -32,7 +33,7 @@ def compile_source(
     scope, source = numpy_source(graph, donated, prepared)
     generated = function_of(source, scope, graph.name)
 
-    def run(*operands: Any) -> list:
+    def run(*operands: Value) -> list:
         if any(map(is_engine_value, operands)):
             return graph.evaluate(*operands)
         return generated(*operands)

@@ -38,6 +38,7 @@ from funcgrad._engines.source.call import argument_check, checked_donations, mad
 from funcgrad._engines.source.clusters import clustered
 from funcgrad._engines.source.loops import as_number
 from funcgrad._engines.source.writer import Writer, results_of
+from funcgrad._types import Value
 
 _INDENT = "    "
 
@@ -208,7 +209,7 @@ class _Program:
                 lines.append(f"if {last.fails}: return {unknown}(({here.answers},))")
             here = last.enter()
 
-    def _value(self, name: str, value: Any) -> str:
+    def _value(self, name: str, value: Value) -> str:
         return self._arguments.value(name, value, bare=True)
 
     def _entered(self, writer: Writer, stretch: Stretch, before: _Before) -> _Here:

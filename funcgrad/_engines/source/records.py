@@ -63,7 +63,7 @@ NUMPY = Engine(
     written=_written_numpy,
     written_paths=_written_paths_numpy,
     # A line of the written program takes less time than a step of a loop.
-    rolls_above=20_000,
+    rolls_above=400,
 )
 
 NUMBA = Engine(

@@ -19,6 +19,7 @@ from funcgrad._core.graph.ir import Equation, Graph, Literal, Operand, Var
 from funcgrad._core.graph.line import Line
 from funcgrad._engines.source.buffers import Buffers
 from funcgrad._engines.source.forms import form_of
+from funcgrad._types import Value
 
 # A variable smaller than this is not dropped: the ``del`` statement would cost more than its memory.
 _DROP_LIMIT_BYTES = 4096
@@ -60,6 +61,8 @@ class Writer:
         # The sources of the clusters and kernels that the program calls, by name.
         self.parts: dict[str, str] = {} if before is None else before.parts
         self.values: dict[Any, str] = {} if before is None else before.values
+        # For each loop that was written, by the equation's id: the carried values whose memory a round may write to.
+        self.carried_own: dict[int, list[bool]] = {} if before is None else before.carried_own
         self._arrays: dict[Any, str] = {}
         self._before: list[str] = []
         # Variables whose memory was free and now holds another variable. They must not be dropped before that one.
@@ -234,7 +237,7 @@ class Writer:
             self._before.append(f"{self._arrays[x]} = {self.numpy(np.asarray)}({self.names[x]})")
         return self._arrays[x]
 
-    def _literal(self, value: Any) -> str:
+    def _literal(self, value: Value) -> str:
         plain = type(value) in (bool, int) or (type(value) is float and np.isfinite(value))
         return f"({value!r})" if plain else self.value("l", value)
 
@@ -253,7 +256,7 @@ class Writer:
         """Return the name of a ufunc's reduction."""
         return self.value(f"{function.__name__}_reduce", function.reduce, key=("reduce", function), bare=True)
 
-    def value(self, hint: str, value: Any, *, key: Any = None, bare: bool = False) -> str:
+    def value(self, hint: str, value: Value, *, key: Any = None, bare: bool = False) -> str:
         """Return a name for a value; equal values get one name."""
         key = id(value) if key is None else key
         name = self.values.get(key)
@@ -317,7 +320,7 @@ def in_own_memory(results: Sequence[Any], others: Sequence[Any]) -> list[Any]:
     return made
 
 
-def _memory(x: Any) -> int:
+def _memory(x: Value) -> int:
     while isinstance(x, np.ndarray) and isinstance(x.base, np.ndarray):
         x = x.base
     return id(x)

@@ -16,6 +16,7 @@ from funcgrad._core.forms import Requirement
 from funcgrad._core.graph.ir import Equation, Graph, Literal, trusted_graph
 from funcgrad._core.numbers import refuse_exponent, refuse_number
 from funcgrad._engines.xla.record import xla
+from funcgrad._types import Value
 
 
 class NumberCheck(NamedTuple):
@@ -24,7 +25,7 @@ class NumberCheck(NamedTuple):
     dtype: np.dtype
     exponent: bool
 
-    def check(self, x: Any) -> None:
+    def check(self, x: Value) -> None:
         numbers, room = np.asarray(x), np.iinfo(self.dtype)
         outside = numbers[(numbers < (0 if self.exponent else room.min)) | (numbers > room.max)]
         if outside.size and self.exponent:

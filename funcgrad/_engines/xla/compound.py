@@ -15,13 +15,14 @@ import numpy as np
 
 from funcgrad._core.graph.key import params_key
 from funcgrad._core.primitive import CompoundPrimitive, Primitive
+from funcgrad._types import Lax, Value
 
 # The most functions that are kept, each with its traces for the shapes that it met.
 _LIMIT = 512
 _functions: dict[Any, Callable[..., Any]] = {}
 
 
-def as_compiled_function(lax: Any, primitive: Primitive, operands: tuple, params: dict) -> Callable[..., Any] | None:
+def as_compiled_function(lax: Lax, primitive: Primitive, operands: tuple, params: dict) -> Callable[..., Any] | None:
     """Return a function that applies the primitive with these parameters as one call; ``None`` to write it inline."""
     if not isinstance(primitive, CompoundPrimitive) or not any(isinstance(x, jax.core.Tracer) for x in operands):
         return None
@@ -40,10 +41,10 @@ def as_compiled_function(lax: Any, primitive: Primitive, operands: tuple, params
     return found
 
 
-def _function(lax: Any, primitive: Primitive, params: dict) -> Callable[..., Any]:
+def _function(lax: Lax, primitive: Primitive, params: dict) -> Callable[..., Any]:
     implementation: Any = primitive.xla
 
-    def apply(*operands: Any) -> Any:
+    def apply(*operands: Value) -> Any:
         return implementation(lax, *operands, **params)
 
     apply.__name__ = apply.__qualname__ = primitive.name

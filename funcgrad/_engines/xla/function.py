@@ -12,6 +12,7 @@ import numpy as np
 from funcgrad._core.aval import Aval, is_inexact
 from funcgrad._engines.xla.modes import inside_jax_trace
 from funcgrad._engines.xla.run import as_arrays, scope
+from funcgrad._types import Value
 
 
 class JaxFunction:
@@ -30,11 +31,11 @@ class JaxFunction:
         self._jitted = jax.jit(call) if compiled else call
         self._derived: dict[Any, Any] = {}
 
-    def __call__(self, *xs: Any) -> list[Any]:
+    def __call__(self, *xs: Value) -> list[Any]:
         """Run on arrays or on JAX's tracers."""
         return list(self._jitted(*as_arrays(xs)))
 
-    def on_numpy(self, *xs: Any) -> list[Any]:
+    def on_numpy(self, *xs: Value) -> list[Any]:
         """Run on NumPy arrays and return NumPy arrays, also while JAX traces an outer program.
 
         A function that closes over JAX's traced values returns traced values.
@@ -82,7 +83,7 @@ class JaxFunction:
     def _pulled(self, moving: tuple[bool, ...]) -> tuple[JaxFunction, JaxFunction]:
         trees = []
 
-        def forward(*xs: Any) -> list[Any]:
+        def forward(*xs: Value) -> list[Any]:
             function, moved = self._of_moving(xs, moving)
             ys, pull = jax.vjp(function, *moved)
             residuals, treedef = jax.tree.flatten(pull)

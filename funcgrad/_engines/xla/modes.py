@@ -8,12 +8,12 @@ from typing import Any
 
 import jax
 import jax.core
-import jax.extend.core
+from jax.extend import core as _extend
 
 from funcgrad._core.tracebacks import when_interrupted
 
 # Public under ``jax.extend`` from 0.10 on.
-_trace_state = getattr(jax.extend.core, "get_opaque_trace_state", None) or jax.core.get_opaque_trace_state
+_trace_state = getattr(_extend, "get_opaque_trace_state", None) or jax.core.get_opaque_trace_state
 
 
 def _state_outside_any_trace() -> Any:

@@ -7,21 +7,22 @@ from typing import Any
 
 import jax
 import jax.core
-import jax.extend.core
 import numpy as np
+from jax.extend import core as _extend
 from jax.extend.mlir.dialects import sdy
 from jax.interpreters import ad, batching, mlir
 from jax.sharding import AxisType
 
 from funcgrad._engines.xla.modes import scope
+from funcgrad._types import Value
 
 
-def is_jax_tracer(x: Any) -> bool:
+def is_jax_tracer(x: object) -> bool:
     """Return whether ``x`` is a tracer of JAX: a value that is valid only until JAX's trace ends."""
     return isinstance(x, jax.core.Tracer)
 
 
-def alike(y: Any, x: Any) -> Any:
+def alike(y: Value, x: Value) -> Any:
     """Return ``y`` with the sharding of ``x``, which it replaces.
 
     The compiler chooses the sharding of a program's result, and may take it from any sharded operand. Replicated
@@ -40,7 +41,7 @@ def alike(y: Any, x: Any) -> Any:
     return y if kinds == {AxisType.Explicit} else _alike_p.bind(y, x)
 
 
-def _lowered_alike(context: Any, y: Any, x: Any) -> list[Any]:
+def _lowered_alike(context: Any, y: Value, x: Value) -> list[Any]:
     if jax.config.jax_use_shardy_partitioner:  # pyright: ignore[reportAttributeAccessIssue]  (defined when JAX is imported)
         group = context.module_context.new_channel()
         sdy.sharding_group(x, group)
@@ -50,7 +51,7 @@ def _lowered_alike(context: Any, y: Any, x: Any) -> list[Any]:
 
 # ``jax.experimental.shard_alike`` does the same. But JAX (0.10) lowers it once for all pairs of one type, which puts
 # all of them into one group.
-_alike_p = jax.extend.core.Primitive("alike")
+_alike_p = _extend.Primitive("alike")
 _alike_p.def_impl(lambda y, x: y)
 _alike_p.def_abstract_eval(lambda y, x: y)
 mlir.register_lowering(_alike_p, _lowered_alike, cacheable=False)
@@ -62,7 +63,7 @@ batching.primitive_batchers[_alike_p] = lambda xs, axes: (
 ad.primitive_jvps[_alike_p] = lambda primals, tangents: (_alike_p.bind(*primals), tangents[0])
 
 
-def beside(value: Any, x: Any) -> Any:
+def beside(value: Value, x: Value) -> Any:
     """Return a NumPy value on the devices of ``x`` if ``x`` was put there explicitly; else return it unchanged.
 
     The result of a compiled step lies on the devices of that step. A value that is there from the start has one type in
@@ -77,7 +78,7 @@ def beside(value: Any, x: Any) -> Any:
         return jax.device_put(value, sharding)
 
 
-def array_like(value: Any, x: Any) -> Any:
+def array_like(value: Value, x: Value) -> Any:
     """Return a NumPy array as a ``jax.Array`` with the sharding of ``x``."""
     with scope():
         if not x.is_fully_addressable:
@@ -95,6 +96,6 @@ def as_arrays(xs: Sequence[Any]) -> list[Any]:
     return [x if isinstance(x, jax.Array) or not hasattr(x, "dtype") else _as_array(x) for x in xs]
 
 
-def _as_array(x: Any) -> jax.Array:
+def _as_array(x: Value) -> jax.Array:
     dtype = jax.dtypes.canonicalize_dtype(x.dtype)
     return jax.numpy.asarray(np.asarray(x, dtype), dtype=dtype)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import jax
 import numpy as np
 from jax.experimental import multihost_utils
 
+from funcgrad._types import Value
 
-def is_shared(x: Any) -> bool:
+
+def is_shared(x: Value) -> bool:
     """Return whether parts of an array lie on devices of other processes."""
     return isinstance(x, jax.Array) and not x.is_fully_addressable
 

@@ -18,6 +18,7 @@ from funcgrad._core.graph.ir import Graph
 from funcgrad._engines.engine import Tracing
 from funcgrad._engines.xla.checks import checked, with_checks
 from funcgrad._engines.xla.scalars import OtherScalarsError, Scalars, is_lasting, split_scalars
+from funcgrad._types import Value
 from funcgrad.tree import TreeDef, unflatten
 
 # A function of the leaves. It returns the graph staged for their types, the values of its inputs, and the output tree.
@@ -240,7 +241,7 @@ class ResultPlan:
         return self.rebuild(found)
 
 
-def _has_ended(x: Any) -> bool:
+def _has_ended(x: Value) -> bool:
     """Return whether an argument was donated and its memory was used."""
     return is_engine_value(x) and x.is_deleted()
 

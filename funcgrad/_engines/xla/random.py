@@ -8,10 +8,12 @@ from typing import Any
 import jax
 import numpy as np
 
+from funcgrad._types import Value
+
 _IMPLEMENTATION = "threefry2x32"
 
 
-def _for_each(draw: Callable[..., Any], keys: Any, *operands: Any) -> Any:
+def _for_each(draw: Callable[..., Any], keys: Any, *operands: Value) -> Any:
     """Call ``draw(key, *operands)`` for each of the keys ``uint32[*batch, 2]``.
 
     The operands have the same leading axes.

@@ -11,6 +11,7 @@ import numpy as np
 
 from funcgrad._core.lazy import LazyModule
 from funcgrad._engines.engine import Engine, in_use
+from funcgrad._types import Value
 
 if TYPE_CHECKING:
     from funcgrad._core.graph.ir import Graph
@@ -55,7 +56,7 @@ processes: Any = _Xla("funcgrad._engines.xla.processes")
 jax_names: Any = _Xla("funcgrad._engines.xla.names")
 
 
-def _owns(x: Any) -> bool:
+def _owns(x: Value) -> bool:
     """Return whether a value is a ``jax.Array`` or a tracer of JAX; without JAX loaded there is none."""
     # Another thread may be importing JAX right now, and the module may not have the class yet. Then no instance exists.
     array_type = getattr(sys.modules.get("jax"), "Array", None)
@@ -75,15 +76,15 @@ def _scope() -> AbstractContextManager[Any]:
     return xla.scope()
 
 
-def _is_abstract(x: Any) -> bool:
+def _is_abstract(x: Value) -> bool:
     return xla.is_jax_tracer(x)
 
 
-def _place_beside(value: Any, x: Any) -> Any:
+def _place_beside(value: Value, x: Value) -> Any:
     return xla.beside(value, x)
 
 
-def _lasting(value: Any, given: Iterable[Any]) -> Any:
+def _lasting(value: Value, given: Iterable[Any]) -> Any:
     return xla.lasting(value, given)
 
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import jax
 import jax.core
-import jax.extend.core
 import numpy as np
 from jax import lax as _jax_lax
 
@@ -26,6 +25,7 @@ from funcgrad._engines.xla.modes import WIDE_LAST, enter, inside_jax_trace, leav
 from funcgrad._engines.xla.places import alike, array_like, as_arrays, beside, is_jax_tracer
 from funcgrad._engines.xla.separate import separate_p
 from funcgrad._engines.xla.shardings import laid_out, put, spread_over, typed_at
+from funcgrad._types import DTypeLike, Value
 from funcgrad.tree import TreeDef, unflatten
 
 # Names of other modules that the rest of the package reads from this one.
@@ -68,12 +68,12 @@ class _Lax:
         return value
 
     @staticmethod
-    def canonical_dtype(dtype: Any) -> np.dtype:
+    def canonical_dtype(dtype: DTypeLike) -> np.dtype:
         """Return the dtype that JAX has for ``dtype`` in its current mode (float32 for float64 if 64 bits are off)."""
         return jax.dtypes.canonicalize_dtype(dtype)
 
     @staticmethod
-    def is_traced(x: Any) -> bool:
+    def is_traced(x: Value) -> bool:
         """Return whether ``x`` belongs to a program that is compiled later.
 
         Static parameters then cost no compilation.
@@ -81,12 +81,12 @@ class _Lax:
         return isinstance(x, jax.core.Tracer)
 
     @staticmethod
-    def strong(x: Any, aval: Aval) -> Any:
+    def strong(x: Value, aval: Aval) -> Any:
         """Return ``x`` in the dtype of the aval, as far as JAX's mode allows it, and not weak."""
         return _jax_lax.convert_element_type(x, jax.dtypes.canonicalize_dtype(aval.dtype))
 
     @staticmethod
-    def separate(*xs: Any) -> list[Any]:
+    def separate(*xs: Value) -> list[Any]:
         """Return the operands; on a CPU they are computed before any operation that reads the results."""
         return separate_p.bind(*xs)
 
@@ -120,18 +120,18 @@ class _Lax:
         return function
 
     @staticmethod
-    def pure_callback(function: Callable[..., Any], avals: Sequence[Aval], *xs: Any) -> Any:
+    def pure_callback(function: Callable[..., Any], avals: Sequence[Aval], *xs: Value) -> Any:
         """Call a Python function of NumPy arrays when the program runs."""
         structs = [jax.ShapeDtypeStruct(aval.shape, aval.dtype) for aval in avals]
         return jax.pure_callback(function, structs, *xs, vmap_method="sequential")
 
     @staticmethod
-    def debug_callback(function: Callable[..., Any], *xs: Any, ordered: bool = False) -> None:
+    def debug_callback(function: Callable[..., Any], *xs: Value, ordered: bool = False) -> None:
         """Call a Python function of NumPy arrays that returns nothing when the program runs."""
         jax.debug.callback(function, *xs, ordered=ordered)
 
     @staticmethod
-    def elementwise_callback(function: Callable[..., Any], aval: Aval, push: Callable[..., Any], *xs: Any) -> Any:
+    def elementwise_callback(function: Callable[..., Any], aval: Aval, push: Callable[..., Any], *xs: Value) -> Any:
         """Call an elementwise Python function of NumPy arrays when the program runs.
 
         JAX differentiates it by ``push(primals, tangents)``. A tangent is ``None`` if its operand has none.
@@ -187,12 +187,12 @@ def wide_last() -> bool:
     return mode.jax_enable_x64 or inside_jax_trace()
 
 
-def as_result(x: Any) -> Any:
+def as_result(x: Value) -> Any:
     """Return an argument as the result of a program, in JAX's current mode."""
     return x if isinstance(x, Array) else jax.numpy.asarray(x)
 
 
-def lasting(x: Any, given: Iterable[Any] = ()) -> Any:
+def lasting(x: Value, given: Iterable[Any] = ()) -> Any:
     """Return a value in the form that a caller outside our scope can keep; ``given`` are the caller's arguments.
 
     Outside JAX's 64-bit mode the next operation would cut a 64-bit array to 32 bits. There the value becomes a new,
@@ -205,7 +205,7 @@ def lasting(x: Any, given: Iterable[Any] = ()) -> Any:
     return np.array(x) if isinstance(x, Array) and x.is_fully_addressable else x
 
 
-def _is_wide_array(x: Any) -> bool:
+def _is_wide_array(x: Value) -> bool:
     while isinstance(x, Tracer):
         x = getattr(x, "_value", None)
     return isinstance(x, Array) and is_wide(x.dtype)
@@ -257,7 +257,7 @@ def _run_spread(primitive: Primitive, operands: tuple, params: dict) -> Any:
     spreads = [Spread(x.shape, _layout(s, x.ndim)) for x, s in zip(arrays, shardings, strict=True)]
     mesh = next(s.mesh for s in shardings if not s.mesh.empty)
 
-    def on_mesh(*xs: Any) -> Any:
+    def on_mesh(*xs: Value) -> Any:
         given = list(operands)
         for i, x in zip(numbers, xs, strict=True):
             given[i] = x
@@ -295,7 +295,7 @@ def _conform(operands: tuple) -> tuple:
     return tuple([_expand(x, shape) for x in operands])
 
 
-def _expand(x: Any, shape: tuple[int, ...]) -> Any:
+def _expand(x: Value, shape: tuple[int, ...]) -> Any:
     if x.shape == shape:
         return x
     offset = len(shape) - x.ndim
@@ -304,7 +304,7 @@ def _expand(x: Any, shape: tuple[int, ...]) -> Any:
     return _jax_lax.broadcast_in_dim(x, shape, tuple(range(offset, len(shape))))
 
 
-def _expand_ones(x: Any, shape: tuple[int, ...], offset: int) -> Any:
+def _expand_ones(x: Value, shape: tuple[int, ...], offset: int) -> Any:
     """Broadcast where ``x`` has axes of length 1: drop them, because ``broadcast_in_dim`` takes no such axes."""
     kept = tuple(i for i in range(x.ndim) if x.shape[i] == shape[offset + i])
     squeezed = _jax_lax.reshape(x, tuple(x.shape[i] for i in kept))
@@ -322,7 +322,7 @@ def compile_graph(graph: Graph) -> Callable[..., list]:
     compiled = compile_function(wider.evaluate)
     wide = any(is_wide(x.aval.dtype) for x in graph.outputs)
 
-    def run(*operands: Any) -> list:
+    def run(*operands: Value) -> list:
         with scope():
             results = checked(compiled(*operands), checks)
         return [lasting(y, operands) for y in results] if wide else results

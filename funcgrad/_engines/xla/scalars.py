@@ -15,6 +15,7 @@ from funcgrad._core.forms import Basic
 from funcgrad._core.graph.ir import Equation, Graph, Literal, Var, trusted_graph
 from funcgrad._core.graph.key import graph_key
 from funcgrad._engines.engine import Tracing
+from funcgrad._types import Value
 
 # The limit exists because each argument costs some 0.4 us per call.
 _MOST_SCALARS = 16
@@ -64,7 +65,7 @@ def _makes_scalars(equation: Equation) -> bool:
     return of_numbers and all(y.aval.shape == () for y in equation.results)
 
 
-def is_lasting(x: Any) -> bool:
+def is_lasting(x: Value) -> bool:
     """Return whether an argument is a read-only NumPy array that owns its memory: scalars made of it stay valid."""
     return type(x) is np.ndarray and x.base is None and not x.flags.writeable
 

@@ -11,6 +11,7 @@ import numpy as np
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec, Sharding
 
 from funcgrad._engines.xla.modes import scope
+from funcgrad._types import PyTree, Value
 
 
 class _Asked:
@@ -27,7 +28,7 @@ class _Asked:
         self.sharding = sharding
 
 
-def spread_over(prefix: Any, tree: Any) -> list[Any]:
+def spread_over(prefix: Any, tree: PyTree) -> list[Any]:
     """Return, for each leaf of a tree, the sharding at its position in a prefix of the tree."""
     asked = jax.tree.map(_Asked, prefix, is_leaf=lambda x: x is None or isinstance(x, Sharding | PartitionSpec))
     try:
@@ -40,7 +41,7 @@ def spread_over(prefix: Any, tree: Any) -> list[Any]:
     return [x.sharding for x in jax.tree.leaves(whole)]
 
 
-def put(x: Any, sharding: Any) -> Any:
+def put(x: Value, sharding: Any) -> Any:
     """Return an argument with a sharding.
 
     ``in_shardings`` of ``jax.jit`` would do the same. But on a mesh with explicit axes the type of an argument contains
@@ -56,7 +57,7 @@ def put(x: Any, sharding: Any) -> Any:
     return jax.device_put(x, sharding)
 
 
-def typed_at(x: Any, sharding: Any) -> Any:
+def typed_at(x: Value, sharding: Any) -> Any:
     """Return the type of an argument with this sharding."""
     return jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=sharding)
 
@@ -66,7 +67,7 @@ def laid_out(values: Sequence[Any], shardings: Sequence[Any]) -> Sequence[Any]:
     return [y if sharding is None else _laid_out(y, sharding) for y, sharding in zip(values, shardings, strict=True)]
 
 
-def _laid_out(y: Any, sharding: Any) -> Any:
+def _laid_out(y: Value, sharding: Any) -> Any:
     mesh = _mesh_of(sharding)
     if mesh is not None and AxisType.Explicit in mesh.axis_types:
         return jax.sharding.reshard(y, sharding)
@@ -89,7 +90,7 @@ def _mesh_of(sharding: Any) -> Any:
     return mesh
 
 
-def _shown(tree: Any) -> str:
+def _shown(tree: PyTree) -> str:
     """Return the outermost containers of a tree as text; a full state would be too long."""
     return str(jax.tree.structure(tree if type(tree) is not tuple else tuple([0] * len(tree))))
 
@@ -107,12 +108,12 @@ def check_mesh(mesh: Any, axis: Any, asked: str) -> None:
         )
 
 
-def on_all(x: Any, mesh: Mesh) -> Any:
+def on_all(x: Value, mesh: Mesh) -> Any:
     """Return a value with a whole copy on each device of a mesh."""
     return _put(x, NamedSharding(mesh, PartitionSpec()))
 
 
-def spread_one(x: Any, mesh: Mesh, axis: str) -> Any:
+def spread_one(x: Value, mesh: Mesh, axis: str) -> Any:
     """Return an array sharded over one more axis of a mesh; a value that is no array is returned as it is."""
     if not isinstance(x, np.ndarray | np.generic | jax.Array):
         return x
@@ -127,7 +128,7 @@ def spread_one(x: Any, mesh: Mesh, axis: str) -> Any:
     return _put(x, NamedSharding(mesh, PartitionSpec(*spec)))
 
 
-def _put(x: Any, sharding: NamedSharding) -> Any:
+def _put(x: Value, sharding: NamedSharding) -> Any:
     with scope():
         return jax.device_put(x, sharding)
 

@@ -6,9 +6,8 @@ each product to its position. Scattering is less work if the result has fewer ch
 elements of the image have gaps.
 
 Both copy or add rows, and the rows of small images are short. If neighbours are adjacent in memory, a whole image is
-one
-row (a *run*), and an element of the kernel is a shift of it. The run contains numbers between the end of a row and the
-beginning of the next. They are computed and dropped, or multiplied by zero.
+one row (a *run*), and an element of the kernel is a shift of it. The run contains numbers between the end of a row and
+the beginning of the next. They are computed and dropped, or multiplied by zero.
 """
 
 from __future__ import annotations
@@ -22,6 +21,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from funcgrad._core.threads import each, workers
+from funcgrad._types import Array
 
 # Numbers in a block of the matrix, which should stay in cache until BLAS has read it.
 _BLOCK = 1 << 16
@@ -42,7 +42,7 @@ _WASTE = 2
 Sizes = tuple[int, ...]
 
 
-def conv_numpy(x: Any, kernel: Any, *, window: Any) -> np.ndarray:
+def conv_numpy(x: Array, kernel: Array, *, window: Any) -> np.ndarray:
     """Run ``conv`` on NumPy arrays; ``window`` is a `Window`."""
     strides, padding, spread, *_ = window
     lengths = window.lengths(x.shape[2:], kernel.shape[2:])
@@ -52,7 +52,9 @@ def conv_numpy(x: Any, kernel: Any, *, window: Any) -> np.ndarray:
     has_gaps = not _is_one(spread)
     laid_out = x.shape[1] * math.prod(lengths)
     added = kernel.shape[0] * math.prod(x.shape[2:])
-    if _is_one(strides) and (has_gaps or _ADDING * added < laid_out):
+    # Scattering calls NumPy once for each element of the kernel.
+    is_short = math.prod(kernel.shape[2:]) <= math.prod(lengths)
+    if _is_one(strides) and is_short and (has_gaps or _ADDING * added < laid_out):
         return _by_scattering(x, kernel, window, y_shape)
     if has_gaps:
         x = _spread_out(x, spread)

@@ -15,9 +15,11 @@ from funcgrad._core.forms import Forms
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.derivative import Multilinear
 from funcgrad._ops.contract.columns import conv_numpy
+from funcgrad._ops.contract.conv_xla import conv_xla
 from funcgrad._ops.layout.broadcast import broadcast_to
 from funcgrad._ops.layout.depends import with_kernel
 from funcgrad._ops.layout.shape import expand_dims, flip, reshape, transpose
+from funcgrad._types import Value
 
 Sizes = tuple[int, ...]
 
@@ -54,34 +56,27 @@ def extent(n: int, step: int) -> int:
     return (n - 1) * step + 1
 
 
-def _conv_xla(lax: Any, x: Any, kernel: Any, *, window: Window) -> Any:
-    if not (x.size and kernel.size):
-        return lax.full((x.shape[0], kernel.shape[0], *window.lengths(x.shape[2:], kernel.shape[2:])), 0, x.dtype)
-    strides, padding, spread, dilation, groups = window
-    return lax.conv_general_dilated(x, kernel, strides, padding, spread, dilation, feature_group_count=groups)
-
-
 def _aval(x: Aval, kernel: Aval, *, window: Window) -> Aval:
     return Aval((x.shape[0], kernel.shape[0], *window.lengths(x.shape[2:], kernel.shape[2:])), x.dtype)
 
 
-def _split(x: Any, axis: int, parts: int) -> Any:
+def _split(x: Value, axis: int, parts: int) -> Any:
     """Split an axis in two; the first has this length."""
     return reshape(x, (*x.shape[:axis], parts, x.shape[axis] // parts, *x.shape[axis + 1 :]))
 
 
-def _merged(x: Any, axis: int) -> Any:
+def _merged(x: Value, axis: int) -> Any:
     """Merge an axis with the next one."""
     return reshape(x, (*x.shape[:axis], x.shape[axis] * x.shape[axis + 1], *x.shape[axis + 2 :]))
 
 
-def _swapped(x: Any, a: int, b: int) -> Any:
+def _swapped(x: Value, a: int, b: int) -> Any:
     order = list(range(len(x.shape)))
     order[a], order[b] = b, a
     return transpose(x, tuple(order))
 
 
-def turned(kernel: Any, groups: int) -> Any:
+def turned(kernel: Value, groups: int) -> Any:
     """Return the kernel of the transpose.
 
     Inputs and outputs of each group change places, and spatial axes are reversed.
@@ -90,7 +85,7 @@ def turned(kernel: Any, groups: int) -> Any:
     return _merged(_swapped(_split(flipped, 0, groups), 1, 2), 0)
 
 
-def _to_x(y_bar: Any, kernel: Any, x_shape: Sizes, window: Window) -> Any:
+def _to_x(y_bar: Value, kernel: Value, x_shape: Sizes, window: Window) -> Any:
     strides, padding, spread, dilation, groups = window
     reach = [extent(k, step) - 1 for k, step in zip(kernel.shape[2:], dilation, strict=True)]
     lengths = [extent(n, step) for n, step in zip(x_shape[2:], spread, strict=True)]
@@ -103,8 +98,10 @@ def _to_x(y_bar: Any, kernel: Any, x_shape: Sizes, window: Window) -> Any:
     return conv(y_bar, turned(kernel, groups), Window(spread, back, strides, dilation, groups))
 
 
-def _to_kernel(y_bar: Any, x: Any, kernel_shape: Sizes, window: Window) -> Any:
+def _to_kernel(y_bar: Value, x: Value, kernel_shape: Sizes, window: Window) -> Any:
     strides, padding, spread, dilation, groups = window
+    if any(step > 1 for step in spread) and all(step == 1 for step in strides):
+        return _to_kernel_of_spread(y_bar, x, kernel_shape, window)
     reach = [extent(k, step) - 1 for k, step in zip(kernel_shape[2:], dilation, strict=True)]
     lengths = [extent(n, step) for n, step in zip(x.shape[2:], spread, strict=True)]
     around = tuple(
@@ -117,6 +114,26 @@ def _to_kernel(y_bar: Any, x: Any, kernel_shape: Sizes, window: Window) -> Any:
     images = _merged(transpose(_split(x, 1, groups), (2, 1, 0, *range(3, len(x.shape) + 1))), 1)
     found = conv(images, _swapped(y_bar, 0, 1), Window(dilation, around, spread, strides, groups))
     return _swapped(found, 0, 1)
+
+
+def _to_kernel_of_spread(y_bar: Any, x: Any, kernel_shape: Sizes, window: Window) -> Any:
+    """Return the kernel's cotangent without zeros between the elements of ``x``: ``x`` moves over ``y_bar``.
+
+    An element of the kernel meets ``x[m]`` at the position ``m * spread + low - i * dilation`` of the result, so the
+    sums come with the last element first.
+    """
+    _, padding, spread, dilation, groups = window
+    reach = [extent(k, step) - 1 for k, step in zip(kernel_shape[2:], dilation, strict=True)]
+    around = tuple(
+        [
+            (k - low, low + extent(n, step) - m)
+            for k, (low, _), n, m, step in zip(reach, padding, x.shape[2:], y_bar.shape[2:], spread, strict=True)
+        ]
+    )
+    images = _merged(transpose(_split(y_bar, 1, groups), (2, 1, 0, *range(3, len(x.shape) + 1))), 1)
+    found = conv(images, _swapped(x, 0, 1), Window(dilation, around, (1,) * len(spread), spread, groups))
+    found = flip(found, tuple(range(2, len(x.shape))))
+    return _merged(_swapped(_split(found, 1, groups), 0, 1), 0)
 
 
 def _batch(primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict) -> Any:
@@ -137,7 +154,7 @@ conv_p = Primitive(
     "conv",
     operands=("x", "kernel"),
     numpy=conv_numpy,
-    xla=_conv_xla,
+    xla=conv_xla,
     aval=_aval,
     derivative=Multilinear(("x", "kernel"), [_to_x, _to_kernel]),
     batch=_batch,
@@ -146,7 +163,7 @@ conv_p = Primitive(
 )
 
 
-def conv(x: Any, kernel: Any, window: Window) -> Any:
+def conv(x: Value, kernel: Value, window: Window) -> Any:
     """Return sums of products of ``kernel[out, in / groups, ...]`` with the part of ``x[batch, in, ...]`` under it.
 
     ``y[n, o, p] = sum(x[n, c, p * stride + i * dilation - low] * kernel[o, c, i])``, over ``c`` and ``i``; the kernel

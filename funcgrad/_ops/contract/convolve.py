@@ -16,11 +16,12 @@ from funcgrad._core.trace.derivative import Multilinear
 from funcgrad._ops.layout.broadcast import batch_all
 from funcgrad._ops.layout.depends import with_kernel
 from funcgrad._ops.layout.shape import flip
+from funcgrad._types import Array, Lax, Value
 
 _signal = LazyModule("scipy.signal")
 
 
-def _convolve_numpy(a: Any, v: Any, *, full: bool) -> Any:
+def _convolve_numpy(a: Array, v: Array, *, full: bool) -> Any:
     if a.ndim == 1:
         return np.convolve(a, v, "full" if full else "valid")
     m = v.shape[-1]
@@ -30,7 +31,7 @@ def _convolve_numpy(a: Any, v: Any, *, full: bool) -> Any:
     return np.matmul(windows, v[..., ::-1, None])[..., 0]
 
 
-def _convolve_xla(lax: Any, a: Any, v: Any, *, full: bool) -> Any:
+def _convolve_xla(lax: Lax, a: Array, v: Array, *, full: bool) -> Any:
     *stack, m = v.shape
     count = math.prod(stack)
     y_shape = (*stack, _length(a.shape[-1], m, full=full))
@@ -47,17 +48,17 @@ def _length(n: int, m: int, *, full: bool) -> int:
     return n + m - 1 if full else n - m + 1
 
 
-def _to_a(y_bar: Any, v: Any, full: bool) -> Any:
+def _to_a(y_bar: Value, v: Value, full: bool) -> Any:
     return convolve(y_bar, _flipped(v), full=not full)
 
 
-def _to_v(y_bar: Any, a: Any, full: bool) -> Any:
+def _to_v(y_bar: Value, a: Value, full: bool) -> Any:
     if full:
         return convolve(y_bar, _flipped(a), full=False)
     return _flipped(convolve(a, _flipped(y_bar), full=False))
 
 
-def _flipped(x: Any) -> Any:
+def _flipped(x: Value) -> Any:
     return flip(x, (len(x.shape) - 1,))
 
 
@@ -74,7 +75,7 @@ convolve_p = Primitive(
 )
 
 
-def convolve(a: Any, v: Any, *, full: bool) -> Any:
+def convolve(a: Value, v: Value, *, full: bool) -> Any:
     """Return ``y[k] = sum(a[i] * v[k - i])`` along the last axis of arrays of one dtype and one leading shape.
 
     Without ``full``, only for positions at which ``v``, the shorter array, lies completely inside ``a``.
@@ -84,7 +85,7 @@ def convolve(a: Any, v: Any, *, full: bool) -> Any:
 
 # Without this, SciPy's code would make traced arrays inside of ``fg.intercept()``.
 @untraced()
-def _convolve_axes_numpy(a: Any, v: Any, *, rank: int, full: bool) -> Any:
+def _convolve_axes_numpy(a: Array, v: Array, *, rank: int, full: bool) -> Any:
     stack = a.shape[: a.ndim - rank]
     mode = "full" if full else "valid"
     y = np.empty((*stack, *_lengths(a.shape, v.shape, rank, full)), a.dtype)
@@ -94,7 +95,7 @@ def _convolve_axes_numpy(a: Any, v: Any, *, rank: int, full: bool) -> Any:
     return y
 
 
-def _convolve_axes_xla(lax: Any, a: Any, v: Any, *, rank: int, full: bool) -> Any:
+def _convolve_axes_xla(lax: Lax, a: Array, v: Array, *, rank: int, full: bool) -> Any:
     stack, space, kernel = a.shape[: a.ndim - rank], a.shape[a.ndim - rank :], v.shape[v.ndim - rank :]
     count = math.prod(stack)
     y_shape = (*stack, *_lengths(a.shape, v.shape, rank, full))
@@ -113,17 +114,17 @@ def _lengths(a_shape: tuple[int, ...], v_shape: tuple[int, ...], rank: int, full
     return tuple([_length(n, m, full=full) for n, m in pairs])
 
 
-def _axes_to_a(y_bar: Any, v: Any, rank: int, full: bool) -> Any:
+def _axes_to_a(y_bar: Value, v: Value, rank: int, full: bool) -> Any:
     return convolve_axes(y_bar, _turned(v, rank), rank, full=not full)
 
 
-def _axes_to_v(y_bar: Any, a: Any, rank: int, full: bool) -> Any:
+def _axes_to_v(y_bar: Value, a: Value, rank: int, full: bool) -> Any:
     if full:
         return convolve_axes(y_bar, _turned(a, rank), rank, full=False)
     return _turned(convolve_axes(a, _turned(y_bar, rank), rank, full=False), rank)
 
 
-def _turned(x: Any, rank: int) -> Any:
+def _turned(x: Value, rank: int) -> Any:
     return flip(x, tuple(range(len(x.shape) - rank, len(x.shape))))
 
 
@@ -142,6 +143,6 @@ convolve_axes_p = Primitive(
 )
 
 
-def convolve_axes(a: Any, v: Any, rank: int, *, full: bool) -> Any:
+def convolve_axes(a: Value, v: Value, rank: int, *, full: bool) -> Any:
     """Return `convolve` along the last ``rank`` axes, of which there are two or more."""
     return convolve_axes_p(a, v, rank=rank, full=full)

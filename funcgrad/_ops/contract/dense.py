@@ -20,24 +20,25 @@ from funcgrad._ops.contract.layouts import affine_layout
 from funcgrad._ops.elementwise.arithmetic import add_p, mul_p
 from funcgrad._ops.layout.broadcast import broadcast_to, reduce_sum, sum_to_shape
 from funcgrad._ops.layout.shape import reshape
+from funcgrad._types import Array, Lax, Value
 
 _NO_BATCH = ((), ())
 _BLAS = frozenset("fdFD")
 
 
-def _affine_numpy(x: Any, weight: Any, bias: Any) -> Any:
+def _affine_numpy(x: Array, weight: Array, bias: Array) -> Any:
     y = x.dot(weight.T)
     y += bias
     return y
 
 
-def _affine_expanded(x: Any, weight: Any, bias: Any) -> Any:
+def _affine_expanded(x: Value, weight: Value, bias: Value) -> Any:
     return bind(
         add_p, (bind(dot_general_p, (x, weight), {"contract": ((1,), (1,)), "batch": _NO_BATCH}), bias), NO_PARAMS
     )
 
 
-def _affine_xla(lax: Any, x: Any, weight: Any, bias: Any) -> Any:
+def _affine_xla(lax: Lax, x: Array, weight: Array, bias: Array) -> Any:
     y = lax.dot_general(x, weight, (((1,), (1,)), _NO_BATCH))
     return lax.add(y, lax.broadcast_in_dim(bias, y.shape, (1,)))
 
@@ -56,13 +57,13 @@ def _affine_batch(_: Primitive, size: int, operands: tuple, batched: tuple[bool,
 
 
 # Bare matrices use NumPy directly: the general contraction costs twice as much as a small product.
-def _affine_x_bar(y_bar: Any, weight: Any) -> Any:
+def _affine_x_bar(y_bar: Value, weight: Value) -> Any:
     if type(y_bar) is type(weight) is np.ndarray:
         return y_bar.dot(weight)
     return dot_general(y_bar, weight, ((1,), (0,)))
 
 
-def _affine_weight_bar(y_bar: Any, x: Any) -> Any:
+def _affine_weight_bar(y_bar: Value, x: Value) -> Any:
     if type(y_bar) is type(x) is np.ndarray:
         return y_bar.T.dot(x)
     return dot_general(y_bar, x, ((0,), (0,)))
@@ -94,18 +95,18 @@ affine_p = Primitive(
 """``x @ weight.T + bias`` of matrices of one dtype and a vector."""
 
 
-def _inner_numpy(a: Any, b: Any, *, scale: float) -> Any:
+def _inner_numpy(a: Array, b: Array, *, scale: float) -> Any:
     if a.dtype.char in _BLAS:
         return np.dot(a.reshape(-1), b.reshape(-1)) * scale
     return np.add.reduce(a * b, None, dtype=a.dtype) * scale
 
 
-def _inner_xla(lax: Any, a: Any, b: Any, *, scale: float) -> Any:
+def _inner_xla(lax: Lax, a: Array, b: Array, *, scale: float) -> Any:
     total = lax.reduce_sum(lax.mul(a, b), tuple(range(a.ndim)))
     return lax.mul(total, lax.full_like(total, scale))
 
 
-def _scaled(other: Any, y_bar: Any, scale: float) -> Any:
+def _scaled(other: Value, y_bar: Value, scale: float) -> Any:
     if type(other) is np.ndarray and isinstance(y_bar, np.inexact):
         return other * (y_bar * scale)
     return mul_p(other, mul_p(y_bar, scale))

@@ -20,6 +20,7 @@ from funcgrad._ops.contract.layouts import dot_general_layout, matmul_layout
 from funcgrad._ops.layout.batching import moved_axes
 from funcgrad._ops.layout.depends import Application, contracted
 from funcgrad._ops.layout.shape import expand_dims, transpose
+from funcgrad._types import Array, Lax, Value
 
 Axes = tuple[int, ...]
 Pair = tuple[Axes, Axes]
@@ -75,7 +76,7 @@ def _layouts(a_ndim: int, b_ndim: int, contract: Pair, batch: Pair) -> tuple[_La
     return min(options, key=lambda pair: sum(layout.permutation is not None for layout in pair))
 
 
-def _dot_general_numpy(a: Any, b: Any, *, contract: Pair, batch: Pair) -> Any:
+def _dot_general_numpy(a: Array, b: Array, *, contract: Pair, batch: Pair) -> Any:
     if a.ndim == 2 == b.ndim and len(contract[0]) == 1 and not batch[0]:
         # ``dot`` with transposed views takes 1.5 us; the general path below takes 4.
         return (a if contract[0][0] else a.T).dot(b.T if contract[1][0] else b)
@@ -97,7 +98,7 @@ def _dot_general_numpy(a: Any, b: Any, *, contract: Pair, batch: Pair) -> Any:
     return y if y.ndim else y[()]
 
 
-def _matmul_numpy(a: Any, b: Any) -> Any:
+def _matmul_numpy(a: Array, b: Array) -> Any:
     if len(a.shape) < 3:
         # The method costs 0.5 us less than the ufunc, and passes transposed matrices to BLAS without a copy.
         return a.dot(b)
@@ -148,17 +149,17 @@ def _b_transposed(y_ndim: int, a_ndim: int, contract: Pair, batch: Pair) -> tupl
     return (a_kept, ans_a), (batch[0], ans_batch), _argsort((*batch[1], *b_contract, *b_kept))
 
 
-def _dot_general_a_bar(y_bar: Any, b: Any, contract: Pair, batch: Pair) -> Any:
+def _dot_general_a_bar(y_bar: Value, b: Value, contract: Pair, batch: Pair) -> Any:
     contract, batch, permutation = _a_transposed(len(y_bar.shape), len(b.shape), contract, batch)
     return _arranged_product(y_bar, b, contract, batch, permutation)
 
 
-def _dot_general_b_bar(y_bar: Any, a: Any, contract: Pair, batch: Pair) -> Any:
+def _dot_general_b_bar(y_bar: Value, a: Value, contract: Pair, batch: Pair) -> Any:
     contract, batch, permutation = _b_transposed(len(y_bar.shape), len(a.shape), contract, batch)
     return _arranged_product(a, y_bar, contract, batch, permutation)
 
 
-def _arranged_product(a: Any, b: Any, contract: Pair, batch: Pair, permutation: Axes) -> Any:
+def _arranged_product(a: Value, b: Value, contract: Pair, batch: Pair, permutation: Axes) -> Any:
     if permutation == (1, 0) and not batch[0] and len(a.shape) == len(contract[0]) + 1:
         # The exchanged product needs no permutation. The gradient then owns its memory instead of being a transposed
         # view.
@@ -166,7 +167,7 @@ def _arranged_product(a: Any, b: Any, contract: Pair, batch: Pair, permutation: 
     return _arranged(dot_general(a, b, contract, batch), permutation)
 
 
-def _arranged(x: Any, permutation: Axes) -> Any:
+def _arranged(x: Value, permutation: Axes) -> Any:
     return x if permutation == tuple(range(len(permutation))) else transpose(x, permutation)
 
 
@@ -250,7 +251,7 @@ dot_general_p = Primitive(
 )
 
 
-def dot_general(a: Any, b: Any, contract: Pair, batch: Pair = NO_BATCH) -> Any:
+def dot_general(a: Value, b: Value, contract: Pair, batch: Pair = NO_BATCH) -> Any:
     """Return the product of arrays of one dtype, summed over the axes ``contract`` and matched over the axes ``batch``.
 
     The result's axes are the batch axes, then the rest of ``a``, then the rest of ``b``.
@@ -273,7 +274,7 @@ def _matmul_cost(y: Aval, a: Aval, b: Aval) -> int:
     return 2 * y.size * a.shape[-1]
 
 
-def _matmul_a_bar(y_bar: Any, b: Any) -> Any:
+def _matmul_a_bar(y_bar: Value, b: Value) -> Any:
     b_ndim = len(b.shape)
     if b_ndim == 2:
         if len(y_bar.shape) == 1:
@@ -286,7 +287,7 @@ def _matmul_a_bar(y_bar: Any, b: Any) -> Any:
     return _dot_general_a_bar(y_bar, b, *_matmul_axes(b_ndim, b_ndim))
 
 
-def _matmul_b_bar(y_bar: Any, a: Any) -> Any:
+def _matmul_b_bar(y_bar: Value, a: Value) -> Any:
     a_ndim = len(a.shape)
     if a_ndim == 2:
         if len(y_bar.shape) == 1:
@@ -299,12 +300,12 @@ def _matmul_b_bar(y_bar: Any, a: Any) -> Any:
     return _dot_general_b_bar(y_bar, a, *_matmul_axes(a_ndim, a_ndim))
 
 
-def _outer(a: Any, b: Any) -> Any:
+def _outer(a: Value, b: Value) -> Any:
     """Return the outer product; one of the operands may be a scalar."""
     return expand_dims(a, (1,)) * b if len(a.shape) and len(b.shape) else a * b
 
 
-def _matmul_xla(lax: Any, a: Any, b: Any) -> Any:
+def _matmul_xla(lax: Lax, a: Array, b: Array) -> Any:
     return lax.dot_general(a, b, _matmul_axes(a.ndim, b.ndim))
 
 

@@ -17,11 +17,12 @@ from funcgrad._ops.layout.broadcast import broadcast_to, reduce_sum
 from funcgrad._ops.layout.depends import solved
 from funcgrad._ops.layout.shape import expand_dims
 from funcgrad._ops.linalg.triangular import batch_right_sides
+from funcgrad._types import Array, Lax, Value
 
 scipy_linalg = LazyModule("scipy.linalg")
 
 
-def _solve_numpy(ab: Any, b: Any, *, lower: int, upper: int) -> list[Any]:
+def _solve_numpy(ab: Array, b: Array, *, lower: int, upper: int) -> list[Any]:
     y = np.empty(b.shape, b.dtype)
     with untraced():
         for i in np.ndindex(b.shape[:-2]) if b.size else ():
@@ -29,7 +30,7 @@ def _solve_numpy(ab: Any, b: Any, *, lower: int, upper: int) -> list[Any]:
     return [y]
 
 
-def _solve_xla(lax: Any, ab: Any, b: Any, *, lower: int, upper: int) -> list[Any]:
+def _solve_xla(lax: Lax, ab: Array, b: Array, *, lower: int, upper: int) -> list[Any]:
     """Eliminate with exchange of rows, in a window of the rows that have an element in the column."""
     if not b.size:
         return [b]
@@ -59,7 +60,7 @@ def _solve_xla(lax: Any, ab: Any, b: Any, *, lower: int, upper: int) -> list[Any
     found = lax.full((*b.shape[:axis], size, reach + 1 + b.shape[-1]), 0, b.dtype)
     _, _, found = lax.fori_loop(0, size, eliminated, (rows, lax.concatenate([b, more], axis), found))
 
-    def substituted(i: Any, y: Any) -> Any:
+    def substituted(i: Any, y: Value) -> Any:
         k = size - 1 - i
         row = lax.dynamic_slice_in_dim(found, k, 1, axis)
         known = row[..., 1 : reach + 1] @ lax.dynamic_slice_in_dim(y, k + 1, reach, axis) if reach else 0
@@ -70,11 +71,11 @@ def _solve_xla(lax: Any, ab: Any, b: Any, *, lower: int, upper: int) -> list[Any
     return [lax.slice_in_dim(y, 0, size, axis=axis)]
 
 
-def _wide(lax: Any, x: Any, like: Any) -> Any:
+def _wide(lax: Lax, x: Value, like: Any) -> Any:
     return lax.broadcast_in_dim(x, like.shape, range(like.ndim))
 
 
-def _by_rows(lax: Any, ab: Any, lower: int, upper: int) -> Any:
+def _by_rows(lax: Lax, ab: Value, lower: int, upper: int) -> Any:
     """Return the band row by row, with room for the elements that elimination fills, and empty rows at the end."""
     size, beside = ab.shape[-1], np.arange(lower + upper + 1)
     columns = np.arange(size)[:, None] - lower + beside
@@ -85,7 +86,7 @@ def _by_rows(lax: Any, ab: Any, lower: int, upper: int) -> Any:
     return lax.pad(taken, np.zeros((), taken.dtype), [*spread, (0, lower, 0), (0, lower, 0)])
 
 
-def shifted(x: Any, k: int) -> Any:
+def shifted(x: Value, k: int) -> Any:
     """Return the elements ``k`` places further along the last axis, with zeros beyond its ends."""
     axis, size = len(x.shape) - 1, x.shape[-1]
     if not k:
@@ -96,7 +97,7 @@ def shifted(x: Any, k: int) -> Any:
     return concatenate([empty, slice_axis(x, axis, 0, max(size + k, 0))], axis)
 
 
-def diagonals(ab: Any) -> list[Any]:
+def diagonals(ab: Value) -> list[Any]:
     """Return the rows of an array of diagonals, each ``f[..., n]``."""
     return [ab[..., i, :] for i in range(ab.shape[-2])]
 
@@ -107,13 +108,13 @@ def stacked(rows: list[Any]) -> Any:
     return concatenate([expand_dims(row, (axis,)) for row in rows], axis)
 
 
-def transposed(ab: Any, lower: int, upper: int) -> Any:
+def transposed(ab: Value, lower: int, upper: int) -> Any:
     """Return the transposed matrix, with ``upper`` diagonals below the main one and ``lower`` above."""
     rows = diagonals(ab)
     return stacked([shifted(rows[upper - k], k) for k in range(-lower, upper + 1)])
 
 
-def _product(ab: Any, y: Any, upper: int) -> Any:
+def _product(ab: Value, y: Value, upper: int) -> Any:
     """Return the matrix times ``y``."""
     last = len(y.shape) - 1
     turned = _swapped(y)
@@ -124,7 +125,7 @@ def _product(ab: Any, y: Any, upper: int) -> Any:
     return _swapped(total)
 
 
-def _swapped(x: Any) -> Any:
+def _swapped(x: Value) -> Any:
     return x.swapaxes(-1, -2)
 
 
@@ -147,7 +148,7 @@ class _BandedDerivative:
         return [y], [banded_solve(ab, b_dot, **params)]
 
 
-def _bars(y_bars: list, ab: Any, y: Any, active: int, params: dict) -> list:
+def _bars(y_bars: list, ab: Value, y: Value, active: int, params: dict) -> list:
     lower, upper = params["lower"], params["upper"]
     b_bar = banded_solve(transposed(ab, lower, upper), y_bars[0], lower=upper, upper=lower)
     if not active & 1:
@@ -170,7 +171,7 @@ banded_solve_p = CompoundPrimitive(
 )
 
 
-def banded_solve(ab: Any, b: Any, *, lower: int, upper: int) -> Any:
+def banded_solve(ab: Value, b: Value, *, lower: int, upper: int) -> Any:
     """Return ``y`` with ``a y = b``, for (stacks of) matrices with ``lower`` and ``upper`` further diagonals.
 
     If a matrix is singular, NumPy raises ``LinAlgError`` and XLA returns infinities or NaN.

@@ -12,6 +12,7 @@ import numpy as np
 
 from funcgrad._core.aval import Aval
 from funcgrad._core.bind import NO_PARAMS, bind
+from funcgrad._core.forms import Basic, Forms
 from funcgrad._core.primitive import CompoundPrimitive, Primitive
 from funcgrad._core.trace.derivative import PerOperand
 from funcgrad._ops.elementwise.arithmetic import abs_p, gt_p, lt_p
@@ -35,13 +36,14 @@ from funcgrad._ops.linalg.spectral import svd
 from funcgrad._ops.linalg.triangular import triangular_solve
 from funcgrad._ops.reduce.cumulative import cumprod, shifted
 from funcgrad._ops.reduce.reduce import reduce_max, reduce_prod
+from funcgrad._types import Value
 
 
-def _determinant(factors: Any, pivots: Any) -> Any:
+def _determinant(factors: Value, pivots: Value) -> Any:
     return times(parity(pivots, factors.dtype), _product(diagonal(factors)))
 
 
-def _product(values: Any) -> Any:
+def _product(values: Value) -> Any:
     """Return the product over the last axis; by logarithms, as NumPy does, if an intermediate product overflows."""
     axes = (len(values.shape) - 1,)
     plain = reduce_prod(values, axes)
@@ -52,7 +54,7 @@ def _product(values: Any) -> Any:
     return select(within, plain, by_logarithm)
 
 
-def _cofactors(factors: Any, pivots: Any, permutation: Any) -> Any:
+def _cofactors(factors: Value, pivots: Value, permutation: Value) -> Any:
     """Return the derivative of the determinant by each element, also where a pivot is zero.
 
     The cofactors of ``U = [[V, u], [0, d]]`` are ``det(V) W^-T``, all rows but the last times ``d``, where ``W`` is
@@ -74,7 +76,7 @@ def _cofactors(factors: Any, pivots: Any, permutation: Any) -> Any:
     return unpermuted(scaled(cofactors, parity(pivots, factors.dtype) * others), permutation)
 
 
-def _without_zeros(pivot_values: Any) -> Any:
+def _without_zeros(pivot_values: Value) -> Any:
     """Return pivots with each zero replaced by a number of the size of rounding.
 
     Cofactors are polynomials of the elements, so they change by rounding only; the inverse would not exist.
@@ -111,7 +113,7 @@ class _DetDerivative:
         return shown, [reduce_sum(times(cofactors, x_dot), (ndim - 2, ndim - 1)), *rest]
 
 
-def _det_bars(y_bars: list, x: Any, factors: Any, pivots: Any, permutation: Any) -> list:
+def _det_bars(y_bars: list, x: Value, factors: Value, pivots: Value, permutation: Value) -> list:
     if y_bars[0] is None or not x.shape[-1]:
         return [None]
     return [scaled(bind(cofactors_p, (x, factors, pivots, permutation), NO_PARAMS), y_bars[0])]
@@ -127,15 +129,16 @@ det_p = CompoundPrimitive(
     batch=batch_same,
     cost=lambda y, x: 2 * x.size * x.shape[-1] // 3,
     multiple_results=True,
+    forms=Forms(basic=Basic.DET),
 )
 
 
-def det(x: Any) -> Any:
+def det(x: Value) -> Any:
     """Return the determinant of each matrix."""
     return bind(det_p, (x,), NO_PARAMS)[0]
 
 
-def _eliminated(x: Any) -> list[Any]:
+def _eliminated(x: Value) -> list[Any]:
     factors, pivots, permutation = lu(x)
     return [_determinant(factors, pivots), factors, pivots, permutation]
 
@@ -159,7 +162,7 @@ eliminated_det_p = CompoundPrimitive(
 )
 
 
-def _cofactors_of(x: Any, factors: Any, pivots: Any, permutation: Any) -> Any:
+def _cofactors_of(x: Value, factors: Value, pivots: Value, permutation: Value) -> Any:
     return _cofactors(factors, pivots, permutation)
 
 
@@ -180,7 +183,7 @@ cofactors_p = CompoundPrimitive(
 )
 
 
-def _pair_products(s: Any) -> Any:
+def _pair_products(s: Value) -> Any:
     """Return the product of all other numbers for each pair of numbers; 0 for a number with itself."""
     axis, places = len(s.shape) - 1, np.arange(s.shape[-1])
     before = shifted(cumprod(s, axis), axis, fill=1)
@@ -193,7 +196,7 @@ def _pair_products(s: Any) -> Any:
     return products + swapped(products)
 
 
-def _curvature_value(x: Any, t: Any) -> Any:
+def _curvature_value(x: Value, t: Value) -> Any:
     """Return the derivative of the cofactors along ``t``, by ``x = u s vh``.
 
     It is the derivative of the cofactors of ``s`` along ``u^H t v``, multiplied by ``u`` and ``vh`` again.
@@ -207,7 +210,7 @@ def _curvature_value(x: Any, t: Any) -> Any:
     return scaled(product(product(conjugated(u), inner), conjugated(vh)), times(det(u), det(vh)))
 
 
-def _third(x: Any, t: Any, z: Any) -> Any:
+def _third(x: Value, t: Value, z: Value) -> Any:
     """Return the derivative of ``det(x) (trace(J t) J - J t J)^T`` along ``z``, with the inverse ``J``."""
     inverse = solve(x, identity_like(x))
     jt, jz = product(inverse, t), product(inverse, z)
@@ -218,7 +221,7 @@ def _third(x: Any, t: Any, z: Any) -> Any:
     return scaled(swapped(inner), det(x))
 
 
-def _trace(x: Any) -> Any:
+def _trace(x: Value) -> Any:
     return reduce_sum(diagonal(x), (len(x.shape) - 2,))
 
 
@@ -239,6 +242,6 @@ cofactor_curvature_p = CompoundPrimitive(
 )
 
 
-def _curvature(x: Any, t: Any) -> Any:
+def _curvature(x: Value, t: Value) -> Any:
     """Return the derivative of the cofactors of each matrix along ``t``."""
     return bind(cofactor_curvature_p, (x, t), NO_PARAMS)

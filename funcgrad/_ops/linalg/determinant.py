@@ -8,6 +8,7 @@ import numpy as np
 
 from funcgrad._core.aval import Aval
 from funcgrad._core.bind import NO_PARAMS, bind
+from funcgrad._core.forms import Basic, Forms
 from funcgrad._core.primitive import CompoundPrimitive, Primitive
 from funcgrad._ops.elementwise.arithmetic import abs_p, div_p, eq_p, log_p, mul_p, sign_p
 from funcgrad._ops.elementwise.cast import cast, imag_p, make_complex, real_dtype, real_p
@@ -19,29 +20,30 @@ from funcgrad._ops.layout.shape import expand_dims
 from funcgrad._ops.linalg.factor import lu, lu_solve
 from funcgrad._ops.linalg.matrices import identity_like
 from funcgrad._ops.reduce.reduce import reduce_prod
+from funcgrad._types import Value
 
 
-def _last_axis(x: Any) -> tuple[int]:
+def _last_axis(x: Value) -> tuple[int]:
     return (len(x.shape) - 1,)
 
 
-def times(a: Any, b: Any) -> Any:
+def times(a: Value, b: Value) -> Any:
     """Return the product by the primitive: operators of XLA arrays would need JAX's 64-bit mode."""
     return bind(mul_p, (a, b), NO_PARAMS)
 
 
-def parity(pivots: Any, dtype: np.dtype) -> Any:
+def parity(pivots: Value, dtype: np.dtype) -> Any:
     """Return -1 to the power of the number of exchanges."""
     kept = bind(eq_p, (pivots, np.arange(pivots.shape[-1], dtype=pivots.dtype)), NO_PARAMS)
     return reduce_prod(select(kept, dtype.type(1), dtype.type(-1)), _last_axis(pivots))
 
 
-def _sign_and_logarithm(factors: Any, pivots: Any) -> tuple[Any, Any]:
+def _sign_and_logarithm(factors: Value, pivots: Value) -> tuple[Any, Any]:
     sign, logarithm = sign_and_logarithm(diagonal(factors))
     return times(parity(pivots, factors.dtype), sign), logarithm
 
 
-def sign_and_logarithm(pivot_values: Any) -> tuple[Any, Any]:
+def sign_and_logarithm(pivot_values: Value) -> tuple[Any, Any]:
     """Return the sign of the product over the last axis, and the logarithm of its absolute value."""
     sizes = bind(abs_p, (pivot_values,), NO_PARAMS)
     zero = bind(eq_p, (sizes, 0), NO_PARAMS)
@@ -55,11 +57,11 @@ def sign_and_logarithm(pivot_values: Any) -> tuple[Any, Any]:
     return reduce_prod(signs, _last_axis(signs)), logarithm
 
 
-def _inverse_transposed(factors: Any, permutation: Any) -> Any:
+def _inverse_transposed(factors: Value, permutation: Value) -> Any:
     return lu_solve(factors, permutation, identity_like(factors), transpose_a=True)
 
 
-def scaled(x: Any, factors: Any) -> Any:
+def scaled(x: Value, factors: Value) -> Any:
     """Return each matrix times its number."""
     return expand_dims(factors, (len(factors.shape), len(factors.shape) + 1)) * x
 
@@ -85,7 +87,7 @@ class _SlogdetDerivative:
         return [sign, logarithm], [turned, real_p(change)]
 
 
-def _slogdet_bars(y_bars: list, factors: Any, permutation: Any, sign: Any) -> list:
+def _slogdet_bars(y_bars: list, factors: Value, permutation: Value, sign: Value) -> list:
     sign_bar, logarithm_bar = y_bars
     if sign.dtype.kind != "c" and logarithm_bar is None:
         # The sign of a real determinant is constant, so the matrix, which may be singular, is not inverted.
@@ -108,10 +110,11 @@ slogdet_p = CompoundPrimitive(
     batch=batch_same,
     cost=lambda y, x: 2 * x.size * x.shape[-1] // 3,
     multiple_results=True,
+    forms=Forms(basic=Basic.SLOGDET),
 )
 
 
-def slogdet(x: Any) -> tuple[Any, Any]:
+def slogdet(x: Value) -> tuple[Any, Any]:
     """Return the sign of the determinant of each matrix, and the logarithm of its absolute value."""
     sign, logarithm = bind(slogdet_p, (x,), NO_PARAMS)
     return sign, logarithm

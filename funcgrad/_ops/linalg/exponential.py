@@ -18,6 +18,7 @@ from funcgrad._ops.layout.broadcast import broadcast_to
 from funcgrad._ops.layout.shape import expand_dims
 from funcgrad._ops.linalg.matrices import identity_like, product, swapped
 from funcgrad._ops.linalg.solve import solve
+from funcgrad._types import Array, Lax, Value
 
 scipy_linalg = LazyModule("scipy.linalg")
 
@@ -32,14 +33,14 @@ _RADIUS = 5.371920351148152
 _MAX_SQUARINGS = 16
 
 
-def _expm_numpy(x: Any) -> Any:
+def _expm_numpy(x: Array) -> Any:
     if not x.size:
         return x
     with untraced():
         return scipy_linalg.expm(x)
 
 
-def _expm_xla(lax: Any, x: Any) -> Any:
+def _expm_xla(lax: Lax, x: Array) -> Any:
     """Compute the approximant of a scaled matrix, squared as often as it was halved; the number differs by matrix."""
     if not x.size:
         return x
@@ -50,20 +51,20 @@ def _expm_xla(lax: Any, x: Any) -> Any:
     counts = _for_each(lax.select(known, halvings, lax.full_like(norms, math.nan)), x)
     start = _approximant(lax.mul(x, cast(lax.exp2(lax.neg(counts)), x.dtype)))
 
-    def squared(i: Any, y: Any) -> Any:
+    def squared(i: Any, y: Value) -> Any:
         more = lax.lt(lax.full_like(counts, i, dtype=counts.dtype), counts)
         return lax.select(more, product(y, y), y)
 
     return lax.fori_loop(0, _MAX_SQUARINGS, squared, start)
 
 
-def _for_each(numbers: Any, x: Any) -> Any:
+def _for_each(numbers: Value, x: Value) -> Any:
     """Return a number for each matrix, at each of its elements."""
     ndim = len(x.shape)
     return broadcast_to(expand_dims(numbers, (ndim - 2, ndim - 1)), x.shape)
 
 
-def _approximant(x: Any) -> Any:
+def _approximant(x: Value) -> Any:
     b = _PADE
     x2 = product(x, x)
     x4 = product(x2, x2)
@@ -75,12 +76,12 @@ def _approximant(x: Any) -> Any:
     return solve(even - odd, even + odd)
 
 
-def frechet(x_dot: Any, x: Any) -> Any:
+def frechet(x_dot: Value, x: Value) -> Any:
     """Return the derivative of the exponential of ``x`` along ``x_dot``."""
     return upper_right(expm, x_dot, x)
 
 
-def upper_right(function: Callable[[Any], Any], x_dot: Any, x: Any) -> Any:
+def upper_right(function: Callable[[Any], Any], x_dot: Value, x: Value) -> Any:
     """Return the upper right block of a function of ``[[x, x_dot], [0, x]]``: its derivative along ``x_dot``."""
     rows, columns = len(x.shape) - 2, len(x.shape) - 1
     size = x.shape[-1]
@@ -103,6 +104,6 @@ expm_p = CompoundPrimitive(
 )
 
 
-def expm(x: Any) -> Any:
+def expm(x: Value) -> Any:
     """Return the exponential of each square matrix."""
     return bind(expm_p, (x,), NO_PARAMS)

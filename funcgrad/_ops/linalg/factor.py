@@ -8,6 +8,7 @@ import numpy as np
 
 from funcgrad._core.aval import Aval
 from funcgrad._core.bind import NO_PARAMS, bind
+from funcgrad._core.forms import Basic, Forms
 from funcgrad._core.primitive import CompoundPrimitive, Primitive
 from funcgrad._core.trace.derivative import CONSTANT, PerOperand
 from funcgrad._ops.layout.batching import batch_same
@@ -16,16 +17,17 @@ from funcgrad._ops.linalg.elimination import PIVOT_DTYPE, eliminated, orders_of_
 from funcgrad._ops.linalg.matrices import halved_lower_triangle, hermitian_part, identity_like, product, swapped
 from funcgrad._ops.linalg.permutation import permuted, unpermuted
 from funcgrad._ops.linalg.triangular import triangular_solve
+from funcgrad._types import Value
 
 
-def _cholesky_push(x_dot: Any, y: Any) -> Any:
+def _cholesky_push(x_dot: Value, y: Value) -> Any:
     """Return ``L phi(L^-1 X L^-H)``; ``phi`` takes the lower triangle and half of the diagonal (Murray, equation 8)."""
     inner = triangular_solve(y, hermitian_part(x_dot))
     inner = triangular_solve(y, inner, left_side=False, transpose_a=True, conjugate_a=True)
     return product(y, halved_lower_triangle(inner))
 
 
-def _cholesky_pull(y_bar: Any, y: Any) -> Any:
+def _cholesky_pull(y_bar: Value, y: Value) -> Any:
     """Return the transpose of `_cholesky_push`, from right to left (Murray, equation 10)."""
     inner = halved_lower_triangle(product(swapped(y), y_bar))
     inner = triangular_solve(y, inner, transpose_a=True)
@@ -43,10 +45,11 @@ cholesky_p = CompoundPrimitive(
     derivative=PerOperand(("x",), [_cholesky_pull], [_cholesky_push]),
     batch=batch_same,
     cost=lambda y, x: x.size * x.shape[-1] // 3,
+    forms=Forms(basic=Basic.CHOLESKY),
 )
 
 
-def cholesky(x: Any) -> Any:
+def cholesky(x: Value) -> Any:
     """Return the lower triangular ``L`` with ``L L^H = x``, for (stacks of) Hermitian positive definite matrices.
 
     Only the lower triangle is read; pass the adjoint to use the upper one.
@@ -74,16 +77,16 @@ class _LuDerivative:
         return [factors, pivots, permutation], [moved, None, None]
 
 
-def _unit_lower(factors: Any) -> Any:
+def _unit_lower(factors: Value) -> Any:
     """Return the lower factor, whose diagonal of ones is not stored."""
     return lower_triangle(factors, -1) + identity_like(factors)
 
 
-def _unit_lower_solve(factors: Any, b: Any, *, transpose_a: bool = False) -> Any:
+def _unit_lower_solve(factors: Value, b: Value, *, transpose_a: bool = False) -> Any:
     return triangular_solve(factors, b, transpose_a=transpose_a, unit_diagonal=True)
 
 
-def _lu_bars(y_bars: list, factors: Any, permutation: Any) -> list:
+def _lu_bars(y_bars: list, factors: Value, permutation: Value) -> list:
     y_bar = y_bars[0]
     if y_bar is None:
         return [None]
@@ -104,10 +107,11 @@ lu_p = CompoundPrimitive(
     batch=batch_same,
     cost=lambda y, x: 2 * x.size * x.shape[-1] // 3,
     multiple_results=True,
+    forms=Forms(basic=Basic.LU),
 )
 
 
-def lu(x: Any) -> tuple[Any, Any, Any]:
+def lu(x: Value) -> tuple[Any, Any, Any]:
     """Eliminate with exchange of rows: ``x[permutation] = L U``, for (stacks of) square matrices.
 
     Returns:
@@ -130,12 +134,14 @@ permutation_of_pivots_p = CompoundPrimitive(
 )
 
 
-def permutation_of_pivots(pivots: Any) -> Any:
+def permutation_of_pivots(pivots: Value) -> Any:
     """Return the order of rows after each row is exchanged with its pivot, one after the other."""
     return bind(permutation_of_pivots_p, (pivots,), NO_PARAMS)
 
 
-def lu_solve(factors: Any, permutation: Any, b: Any, *, transpose_a: bool = False, conjugate_a: bool = False) -> Any:
+def lu_solve(
+    factors: Value, permutation: Value, b: Value, *, transpose_a: bool = False, conjugate_a: bool = False
+) -> Any:
     """Return ``y`` with ``op(x) y = b``, from the factors of ``x``."""
     form = {"transpose_a": transpose_a, "conjugate_a": conjugate_a}
     if not transpose_a:

@@ -19,9 +19,10 @@ from funcgrad._ops.linalg.matrices import adjoint, conjugated, product, scaled_c
 from funcgrad._ops.linalg.solve import solve
 from funcgrad._ops.linalg.spectral import reciprocal_gaps
 from funcgrad._ops.reduce.reduce import argmax
+from funcgrad._types import Array, Lax, Value
 
 
-def _pivots(v: Any) -> tuple[Any, Any]:
+def _pivots(v: Value) -> tuple[Any, Any]:
     """Return the largest component of each vector, which LAPACK makes real, and its position as ones among zeros."""
     real, imaginary = real_p(v), imag_p(v)
     axis = len(v.shape) - 2
@@ -55,7 +56,7 @@ class _EigDerivative:
         return [w, v], [diagonal(inner), v_dot - scaled_columns(v, make_complex(longer, turned))]
 
 
-def _eig_bars(y_bars: list, w: Any, v: Any, dtype: np.dtype) -> list:
+def _eig_bars(y_bars: list, w: Value, v: Value, dtype: np.dtype) -> list:
     w_bar, v_bar = y_bars
     inner: Any = None
     if v_bar is not None:
@@ -74,11 +75,11 @@ def _eig_bars(y_bars: list, w: Any, v: Any, dtype: np.dtype) -> list:
     return [x_bar if dtype.kind == "c" else bind(real_p, (x_bar,), NO_PARAMS)]
 
 
-def _eig_numpy(x: Any) -> list[Any]:
+def _eig_numpy(x: Array) -> list[Any]:
     return [y.astype(complex_dtype(x.dtype), copy=False) for y in np.linalg.eig(x)]
 
 
-def _eig_xla(lax: Any, x: Any) -> list[Any]:
+def _eig_xla(lax: Lax, x: Array) -> list[Any]:
     return list(lax.linalg.eig(x, compute_left_eigenvectors=False))
 
 
@@ -97,7 +98,7 @@ eig_p = CompoundPrimitive(
 )
 
 
-def eig(x: Any) -> tuple[Any, Any]:
+def eig(x: Value) -> tuple[Any, Any]:
     """Return the eigenvalues of (stacks of) square matrices, always complex, and the eigenvectors as columns.
 
     If eigenvalues are equal, the derivative of the vectors is NaN. XLA supports this on CPUs only.

@@ -17,6 +17,7 @@ from funcgrad._ops.layout.shape import expand_dims
 from funcgrad._ops.linalg.exponential import upper_right
 from funcgrad._ops.linalg.matrices import adjoint, identity_like, product, swapped
 from funcgrad._ops.linalg.root import real_or_nan, real_or_nan_xla, snapped, triangular_form, triangular_root
+from funcgrad._types import Array, Lax, Value
 
 scipy_linalg = LazyModule("scipy.linalg")
 
@@ -28,7 +29,7 @@ _PLACES, _WEIGHTS = [each.tolist() for each in np.polynomial.legendre.leggauss(7
 _MOST_ROOTS = 20
 
 
-def _logm_numpy(x: Any) -> Any:
+def _logm_numpy(x: Array) -> Any:
     y = np.empty(x.shape, complex_dtype(x.dtype))
     with untraced(), np.errstate(all="ignore"):
         for i in np.ndindex(x.shape[:-2]) if x.size else ():
@@ -53,14 +54,14 @@ def _logarithm(x: np.ndarray) -> np.ndarray:
     return z @ y @ z.conj().T
 
 
-def _logm_xla(lax: Any, x: Any) -> Any:
+def _logm_xla(lax: Lax, x: Array) -> Any:
     if not x.size:
         return x
     t, z = triangular_form(lax, x)
     identity = identity_like(t)
     stack = tuple(range(t.ndim - 2))
 
-    def far(y: Any) -> Any:
+    def far(y: Value) -> Any:
         sums = lax.reduce_sum(lax.abs(y - identity), (t.ndim - 2,))
         return lax.reduce_max(sums, (t.ndim - 2,)) > _NEAR
 
@@ -86,7 +87,7 @@ def _logm_xla(lax: Any, x: Any) -> Any:
     return real_or_nan_xla(lax, product(product(z, y), adjoint(z)), x.dtype)
 
 
-def _frechet(x_dot: Any, x: Any) -> Any:
+def _frechet(x_dot: Value, x: Value) -> Any:
     """Return the derivative of the logarithm of ``x`` along ``x_dot``."""
     return upper_right(logm, x_dot, x)
 
@@ -105,6 +106,6 @@ logm_p = CompoundPrimitive(
 )
 
 
-def logm(x: Any) -> Any:
+def logm(x: Value) -> Any:
     """Return the principal logarithm of each square matrix, in its dtype: NaN if that of a real matrix is not real."""
     return bind(logm_p, (x,), NO_PARAMS)

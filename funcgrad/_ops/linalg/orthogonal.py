@@ -20,15 +20,16 @@ from funcgrad._ops.linalg.matrices import adjoint, conjugated, identity_like, pr
 from funcgrad._ops.linalg.spectral import svd
 from funcgrad._ops.linalg.triangular import triangular_solve
 from funcgrad._ops.reduce.reduce import reduce_max
+from funcgrad._types import Array, Lax, Value
 
 
-def _turn(x: Any) -> Any:
+def _turn(x: Value) -> Any:
     """Return the skew-Hermitian matrix with the lower triangle and the imaginary diagonal of ``x``."""
     below = lower_triangle(x, -1)
     return below - adjoint(below) + _imaginary_diagonal(x)
 
 
-def _imaginary_diagonal(x: Any) -> Any:
+def _imaginary_diagonal(x: Value) -> Any:
     if x.dtype.kind != "c":
         return 0
     parts = imag_p(diagonal(x))
@@ -52,7 +53,7 @@ class _QrDerivative:
         return [q, r], [moved - product(q, left), product(left, r)]
 
 
-def _qr_bars(y_bars: list, q: Any, r: Any) -> list:
+def _qr_bars(y_bars: list, q: Value, r: Value) -> list:
     """Return the transpose of the tangents, from right to left."""
     q_bar, r_bar = y_bars
     left = 0
@@ -81,7 +82,7 @@ qr_p = CompoundPrimitive(
 )
 
 
-def qr(x: Any) -> tuple[Any, Any]:
+def qr(x: Value) -> tuple[Any, Any]:
     """Return ``q, r`` with ``x = q r``, for matrices with at least as many rows as columns.
 
     ``r`` has a real diagonal.
@@ -90,7 +91,7 @@ def qr(x: Any) -> tuple[Any, Any]:
     return q, r
 
 
-def _pinv_xla(lax: Any, x: Any, *, rtol: float) -> Any:
+def _pinv_xla(lax: Lax, x: Array, *, rtol: float) -> Any:
     u, s, vh = svd(x)
     if not x.size:
         return swapped(x)
@@ -100,13 +101,13 @@ def _pinv_xla(lax: Any, x: Any, *, rtol: float) -> Any:
     return product(adjoint(vh), scaled_rows(adjoint(u), cast(inverse, x.dtype)))
 
 
-def _residual_maps(x: Any, y: Any) -> tuple[Any, Any]:
+def _residual_maps(x: Value, y: Value) -> tuple[Any, Any]:
     """Return ``1 - x y`` and ``1 - y x``: the projections to the complement of the range, and to the null space."""
     left, right = product(x, y), product(y, x)
     return identity_like(left) - left, identity_like(right) - right
 
 
-def _pinv_push(x_dot: Any, x: Any, y: Any) -> Any:
+def _pinv_push(x_dot: Value, x: Value, y: Value) -> Any:
     unreached, unseen = _residual_maps(x, y)
     y_adjoint, change = adjoint(y), adjoint(x_dot)
     first = product(y, product(y_adjoint, product(change, unreached)))
@@ -114,7 +115,7 @@ def _pinv_push(x_dot: Any, x: Any, y: Any) -> Any:
     return first + second - product(product(y, x_dot), y)
 
 
-def _pinv_pull(y_bar: Any, x: Any, y: Any) -> Any:
+def _pinv_pull(y_bar: Value, x: Value, y: Value) -> Any:
     unreached, unseen = _residual_maps(x, y)
     y_conjugate, change = conjugated(y), adjoint(y_bar)
     first = product(product(product(conjugated(unreached), change), y_conjugate), swapped(y))
@@ -136,6 +137,6 @@ pinv_p = CompoundPrimitive(
 )
 
 
-def pinv(x: Any, rtol: float) -> Any:
+def pinv(x: Value, rtol: float) -> Any:
     """Return the pseudoinverse; singular values up to ``rtol`` times the largest count as zero."""
     return bind(pinv_p, (x,), {"rtol": rtol})

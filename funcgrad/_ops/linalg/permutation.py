@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import Aval
-from funcgrad._core.forms import Forms
+from funcgrad._core.forms import Basic, Forms
 from funcgrad._core.primitive import CompoundPrimitive
 from funcgrad._core.trace.derivative import Multilinear
 from funcgrad._ops.layout.broadcast import batch_all, broadcast_to
 from funcgrad._ops.layout.depends import permuting
+from funcgrad._types import Array, Lax, Value
 
 
-def _numpy(x: Any, permutation: Any, *, back: bool) -> Any:
+def _numpy(x: Array, permutation: Array, *, back: bool) -> Any:
     where = permutation[..., None]
     if not back:
         return np.take_along_axis(x, where, -2)
@@ -23,7 +24,7 @@ def _numpy(x: Any, permutation: Any, *, back: bool) -> Any:
     return y
 
 
-def _xla(lax: Any, x: Any, permutation: Any, *, back: bool) -> Any:
+def _xla(lax: Lax, x: Array, permutation: Array, *, back: bool) -> Any:
     # Move whole rows. With single elements XLA needs a tenth more operations in the gradient of a linear system.
     if not x.size:
         return x
@@ -38,7 +39,7 @@ def _xla(lax: Any, x: Any, permutation: Any, *, back: bool) -> Any:
     return lax.gather(x, places, numbers, sizes, unique_indices=True, mode="clip")
 
 
-def _transpose(y_bar: Any, permutation: Any, back: bool) -> Any:
+def _transpose(y_bar: Value, permutation: Value, back: bool) -> Any:
     return permuted_p(y_bar, permutation, back=not back)
 
 
@@ -52,15 +53,15 @@ permuted_p = CompoundPrimitive(
     derivative=Multilinear(("x", "permutation"), [_transpose, None]),
     batch=batch_all(),
     cost=lambda y, x, permutation, **_: 0,
-    forms=Forms(depends=permuting),
+    forms=Forms(basic=Basic.PERMUTED_ROWS, depends=permuting),
 )
 
 
-def permuted(x: Any, permutation: Any) -> Any:
+def permuted(x: Value, permutation: Value) -> Any:
     """Return the rows of each matrix in the order of its permutation."""
     return permuted_p(x, broadcast_to(permutation, x.shape[:-1]), back=False)
 
 
-def unpermuted(x: Any, permutation: Any) -> Any:
+def unpermuted(x: Value, permutation: Value) -> Any:
     """Return the rows in the order before the permutation."""
     return permuted_p(x, broadcast_to(permutation, x.shape[:-1]), back=True)

@@ -13,19 +13,20 @@ from funcgrad._ops.layout.batching import batch_same
 from funcgrad._ops.linalg.matrices import adjoint, conjugated, hermitian_part, product, swapped
 from funcgrad._ops.linalg.solve import solve
 from funcgrad._ops.linalg.sylvester import sylvester
+from funcgrad._types import Array, Lax, Value
 
 
-def _unitary_numpy(x: Any) -> Any:
+def _unitary_numpy(x: Array) -> Any:
     u, _, vh = np.linalg.svd(x, full_matrices=False)
     return u @ vh
 
 
-def _unitary_xla(lax: Any, x: Any) -> Any:
+def _unitary_xla(lax: Lax, x: Array) -> Any:
     u, _, vh = lax.linalg.svd(x, full_matrices=False)
     return product(u, vh)
 
 
-def _push(x_dot: Any, x: Any, y: Any) -> Any:
+def _push(x_dot: Value, x: Value, y: Value) -> Any:
     """Return ``y w + (1 - y y^H) x_dot p^-1``, where ``w p + p w`` is the skew part of ``y^H x_dot``."""
     p = hermitian_part(product(adjoint(y), x))
     along = product(adjoint(y), x_dot)
@@ -36,7 +37,7 @@ def _push(x_dot: Any, x: Any, y: Any) -> Any:
     return y_dot
 
 
-def _pull(y_bar: Any, x: Any, y: Any) -> Any:
+def _pull(y_bar: Value, x: Value, y: Value) -> Any:
     p = hermitian_part(product(adjoint(y), x))
     turn = sylvester(swapped(p), swapped(p), product(swapped(y), y_bar))
     x_bar = product(conjugated(y), turn - adjoint(turn))
@@ -60,6 +61,6 @@ unitary_factor_p = CompoundPrimitive(
 )
 
 
-def unitary_factor(x: Any) -> Any:
+def unitary_factor(x: Value) -> Any:
     """Return ``u`` of ``x = u p``, for (stacks of) matrices with at least as many rows as columns."""
     return bind(unitary_factor_p, (x,), NO_PARAMS)

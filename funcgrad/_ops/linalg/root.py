@@ -16,11 +16,12 @@ from funcgrad._ops.layout.diagonal import diagonal, embed_diagonal
 from funcgrad._ops.layout.shape import expand_dims
 from funcgrad._ops.linalg.matrices import adjoint, product, swapped
 from funcgrad._ops.linalg.sylvester import sylvester
+from funcgrad._types import Array, Lax, Value
 
 scipy_linalg = LazyModule("scipy.linalg")
 
 
-def real_or_nan(y: Any, dtype: np.dtype) -> Any:
+def real_or_nan(y: Value, dtype: np.dtype) -> Any:
     """Return a result in the dtype of a real operand; NaN if it is not real."""
     if dtype.kind == "c" or y.dtype.kind != "c":
         return y.astype(dtype, copy=False)
@@ -29,7 +30,7 @@ def real_or_nan(y: Any, dtype: np.dtype) -> Any:
     return np.where(turned > rounding(dtype) * greatest, np.nan, y.real).astype(dtype, copy=False)
 
 
-def real_or_nan_xla(lax: Any, y: Any, dtype: np.dtype) -> Any:
+def real_or_nan_xla(lax: Lax, y: Array, dtype: np.dtype) -> Any:
     """Do the same on XLA."""
     if dtype.kind == "c":
         return y
@@ -44,21 +45,21 @@ def rounding(dtype: np.dtype) -> float:
     return float(np.finfo(dtype).eps) ** 0.5
 
 
-def snapped(values: Any) -> Any:
+def snapped(values: Value) -> Any:
     """Put eigenvalues on the negative axis if only rounding moved them off it: the side would be random."""
     near = 16 * float(np.finfo(values.dtype).eps)
     on_axis = (values.real < 0) & (abs(values.imag) <= near * abs(values.real))
     return (values.real + 0j).astype(values.dtype) * on_axis + values * ~on_axis
 
 
-def triangular_form(lax: Any, x: Any) -> tuple[Any, Any]:
+def triangular_form(lax: Lax, x: Value) -> tuple[Any, Any]:
     """Return Schur's form on XLA: ``z t z^H = x`` with a complex upper triangle ``t``. XLA supports it on CPUs only."""
     t, z = lax.linalg.schur(cast(x, complex_dtype(x.dtype)))
     values = diagonal(t)
     return t + embed_diagonal(snapped(values) - values, t.shape[-2:]), z
 
 
-def triangular_root(lax: Any, t: Any) -> Any:
+def triangular_root(lax: Lax, t: Value) -> Any:
     """Solve column by column: ``(r + r[j, j]) r[:, j] = t[:, j]`` above the diagonal.
 
     Björck and Hammarling, "A Schur method for the square root of a matrix", 1983.
@@ -67,7 +68,7 @@ def triangular_root(lax: Any, t: Any) -> Any:
     rows = np.arange(size)
     roots = lax.sqrt(diagonal(t))
 
-    def solved(j: Any, r: Any) -> Any:
+    def solved(j: Any, r: Value) -> Any:
         above = rows < j
         root = lax.dynamic_slice_in_dim(roots, j, 1, axis - 1)
         column = lax.dynamic_slice_in_dim(t, j, 1, axis) * above[:, None]
@@ -83,7 +84,7 @@ def triangular_root(lax: Any, t: Any) -> Any:
     return lax.fori_loop(0, size, solved, lax.full_like(t, 0))
 
 
-def _sqrtm_numpy(x: Any) -> Any:
+def _sqrtm_numpy(x: Array) -> Any:
     y = np.empty(x.shape, complex_dtype(x.dtype))
     with untraced():
         for i in np.ndindex(x.shape[:-2]) if x.size else ():
@@ -91,7 +92,7 @@ def _sqrtm_numpy(x: Any) -> Any:
     return real_or_nan(y, x.dtype)
 
 
-def _sqrtm_xla(lax: Any, x: Any) -> Any:
+def _sqrtm_xla(lax: Lax, x: Array) -> Any:
     if not x.size:
         return x
     t, z = triangular_form(lax, x)
@@ -115,7 +116,7 @@ sqrtm_p = CompoundPrimitive(
 )
 
 
-def sqrtm(x: Any) -> Any:
+def sqrtm(x: Value) -> Any:
     """Return the principal square root of each square matrix, in its dtype.
 
     NaN if that of a real matrix is not real.

@@ -9,13 +9,14 @@ import numpy as np
 
 from funcgrad._core.aval import Aval
 from funcgrad._core.bind import NO_PARAMS, bind
-from funcgrad._core.forms import Forms
+from funcgrad._core.forms import Basic, Forms
 from funcgrad._core.primitive import CompoundPrimitive, Primitive
 from funcgrad._core.trace.jet import Coefficients, Series, quotient
 from funcgrad._ops.layout.depends import solved
 from funcgrad._ops.linalg.factor import lu, lu_solve
 from funcgrad._ops.linalg.matrices import product, swapped
 from funcgrad._ops.linalg.triangular import batch_right_sides
+from funcgrad._types import Array, Lax, Value
 
 
 class _SolveDerivative:
@@ -46,12 +47,12 @@ class _SolveDerivative:
         return lambda k: [quotient(k, ys[0], a, b, lambda rest: lu_solve(factors, permutation, rest), product)]
 
 
-def _bars(y_bars: list, factors: Any, permutation: Any, y: Any, active: int) -> list:
+def _bars(y_bars: list, factors: Value, permutation: Value, y: Value, active: int) -> list:
     b_bar = lu_solve(factors, permutation, y_bars[0], transpose_a=True)
     return [-product(b_bar, swapped(y)) if active & 1 else None, b_bar]
 
 
-def _solve_xla(lax: Any, a: Any, b: Any) -> list[Any]:
+def _solve_xla(lax: Lax, a: Array, b: Array) -> list[Any]:
     factors, _, permutation = lu(a)
     return [lu_solve(factors, permutation, b)]
 
@@ -66,11 +67,11 @@ solve_p = CompoundPrimitive(
     batch=batch_right_sides,
     cost=lambda y, a, b: 2 * a.size * a.shape[-1] // 3 + 2 * b.size * a.shape[-1],
     multiple_results=True,
-    forms=Forms(depends=solved),
+    forms=Forms(basic=Basic.SOLVE, depends=solved),
 )
 
 
-def solve(a: Any, b: Any) -> Any:
+def solve(a: Value, b: Value) -> Any:
     """Return ``y`` with ``a y = b``, for (stacks of) matrices of one dtype and one leading shape.
 
     If a matrix is singular, NumPy raises ``LinAlgError`` and XLA returns infinities or NaN.

@@ -14,11 +14,12 @@ from funcgrad._ops.index.gather import index_p
 from funcgrad._ops.index.sparse import ROWS, block_diagonal, first_places, matrix, sparse_product
 from funcgrad._ops.layout.broadcast import broadcast_to, reduce_sum
 from funcgrad._ops.layout.shape import reshape, transpose
+from funcgrad._types import Array, Lax, Value
 
 scipy_solvers = LazyModule("scipy.sparse.linalg")
 
 
-def _solved(values: Any, columns: Any, starts: Any, b: Any, *, turned: bool) -> Any:
+def _solved(values: Value, columns: Value, starts: Value, b: Value, *, turned: bool) -> Any:
     size = b.shape[0]
     if not b.size:
         return np.empty(b.shape, b.dtype)
@@ -35,8 +36,10 @@ def _solved(values: Any, columns: Any, starts: Any, b: Any, *, turned: bool) -> 
         return factors.solve(np.asarray(b), "N" if turned else "T").astype(b.dtype, copy=False)
 
 
-def _solve_xla(lax: Any, values: Any, rows: Any, columns: Any, starts: Any, b: Any, *, turned: bool) -> list[Any]:
-    def solved(values: Any, columns: Any, starts: Any, b: Any) -> list[Any]:
+def _solve_xla(
+    lax: Lax, values: Array, rows: Array, columns: Array, starts: Array, b: Array, *, turned: bool
+) -> list[Any]:
+    def solved(values: Value, columns: Value, starts: Value, b: Value) -> list[Any]:
         try:
             return [_solved(values, columns, starts, b, turned=turned)]
         except np.linalg.LinAlgError:
@@ -66,7 +69,7 @@ class _Derivative:
         return [y], [sparse_solve(values, tuple(places), b_dot, **params)]
 
 
-def _bars(y_bars: list, values: Any, places: tuple, y: Any, active: int, params: dict) -> list:
+def _bars(y_bars: list, values: Value, places: tuple, y: Value, active: int, params: dict) -> list:
     turned, (rows, columns, _) = params["turned"], places
     b_bar = sparse_solve(values, places, y_bars[0], turned=not turned)
     if not active & 1:
@@ -108,7 +111,7 @@ sparse_solve_p = CompoundPrimitive(
 )
 
 
-def sparse_solve(values: Any, places: tuple, b: Any, *, turned: bool = False) -> Any:
+def sparse_solve(values: Value, places: tuple, b: Value, *, turned: bool = False) -> Any:
     """Return ``y`` with ``a y = b``, or with ``a.T y = b`` if ``turned``.
 
     The elements of ``a`` are stored row by row; ``places`` has their rows, their columns, and the starts of the rows.

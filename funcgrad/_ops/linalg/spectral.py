@@ -1,8 +1,7 @@
 """Eigenvalues of Hermitian matrices, and singular values, with their vectors.
 
 If two values are equal, their vectors are not unique and have no derivative: it is NaN, without a warning. The
-derivative
-of the values is correct there too, because it does not use the gaps between values.
+derivative of the values is correct there too, because it does not use the gaps between values.
 """
 
 from __future__ import annotations
@@ -11,13 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad._core.aval import Aval
+from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.bind import NO_PARAMS, bind
 from funcgrad._core.primitive import CompoundPrimitive, Primitive
 from funcgrad._ops.elementwise.cast import cast, imag_p, make_complex, real_dtype, real_p
 from funcgrad._ops.elementwise.select import select
+from funcgrad._ops.index.gather import slice_axis
+from funcgrad._ops.index.join import concatenate
 from funcgrad._ops.layout.batching import batch_same
+from funcgrad._ops.layout.broadcast import reduce_sum
 from funcgrad._ops.layout.diagonal import diagonal, embed_diagonal
+from funcgrad._ops.layout.fill import full_like_p
 from funcgrad._ops.layout.shape import expand_dims
 from funcgrad._ops.linalg.matrices import (
     adjoint,
@@ -29,25 +32,27 @@ from funcgrad._ops.linalg.matrices import (
     scaled_rows,
     swapped,
 )
+from funcgrad._types import Array, Lax, Value
+from funcgrad.errors import NotDifferentiableError
 
 
-def _real_diagonal(x: Any) -> Any:
+def _real_diagonal(x: Value) -> Any:
     values = diagonal(x)
     return real_p(values) if values.dtype.kind == "c" else values
 
 
-def _on_diagonal(values: Any, dtype: np.dtype) -> Any:
+def _on_diagonal(values: Value, dtype: np.dtype) -> Any:
     size = values.shape[-1]
     return embed_diagonal(cast(values, dtype), (size, size))
 
 
-def _reciprocals(x: Any) -> Any:
+def _reciprocals(x: Value) -> Any:
     """Return ``1 / x``, with NaN instead of a warning where that is infinite."""
     zero = x == 0
     return select(zero, np.nan, 1 / select(zero, 1, x))
 
 
-def reciprocal_gaps(values: Any, dtype: np.dtype) -> Any:
+def reciprocal_gaps(values: Value, dtype: np.dtype) -> Any:
     """Return ``1 / (values[j] - values[i])`` at row ``i`` and column ``j``; 0 on the diagonal, NaN for equal values."""
     ndim = len(values.shape)
     gaps = expand_dims(values, (ndim - 1,)) - expand_dims(values, (ndim,))
@@ -70,7 +75,7 @@ class _EighDerivative:
         return [w, v], [_real_diagonal(inner), product(v, reciprocal_gaps(w, v.dtype) * inner)]
 
 
-def _eigh_bars(y_bars: list, w: Any, v: Any) -> list:
+def _eigh_bars(y_bars: list, w: Value, v: Value) -> list:
     w_bar, v_bar = y_bars
     if v_bar is None:
         outer = scaled_columns(conjugated(v), cast(w_bar, v.dtype))
@@ -82,7 +87,7 @@ def _eigh_bars(y_bars: list, w: Any, v: Any) -> list:
     return [hermitian_part(product(outer, swapped(v)))]
 
 
-def _eigh_xla(lax: Any, x: Any, *, lower: bool) -> list[Any]:
+def _eigh_xla(lax: Lax, x: Array, *, lower: bool) -> list[Any]:
     v, w = lax.linalg.eigh(x, lower=lower, symmetrize_input=False)
     return [w, v]
 
@@ -102,7 +107,7 @@ eigh_p = CompoundPrimitive(
 )
 
 
-def eigh(x: Any, *, lower: bool = True) -> tuple[Any, Any]:
+def eigh(x: Value, *, lower: bool = True) -> tuple[Any, Any]:
     """Return the eigenvalues of (stacks of) Hermitian matrices in ascending order, and the eigenvectors as columns.
 
     Only the lower triangle is read, or the upper one if ``lower`` is false.
@@ -115,8 +120,7 @@ class _SvdDerivative:
     """With ``x = u s vh`` and ``P = u^H X v``: ``s`` changes by the real diagonal of ``P``.
 
     ``u`` and ``v`` turn within their spaces by the other elements of ``P``, over gaps of squares, and out of them by
-    the
-    part of ``X`` outside. A complex pair of vectors has a free common phase; ``u`` takes all of its change.
+    the part of ``X`` outside. A complex pair of vectors has a free common phase; ``u`` takes all of its change.
     """
 
     __slots__ = ()
@@ -127,26 +131,31 @@ class _SvdDerivative:
 
     def jvp(self, primitive: Primitive, primals: tuple, tangents: list, params: dict) -> tuple[list, list]:
         u, s, vh = primitive(*primals)
-        x_dot, dtype = tangents[0], u.dtype
-        along_v = product(x_dot, adjoint(vh))
-        along_u = product(adjoint(u), x_dot)
-        inner = product(along_u, adjoint(vh))
-        gaps = reciprocal_gaps(s * s, dtype)
-        scales, inverse = cast(s, dtype), cast(_reciprocals(s), dtype)
-        scaled = scaled_columns(inner, scales)
-        u_turn = gaps * (scaled + adjoint(scaled)) + _phases(diagonal(inner), s)
-        scaled = scaled_rows(inner, scales)
-        v_turn = gaps * (scaled + adjoint(scaled))
-        u_dot, vh_dot = product(u, u_turn), -product(v_turn, vh)
-        rows, columns = x_dot.shape[-2:]
-        if rows > columns:
-            u_dot = u_dot + scaled_columns(along_v - product(u, inner), inverse)
-        if columns > rows:
-            vh_dot = vh_dot + scaled_rows(along_u - product(inner, vh), inverse)
-        return [u, s, vh], [u_dot, _real_diagonal(inner), vh_dot]
+        return [u, s, vh], _svd_dots(tangents[0], u, s, vh)
 
 
-def _phases(values: Any, s: Any) -> Any:
+def _svd_dots(x_dot: Any, u: Any, s: Any, vh: Any) -> list:
+    """Return the tangents of ``u``, ``s`` and ``vh``, each with as many vectors as there are singular values."""
+    dtype = u.dtype
+    along_v = product(x_dot, adjoint(vh))
+    along_u = product(adjoint(u), x_dot)
+    inner = product(along_u, adjoint(vh))
+    gaps = reciprocal_gaps(s * s, dtype)
+    scales, inverse = cast(s, dtype), cast(_reciprocals(s), dtype)
+    scaled = scaled_columns(inner, scales)
+    u_turn = gaps * (scaled + adjoint(scaled)) + _phases(diagonal(inner), s)
+    scaled = scaled_rows(inner, scales)
+    v_turn = gaps * (scaled + adjoint(scaled))
+    u_dot, vh_dot = product(u, u_turn), -product(v_turn, vh)
+    rows, columns = x_dot.shape[-2:]
+    if rows > columns:
+        u_dot = u_dot + scaled_columns(along_v - product(u, inner), inverse)
+    if columns > rows:
+        vh_dot = vh_dot + scaled_rows(along_u - product(inner, vh), inverse)
+    return [u_dot, _real_diagonal(inner), vh_dot]
+
+
+def _phases(values: Value, s: Value) -> Any:
     """Return ``i Im(values) / s`` on a diagonal; 0 for real matrices."""
     if values.dtype.kind != "c":
         return 0
@@ -154,7 +163,7 @@ def _phases(values: Any, s: Any) -> Any:
     return _on_diagonal(make_complex(0 * turns, turns), values.dtype)
 
 
-def _svd_bars(y_bars: list, u: Any, s: Any, vh: Any) -> list:
+def _svd_bars(y_bars: list, u: Value, s: Value, vh: Value) -> list:
     """Return the transpose of the tangents, term by term."""
     u_bar, s_bar, vh_bar = y_bars
     dtype = u.dtype
@@ -179,7 +188,7 @@ def _svd_bars(y_bars: list, u: Any, s: Any, vh: Any) -> list:
     return [product(product(conjugated(u), inner), conjugated(vh)) + outside]
 
 
-def _svd_xla(lax: Any, x: Any) -> list[Any]:
+def _svd_xla(lax: Lax, x: Array) -> list[Any]:
     return list(lax.linalg.svd(x, full_matrices=False))
 
 
@@ -207,7 +216,122 @@ svd_p = CompoundPrimitive(
 )
 
 
-def svd(x: Any) -> tuple[Any, Any, Any]:
+def svd(x: Value) -> tuple[Any, Any, Any]:
     """Return ``u, s, vh`` with ``x = u s vh``: as many singular values as the shorter side, in descending order."""
     u, s, vh = bind(svd_p, (x,), NO_PARAMS)
+    return u, s, vh
+
+
+def _is_unique(further: Any, count: int) -> bool:
+    """Whether the vectors that complete a basis are unique but for their sign: one real vector is.
+
+    Without any singular values, the matrix is empty: nothing can change the vectors.
+    """
+    return not count or (1 in further.shape[-2:] and further.dtype.kind != "c")
+
+
+def _nan_if_used(bar: Any) -> Any:
+    """Return 0 for a cotangent of zeros, and NaN for another one; if its numbers are known, raise instead."""
+    if type(bar) is np.ndarray and np.any(bar):
+        raise NotDifferentiableError(
+            f"linalg.svd: a derivative was asked of the vectors that complete the basis (full_matrices=True), "
+            f"{aval_of(bar)}. They are any basis of their space, and so have none. Use the first vectors alone "
+            "(full_matrices=False): np.eye(m) - u @ u.conj().T is the projector on the others."
+        )
+    ndim = len(bar.shape)
+    found = reduce_sum(select(bar == 0, 0, bar.dtype.type(np.nan)), (ndim - 2, ndim - 1))
+    return expand_dims(found, (ndim - 2, ndim - 1))
+
+
+class _FullSvdDerivative:
+    """The derivative of `svd_p`, and of one further real vector.
+
+    A further column ``c`` of ``u`` stays orthogonal to the columns of ``x``: it turns by ``-u / s vh X^H c``.
+    """
+
+    __slots__ = ()
+
+    def record(self, primitive: Primitive, primals: tuple, active: int, params: dict) -> tuple[list, Any, tuple]:
+        results = primitive(*primals)
+        return results, _full_svd_bars, tuple(results)
+
+    def jvp(self, primitive: Primitive, primals: tuple, tangents: list, params: dict) -> tuple[list, list]:
+        results = primitive(*primals)
+        (u, further_u), s, (vh, further_vh) = _parted(*results)
+        u_dot, s_dot, vh_dot = _svd_dots(tangents[0], u, s, vh)
+        back = adjoint(tangents[0])
+        inverse = cast(_reciprocals(s), u.dtype)
+        if further_u is not None:
+            turned = -product(scaled_columns(u, inverse), product(vh, product(back, further_u)))
+            u_dot = concatenate(
+                [u_dot, turned if _is_unique(turned, s.shape[-1]) else full_like_p(turned, value=np.nan)],
+                len(u.shape) - 1,
+            )
+        if further_vh is not None:
+            turned = -product(product(product(further_vh, back), scaled_columns(u, inverse)), vh)
+            vh_dot = concatenate(
+                [vh_dot, turned if _is_unique(turned, s.shape[-1]) else full_like_p(turned, value=np.nan)],
+                len(u.shape) - 2,
+            )
+        return results, [u_dot, s_dot, vh_dot]
+
+
+def _parted(u: Any, s: Any, vh: Any) -> tuple[tuple[Any, Any], Any, tuple[Any, Any]]:
+    """Return the vectors that belong to singular values, and those that complete the basis, ``None`` without any."""
+    count, ndim = s.shape[-1], len(u.shape)
+    parts = []
+    for x, axis in ((u, ndim - 1), (vh, ndim - 2)):
+        size = x.shape[axis]
+        further = None if size == count else slice_axis(x, axis, count, size)
+        parts.append((x if further is None else slice_axis(x, axis, 0, count), further))
+    return parts[0], s, parts[1]
+
+
+def _full_svd_bars(y_bars: list, u: Any, s: Any, vh: Any) -> list:
+    (u, further_u), s, (vh, further_vh) = _parted(u, s, vh)
+    ndim, count = len(u.shape), s.shape[-1]
+    u_bar, s_bar, vh_bar = y_bars
+    scaled = scaled_columns(u, cast(_reciprocals(s), u.dtype))
+    outside = 0
+    if u_bar is not None and further_u is not None:
+        bar = slice_axis(u_bar, ndim - 1, count, u_bar.shape[-1])
+        u_bar = slice_axis(u_bar, ndim - 1, 0, count)
+        if _is_unique(further_u, count):
+            outside = -product(product(product(further_u, swapped(bar)), scaled), vh)
+        else:
+            outside = _nan_if_used(bar)
+    if vh_bar is not None and further_vh is not None:
+        bar = slice_axis(vh_bar, ndim - 2, count, vh_bar.shape[-2])
+        vh_bar = slice_axis(vh_bar, ndim - 2, 0, count)
+        if _is_unique(further_vh, count):
+            outside = -product(scaled, product(product(vh, swapped(bar)), further_vh))
+        else:
+            outside = _nan_if_used(bar)
+    (x_bar,) = _svd_bars([u_bar, s_bar, vh_bar], u, s, vh)
+    return [x_bar + outside]
+
+
+def _full_svd_aval(x: Aval) -> list[Aval]:
+    *stack, rows, columns = x.shape
+    values = Aval((*stack, min(rows, columns)), real_dtype(x.dtype))
+    return [Aval((*stack, rows, rows), x.dtype), values, Aval((*stack, columns, columns), x.dtype)]
+
+
+svd_full_p = CompoundPrimitive(
+    "svd_full",
+    operands=("x",),
+    numpy=lambda x: list(np.linalg.svd(x, full_matrices=True)),
+    xla=lambda lax, x: list(lax.linalg.svd(x, full_matrices=True)),
+    aval=_full_svd_aval,
+    derivative=_FullSvdDerivative(),
+    batch=batch_same,
+    cost=lambda u, x: 14 * x.size * u.shape[-1],
+    multiple_results=True,
+)
+
+
+def full_svd(x: Any) -> tuple[Any, Any, Any]:
+    """Return ``u, s, vh`` as `svd` does, with the vectors that complete both bases."""
+    square = x.shape[-2] == x.shape[-1]
+    u, s, vh = bind(svd_p if square else svd_full_p, (x,), NO_PARAMS)
     return u, s, vh

@@ -14,6 +14,7 @@ from funcgrad._ops.elementwise.cast import cast, complex_dtype, real_p
 from funcgrad._ops.layout.broadcast import batch_all
 from funcgrad._ops.layout.diagonal import diagonal, embed_diagonal
 from funcgrad._ops.linalg.matrices import adjoint, product, swapped
+from funcgrad._types import Array, Lax, Value
 
 scipy_linalg = LazyModule("scipy.linalg")
 lapack = LazyModule("scipy.linalg.lapack")
@@ -37,7 +38,7 @@ def _solved(a: np.ndarray, b: np.ndarray, q: np.ndarray) -> np.ndarray:
     return u @ (scale * y) @ v.conj().T
 
 
-def _sylvester_numpy(a: Any, b: Any, q: Any) -> list[Any]:
+def _sylvester_numpy(a: Array, b: Array, q: Array) -> list[Any]:
     y = np.empty(q.shape, q.dtype)
     with untraced():
         for i in np.ndindex(q.shape[:-2]) if q.size else ():
@@ -46,7 +47,7 @@ def _sylvester_numpy(a: Any, b: Any, q: Any) -> list[Any]:
     return [y]
 
 
-def _sylvester_xla(lax: Any, a: Any, b: Any, q: Any) -> list[Any]:
+def _sylvester_xla(lax: Lax, a: Array, b: Array, q: Array) -> list[Any]:
     """Solve column by column: ``(r + s[k, k]) y[:, k] = f[:, k] - y s[:, k]``."""
     if not q.size:
         return [q]
@@ -57,7 +58,7 @@ def _sylvester_xla(lax: Any, a: Any, b: Any, q: Any) -> list[Any]:
     # LAPACK's bound for eigenvalues that add up to 0.
     least = float(np.finfo(r.dtype).eps) * abs(lax.concatenate([values, shifts], axis - 1)).max(-1)[..., None]
 
-    def solved(k: Any, y: Any) -> Any:
+    def solved(k: Any, y: Value) -> Any:
         column = lax.dynamic_slice_in_dim(right, k, 1, axis)
         column = column - product(y, lax.dynamic_slice_in_dim(s, k, 1, axis))
         shift = lax.dynamic_slice_in_dim(shifts, k, 1, axis - 1)
@@ -89,13 +90,13 @@ class _SylvesterDerivative:
         return [y], [sylvester(a, b, right)]
 
 
-def _moves(a_dot: Any, b_dot: Any, y: Any) -> list[Any]:
+def _moves(a_dot: Value, b_dot: Value, y: Value) -> list[Any]:
     """Return the changes of the right side that balance the changes of the matrices."""
     left = [] if a_dot is None else [product(a_dot, y)]
     return left if b_dot is None else [*left, product(y, b_dot)]
 
 
-def _bars(y_bars: list, a: Any, b: Any, y: Any, active: int) -> list:
+def _bars(y_bars: list, a: Value, b: Value, y: Value, active: int) -> list:
     q_bar = sylvester(swapped(a), swapped(b), y_bars[0])
     return [
         -product(q_bar, swapped(y)) if active & 1 else None,
@@ -117,7 +118,7 @@ sylvester_p = CompoundPrimitive(
 )
 
 
-def sylvester(a: Any, b: Any, q: Any) -> Any:
+def sylvester(a: Value, b: Value, q: Value) -> Any:
     """Return ``x`` with ``a x + x b = q``, for (stacks of) matrices of one dtype and one leading shape.
 
     If an eigenvalue of ``a`` and one of ``b`` add up to 0, NumPy raises ``LinAlgError`` and XLA returns NaN. XLA

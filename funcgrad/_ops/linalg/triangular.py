@@ -16,7 +16,7 @@ import numpy as np
 
 from funcgrad._core.aval import Aval
 from funcgrad._core.bind import bind
-from funcgrad._core.forms import Forms
+from funcgrad._core.forms import Basic, Forms
 from funcgrad._core.lazy import LazyModule
 from funcgrad._core.primitive import CompoundPrimitive, Primitive
 from funcgrad._core.trace.jet import Coefficients, Series, quotient
@@ -25,6 +25,7 @@ from funcgrad._ops.layout.depends import solved
 from funcgrad._ops.layout.shape import inverse_permutation, reshape, transpose
 from funcgrad._ops.layout.triangle import lower_triangle, upper_triangle
 from funcgrad._ops.linalg.matrices import conjugated, product, swapped
+from funcgrad._types import Array, Lax, Value
 
 blas = LazyModule("scipy.linalg.blas")
 lapack = LazyModule("scipy.linalg.lapack")
@@ -40,7 +41,7 @@ _UNTHREADED = 1000
 _BLOCK = 32
 
 
-def _triangular_solve_numpy(a: Any, b: Any, **form: bool) -> list[Any]:
+def _triangular_solve_numpy(a: Array, b: Array, **form: bool) -> list[Any]:
     if not form["unit_diagonal"] and not a.diagonal(0, -2, -1).all():
         raise np.linalg.LinAlgError("Singular matrix")
     if not b.size:
@@ -56,7 +57,7 @@ def _triangular_solve_numpy(a: Any, b: Any, **form: bool) -> list[Any]:
 
 
 def _by_elimination(
-    a: Any, b: Any, *, left_side: bool, lower: bool, transpose_a: bool, conjugate_a: bool, unit_diagonal: bool
+    a: Value, b: Value, *, left_side: bool, lower: bool, transpose_a: bool, conjugate_a: bool, unit_diagonal: bool
 ) -> Any:
     a = _whole(a.conj() if conjugate_a else a, lower, unit_diagonal)
     a = a.swapaxes(-1, -2) if transpose_a == left_side else a
@@ -64,14 +65,14 @@ def _by_elimination(
 
 
 def _by_blas(
-    a: Any, b: Any, *, left_side: bool, lower: bool, transpose_a: bool, conjugate_a: bool, unit_diagonal: bool
+    a: Value, b: Value, *, left_side: bool, lower: bool, transpose_a: bool, conjugate_a: bool, unit_diagonal: bool
 ) -> Any:
     if conjugate_a and not transpose_a:
         a = a.conj()
     solve = getattr(blas, _SOLVERS[a.dtype.char])
     form = 0 if not transpose_a else 2 if conjugate_a else 1
 
-    def solved(a: Any, b: Any) -> Any:
+    def solved(a: Value, b: Value) -> Any:
         # BLAS stores columns, so it gets and returns the transposed matrices, without a copy.
         return solve(1, a.T, b.T, side=left_side, lower=not lower, trans_a=form, diag=unit_diagonal).T
 
@@ -84,7 +85,7 @@ def _by_blas(
 
 
 def _by_blocks(
-    a: Any, b: Any, *, left_side: bool, lower: bool, transpose_a: bool, conjugate_a: bool, unit_diagonal: bool
+    a: Value, b: Value, *, left_side: bool, lower: bool, transpose_a: bool, conjugate_a: bool, unit_diagonal: bool
 ) -> Any:
     y = (b if left_side else b.swapaxes(-1, -2)).copy()
     a = a.conj() if conjugate_a else a
@@ -95,7 +96,7 @@ def _by_blocks(
     return y if left_side else np.ascontiguousarray(y.swapaxes(-1, -2))
 
 
-def substitute(a: Any, x: np.ndarray, *, lower: bool, unit_diagonal: bool) -> None:
+def substitute(a: Value, x: np.ndarray, *, lower: bool, unit_diagonal: bool) -> None:
     """Solve in place, by halves down to blocks that are solved with their inverse.
 
     Du Croz and Higham, "Stability of methods for matrix inversion", 1992. An inverse loses as many digits as its block
@@ -131,7 +132,7 @@ def _inverse(block: np.ndarray, lower: bool) -> np.ndarray:
     return inverse
 
 
-def _whole(a: Any, lower: bool, unit_diagonal: bool) -> np.ndarray:
+def _whole(a: Value, lower: bool, unit_diagonal: bool) -> np.ndarray:
     """Return a triangle with the other elements filled in, for a general solver."""
     whole = np.tril(a) if lower else np.triu(a)
     if unit_diagonal:
@@ -164,26 +165,26 @@ class _TriangularDerivative:
     ) -> Coefficients:
         a, b = xs
 
-        def multiply(a: Any, y: Any) -> Any:
+        def multiply(a: Value, y: Value) -> Any:
             a = _operated(_triangle(a, params), params)
             return product(a, y) if params["left_side"] else product(y, a)
 
         return lambda k: [quotient(k, ys[0], a, b, lambda rest: primitive(a[0], rest, **params)[0], multiply)]
 
 
-def _triangle(x: Any, params: dict) -> Any:
+def _triangle(x: Value, params: dict) -> Any:
     """Return the part of the matrix that is read."""
     k = int(params["unit_diagonal"])
     return lower_triangle(x, -k) if params["lower"] else upper_triangle(x, k)
 
 
-def _operated(x: Any, params: dict) -> Any:
+def _operated(x: Value, params: dict) -> Any:
     """Return ``op(x)``; it is its own transpose in the pairing without conjugation."""
     x = swapped(x) if params["transpose_a"] else x
     return conjugated(x) if params["conjugate_a"] else x
 
 
-def _bars(y_bars: list, a: Any, y: Any, active: int, params: dict) -> list:
+def _bars(y_bars: list, a: Value, y: Value, active: int, params: dict) -> list:
     turned = {**params, "transpose_a": not params["transpose_a"]}
     (b_bar,) = bind(triangular_solve_p, (a, y_bars[0]), turned)
     if not active & 1:
@@ -212,7 +213,7 @@ def batch_right_sides(
 _batch_both = batch_all()
 
 
-def _triangular_xla(lax: Any, a: Any, b: Any, **params: bool) -> list[Any]:
+def _triangular_xla(lax: Lax, a: Array, b: Array, **params: bool) -> list[Any]:
     return [lax.linalg.triangular_solve(a, b, **params)]
 
 
@@ -226,13 +227,13 @@ triangular_solve_p = CompoundPrimitive(
     batch=batch_right_sides,
     cost=lambda y, a, b, **_: b.size * a.shape[-1],
     multiple_results=True,
-    forms=Forms(depends=solved),
+    forms=Forms(basic=Basic.TRIANGULAR_SOLVE, depends=solved),
 )
 
 
 def triangular_solve(
-    a: Any,
-    b: Any,
+    a: Value,
+    b: Value,
     *,
     left_side: bool = True,
     lower: bool = True,

@@ -13,6 +13,7 @@ from funcgrad._core.trace.derivative import CONSTANT, LinearTogether
 from funcgrad._engines import on_several_devices
 from funcgrad._ops.layout.batching import batch_same
 from funcgrad._ops.layout.depends import same
+from funcgrad._types import Array, Lax, Value
 
 stop_gradient_p = Primitive(
     "stop_gradient",
@@ -39,7 +40,7 @@ class _IdentityDerivative(LinearTogether):
         return primitive(*primals), tangents
 
 
-def _separate_xla(lax: Any, *xs: Any) -> list[Any]:
+def _separate_xla(lax: Lax, *xs: Array) -> list[Any]:
     if not any(lax.is_traced(x) for x in xs):
         return list(xs)
     return lax.separate(*xs)
@@ -80,7 +81,7 @@ class _AlikeDerivative(LinearTogether):
         return primitive(*primals), tangents[: len(tangents) // 2]
 
 
-def _first_half(*xs: Any) -> list[Any]:
+def _first_half(*xs: Value) -> list[Any]:
     return list(xs[: len(xs) // 2])
 
 
@@ -122,6 +123,6 @@ def alike(ys: Sequence[Any], xs: Sequence[Any]) -> list[Any]:
     return made
 
 
-def _may_move(y: Any, x: Any) -> bool:
+def _may_move(y: Value, x: Value) -> bool:
     plain = type(y) in NUMPY_TYPES or type(x) in NUMPY_TYPES
     return not plain and getattr(y, "shape", ()) == getattr(x, "shape", ()) != ()

@@ -32,6 +32,7 @@ from funcgrad._ops.program.derived import (
 )
 from funcgrad._ops.program.series import GraphDerivative
 from funcgrad._ops.reduce.reduce import reduce_or
+from funcgrad._types import Array, Lax, Value
 from funcgrad.errors import NotDifferentiableError
 
 T = TypeVar("T")
@@ -47,7 +48,7 @@ class Branches(NamedTuple):
     true: Graph
     false: Graph
 
-    def __call__(self, pred: Any, *operands: Any) -> list[Any]:
+    def __call__(self, pred: Value, *operands: Value) -> list[Any]:
         return cond_p(pred, *operands, branches=self)
 
     @property
@@ -81,11 +82,11 @@ class Branches(NamedTuple):
         return results[:count], second, [primals[0], *results[count:]]
 
 
-def _cond_numpy(pred: Any, *operands: Any, branches: Branches) -> list[Any]:
+def _cond_numpy(pred: Array, *operands: Array, branches: Branches) -> list[Any]:
     return unshared((branches.true if pred else branches.false).made(NUMPY.compile)(*operands))
 
 
-def _cond_xla(lax: Any, pred: Any, *operands: Any, branches: Branches) -> list[Any]:
+def _cond_xla(lax: Lax, pred: Array, *operands: Array, branches: Branches) -> list[Any]:
     if any(lax.is_traced(x) for x in (pred, *operands)):
         return lax.cond(
             pred, _lowered(lax, branches.true, branches), _lowered(lax, branches.false, branches), *operands
@@ -95,11 +96,11 @@ def _cond_xla(lax: Any, pred: Any, *operands: Any, branches: Branches) -> list[A
     return graph.made(_compiled_branch, lax, branches)(*operands)
 
 
-def _compiled_branch(graph: Graph, lax: Any, branches: Branches) -> Callable[..., list]:
+def _compiled_branch(graph: Graph, lax: Lax, branches: Branches) -> Callable[..., list]:
     return lax.compiled(_lowered(lax, graph, branches))
 
 
-def _lowered(lax: Any, graph: Graph, branches: Branches) -> Any:
+def _lowered(lax: Lax, graph: Graph, branches: Branches) -> Any:
     avals = branches.avals
     return lambda *xs: [lax.strong(y, aval) for y, aval in zip(graph.evaluate(*xs), avals, strict=True)]
 
@@ -162,7 +163,7 @@ def _cond_batch(primitive: Primitive, size: int, operands: tuple, batched: tuple
     return [_select_rows(pred, a, b) for a, b in pairs]
 
 
-def _select_rows(pred: Any, a: Any, b: Any) -> Any:
+def _select_rows(pred: Value, a: Value, b: Value) -> Any:
     """Select by one boolean per row."""
     return select(reshape(pred, (*pred.shape, *[1] * (len(a.shape) - 1))), a, b)
 
@@ -192,7 +193,7 @@ class While(NamedTuple):
     condition_constants: int
     body_constants: int
 
-    def __call__(self, *operands: Any) -> list[Any]:
+    def __call__(self, *operands: Value) -> list[Any]:
         return while_p(*operands, loop=self)
 
     @property
@@ -234,7 +235,7 @@ class While(NamedTuple):
         return self(*primals) if separate else results[:count], results[count:]
 
 
-def _while_numpy(*operands: Any, loop: While) -> list[Any]:
+def _while_numpy(*operands: Array, loop: While) -> list[Any]:
     condition, body = loop.condition.made(NUMPY.compile), loop.body.made(NUMPY.compile)
     condition_constants, body_constants, carry = loop.parts(operands)
     while condition(*condition_constants, *carry)[0]:
@@ -242,17 +243,17 @@ def _while_numpy(*operands: Any, loop: While) -> list[Any]:
     return unshared(carry)
 
 
-def _while_xla(lax: Any, *operands: Any, loop: While) -> list[Any]:
+def _while_xla(lax: Lax, *operands: Array, loop: While) -> list[Any]:
     if any(lax.is_traced(x) for x in operands):
         return _lower_while(lax, operands, loop)
     return loop.body.made(_compiled_while, lax, loop)(*operands)
 
 
-def _compiled_while(body: Graph, lax: Any, loop: While) -> Callable[..., list]:
+def _compiled_while(body: Graph, lax: Lax, loop: While) -> Callable[..., list]:
     return lax.compiled(lambda *operands: _lower_while(lax, operands, loop))
 
 
-def _lower_while(lax: Any, operands: tuple, loop: While) -> list[Any]:
+def _lower_while(lax: Lax, operands: tuple, loop: While) -> list[Any]:
     condition_constants, body_constants, carry = loop.parts(operands)
     avals = [x.aval for x in loop.body.outputs]
 
@@ -306,10 +307,10 @@ def _while_batch(
 def _until_all_end(body: Graph, condition: Graph, fixed: int, others: int) -> While:
     """Return the loop of a mapped condition and body; its body also takes the constants of the condition."""
 
-    def goes_on(*values: Any) -> list[Any]:
+    def goes_on(*values: Value) -> list[Any]:
         return [reduce_or(condition.evaluate(*values)[0], (0,))]
 
-    def step(*values: Any) -> list[Any]:
+    def step(*values: Value) -> list[Any]:
         carry = values[fixed + others :]
         preds = condition.evaluate(*values[:fixed], *carry)[0]
         ys = body.evaluate(*values[fixed:])

@@ -21,6 +21,7 @@ from funcgrad._ops.program.derived import (
     pushed_graph,
 )
 from funcgrad._ops.program.series import GraphDerivative
+from funcgrad._types import Value
 
 # Turns a graph into a function of flat arrays that returns a flat list.
 Compiler = Callable[[Graph], Callable[..., list]]
@@ -31,7 +32,7 @@ def call(graph: Graph, operands: Sequence[Any], compiler: Compiler) -> list[Any]
     return bind(call_p, tuple(operands), {"graph": graph, "compiler": compiler})
 
 
-def _run(*operands: Any, graph: Graph, compiler: Compiler) -> list[Any]:
+def _run(*operands: Value, graph: Graph, compiler: Compiler) -> list[Any]:
     return graph.made(compiler)(*operands)
 
 
@@ -41,7 +42,7 @@ class _Call(NamedTuple):
     graph: Graph
     compiler: Compiler
 
-    def __call__(self, *operands: Any) -> list[Any]:
+    def __call__(self, *operands: Value) -> list[Any]:
         return call(self.graph, operands, self.compiler)
 
     @property

@@ -10,6 +10,7 @@ import numpy as np
 from funcgrad._core.aval import Aval
 from funcgrad._core.bind import untraced
 from funcgrad._core.primitive import Primitive
+from funcgrad._types import Array, Lax, Value
 from funcgrad.errors import NotDifferentiableError
 
 Function = Callable[..., Sequence[Any]]
@@ -33,13 +34,13 @@ class _NoDerivative:
         )
 
 
-def _run(*xs: Any, function: Function, avals: tuple[Aval, ...], name: str) -> list[Any]:
+def _run(*xs: Value, function: Function, avals: tuple[Aval, ...], name: str) -> list[Any]:
     with untraced():
         results = function(*[np.asarray(x) for x in xs])
     return [_checked(y, aval, name) for y, aval in zip(results, avals, strict=True)]
 
 
-def _checked(y: Any, aval: Aval, name: str) -> Any:
+def _checked(y: Value, aval: Aval, name: str) -> Any:
     y = np.asarray(y)
     if y.shape != aval.shape or not np.can_cast(y.dtype, aval.dtype, "same_kind"):
         raise ValueError(
@@ -49,7 +50,7 @@ def _checked(y: Any, aval: Aval, name: str) -> Any:
     return y.astype(aval.dtype, copy=False)[()]
 
 
-def _run_xla(lax: Any, *xs: Any, function: Function, avals: tuple[Aval, ...], name: str) -> list[Any]:
+def _run_xla(lax: Lax, *xs: Array, function: Function, avals: tuple[Aval, ...], name: str) -> list[Any]:
     results = tuple([Aval(aval.shape, lax.canonical_dtype(aval.dtype)) for aval in avals])
     return lax.pure_callback(lambda *xs: _run(*xs, function=function, avals=results, name=name), results, *xs)
 
@@ -63,7 +64,7 @@ class _MappedFunction(NamedTuple):
     size: int
     batched: tuple[bool, ...]
 
-    def __call__(self, *xs: Any) -> list[Any]:
+    def __call__(self, *xs: Value) -> list[Any]:
         ys = [np.empty((self.size, *aval.shape), aval.dtype) for aval in self.avals]
         for i in range(self.size):
             row = [x[i] if flag else x for x, flag in zip(xs, self.batched, strict=True)]

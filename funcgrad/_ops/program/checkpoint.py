@@ -9,6 +9,7 @@ from funcgrad._core.aval import Aval
 from funcgrad._core.forms import Forms
 from funcgrad._core.graph.ir import Equation, Graph, Var, trusted_graph
 from funcgrad._core.graph.simplify import drop_dead
+from funcgrad._core.numbers import weak_where
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.derivative import LinearTogether
 from funcgrad._engines import NUMPY
@@ -26,6 +27,7 @@ from funcgrad._ops.program.derived import (
     split,
 )
 from funcgrad._ops.program.series import GraphDerivative
+from funcgrad._types import Array, Lax, Value
 
 
 class _BarrierDerivative(LinearTogether):
@@ -68,8 +70,8 @@ class _Checkpointed(NamedTuple):
     graph: Graph
     policy: Policy | None = None
 
-    def __call__(self, *operands: Any) -> list[Any]:
-        return checkpointed(self.graph, operands, self.policy)
+    def __call__(self, *operands: Value) -> list[Any]:
+        return weak_where(checkpointed(self.graph, operands, self.policy), self.avals)
 
     @property
     def avals(self) -> list[Aval]:
@@ -83,9 +85,10 @@ class _Checkpointed(NamedTuple):
             first, second = self.graph.made(_cut, self.policy, *moves)
             results, count = checkpointed(first, primals, self.policy), len(self.avals)
             kept = (*results[count:], *primals)
-            return results[:count], lambda *values: checkpointed(second, barrier_p(*values), self.policy), kept
+            ys = weak_where(results[:count], self.avals)
+            return ys, lambda *values: checkpointed(second, barrier_p(*values), self.policy), kept
 
-        def backward(*values: Any) -> list:
+        def backward(*values: Value) -> list:
             return checkpointed(self.graph.made(_cotangents, *moves), barrier_p(*values))
 
         return self(*primals), backward, primals
@@ -94,11 +97,9 @@ class _Checkpointed(NamedTuple):
         if separate:
             y_dots = checkpointed(self.graph.made(_tangents, *moves), barrier_p(*primals, *x_dots))
             return self(*primals), y_dots
-        results, count = (
-            checkpointed(self.graph.made(pushed_graph, *moves, order), (*primals, *x_dots)),
-            len(self.avals),
-        )
-        return results[:count], results[count:]
+        results = checkpointed(self.graph.made(pushed_graph, *moves, order), (*primals, *x_dots))
+        count = len(self.avals)
+        return weak_where(results[:count], self.avals), results[count:]
 
 
 def _cut(graph: Graph, policy: Policy, moving: Mask, carried: Mask) -> tuple[Graph, Graph]:
@@ -140,12 +141,12 @@ def _last(joint: Graph, count: int) -> Graph:
     return permuted(joint, range(len(joint.inputs)), range(count, len(joint.outputs)))
 
 
-def _run(*xs: Any, graph: Graph, policy: Policy | None = None) -> list[Any]:
+def _run(*xs: Value, graph: Graph, policy: Policy | None = None) -> list[Any]:
     del policy
     return unshared(graph.made(NUMPY.compile)(*xs))
 
 
-def _run_xla(lax: Any, *xs: Any, graph: Graph, policy: Policy | None = None) -> list[Any]:
+def _run_xla(lax: Lax, *xs: Array, graph: Graph, policy: Policy | None = None) -> list[Any]:
     del policy
     return (lax.checkpoint(graph.evaluate) if any(lax.is_traced(x) for x in xs) else graph.evaluate)(*xs)
 

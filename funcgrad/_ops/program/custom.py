@@ -19,6 +19,7 @@ from funcgrad._core.trace.reverse import ReverseTrace, ReverseTracer
 from funcgrad._ops.layout.fill import zeros_like
 from funcgrad._ops.program.batch import batched_graph
 from funcgrad._ops.program.custom_batch import JvpRule, MappedJvp, MappedVjp, VjpRule
+from funcgrad._types import Array, Lax, Value
 from funcgrad.errors import NotDifferentiableError
 
 
@@ -108,7 +109,7 @@ def _pushed(rule: JvpRule, primals: tuple, tangents: list) -> tuple[list, list]:
     return ys, list(y_dots)
 
 
-def _belongs(x: Any, trace: ReverseTrace) -> bool:
+def _belongs(x: Value, trace: ReverseTrace) -> bool:
     return type(x) is ReverseTracer and x._owner is trace
 
 
@@ -120,7 +121,7 @@ def instantiated(y_bars: Sequence[Any], avals: Sequence[Aval]) -> list[Any]:
     ]
 
 
-def _vjp_xla(lax: Any, *xs: Any, graph: Graph, rule: VjpRule) -> list:
+def _vjp_xla(lax: Lax, *xs: Array, graph: Graph, rule: VjpRule) -> list:
     if not any(lax.is_traced(x) for x in xs):
         return graph.evaluate(*xs)
 
@@ -131,7 +132,7 @@ def _vjp_xla(lax: Any, *xs: Any, graph: Graph, rule: VjpRule) -> list:
     return lax.custom_vjp(graph.evaluate, lambda *xs: rule.forward(xs[: rule.arity]), backward)(*xs)
 
 
-def _jvp_xla(lax: Any, *xs: Any, graph: Graph, rule: JvpRule) -> list:
+def _jvp_xla(lax: Lax, *xs: Array, graph: Graph, rule: JvpRule) -> list:
     if not any(lax.is_traced(x) for x in xs):
         return graph.evaluate(*xs)
     return lax.custom_jvp(graph.evaluate, lambda xs, x_dots: rule.push(xs[: rule.arity], x_dots[: rule.arity]))(*xs)
@@ -144,7 +145,7 @@ def _batch(primitive: Primitive, size: int, operands: tuple, batched: tuple[bool
     return primitive(*operands, graph=graph, rule=kind(params["rule"], size, batched))
 
 
-def _value(*xs: Any, graph: Any, rule: Any) -> list[Any]:
+def _value(*xs: Value, graph: Any, rule: Any) -> list[Any]:
     """Return the results of a call; an unrecorded call of a tensor has no graph."""
     return rule.value(xs) if graph is None else graph.evaluate(*xs)
 

@@ -9,6 +9,7 @@ from funcgrad._ops.layout.broadcast import with_batch
 from funcgrad._ops.program.batch import mapped
 from funcgrad._ops.program.derived import Mask
 from funcgrad._ops.reduce.reduce import reduce_sum
+from funcgrad._types import Value
 from funcgrad.errors import NotDifferentiableError
 
 
@@ -77,7 +78,7 @@ class MappedVjp(_MappedRule):
         self._refuse_captured()
         count = 0
 
-        def flat(*xs: Any) -> list:
+        def flat(*xs: Value) -> list:
             nonlocal count
             ys, residuals = self._rule.forward(xs)
             count = len(ys)
@@ -90,7 +91,7 @@ class MappedVjp(_MappedRule):
     def backward(self, residuals: Sequence[Any], y_bars: Sequence[Any]) -> list:
         kept, present = len(residuals), []
 
-        def flat(*values: Any) -> list:
+        def flat(*values: Value) -> list:
             bars = self._rule.backward(values[:kept], list(values[kept:]))
             present[:] = [bar is not None for bar in bars]
             return [bar for bar in bars if bar is not None]
@@ -110,7 +111,7 @@ class MappedJvp(_MappedRule):
         self._refuse_captured()
         own = self._batched[: self.arity]
 
-        def flat(*values: Any) -> list:
+        def flat(*values: Value) -> list:
             ys, y_dots = self._rule.push(values[: self.arity], values[self.arity :])
             return [*ys, *y_dots]
 

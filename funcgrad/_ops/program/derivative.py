@@ -9,6 +9,7 @@ from funcgrad._core.aval import Aval, aval_of, is_inexact
 from funcgrad._core.bind import level_of
 from funcgrad._core.primitive import Primitive
 from funcgrad._ops.program.derived import Mask, chosen, spread_out, zeros_of
+from funcgrad._types import Value
 
 
 class Moves(NamedTuple):
@@ -21,7 +22,7 @@ class Moves(NamedTuple):
 class GraphProgram(Protocol):
     """The parameters of a primitive that holds graphs: a function to run, and the programs of its derivatives."""
 
-    def __call__(self, *operands: Any) -> list[Any]:
+    def __call__(self, *operands: Value) -> list[Any]:
         """Run it, as an application of the primitive."""
         ...
 

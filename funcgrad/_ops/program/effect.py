@@ -12,6 +12,7 @@ from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.batch import Shared
 from funcgrad._core.trace.staging import effects_trace
 from funcgrad._engines import is_abstract, tracing_engine
+from funcgrad._types import Array, Lax, Value
 
 Function = Callable[..., None]
 
@@ -31,7 +32,7 @@ class NothingMoves:
         return primitive(*primals, **params), [None]
 
 
-def _run(*xs: Any, function: Function, ordered: bool) -> list[Any]:
+def _run(*xs: Value, function: Function, ordered: bool) -> list[Any]:
     # If the values are known while a program is staged, the effect must still happen in each run of the program.
     params = {"function": function, "ordered": ordered}
     staging = effects_trace()
@@ -44,7 +45,7 @@ def _run(*xs: Any, function: Function, ordered: bool) -> list[Any]:
     return [DONE]
 
 
-def _run_xla(lax: Any, *xs: Any, function: Function, ordered: bool) -> list[Any]:
+def _run_xla(lax: Lax, *xs: Array, function: Function, ordered: bool) -> list[Any]:
     staging = effects_trace()
     if staging is not None:
         return staging.apply(effect_p, xs, {"function": function, "ordered": ordered})
@@ -62,7 +63,7 @@ class _Each(NamedTuple):
     size: int
     batched: tuple[bool, ...]
 
-    def __call__(self, *xs: Any) -> None:
+    def __call__(self, *xs: Value) -> None:
         for i in range(self.size):
             self.function(*[x[i] if flag else x for x, flag in zip(xs, self.batched, strict=True)])
 

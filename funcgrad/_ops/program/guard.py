@@ -19,6 +19,7 @@ from funcgrad._core.trace.batch import Shared
 from funcgrad._core.trace.path import PathTrace
 from funcgrad._core.trace.staging import StagedTracer
 from funcgrad._ops.program.effect import DONE, NothingMoves, effect_p
+from funcgrad._types import Array, Lax, Value
 from funcgrad.errors import GraphError
 
 # The Python functions that a guard may stand for. Each maps a value without a derivative to a hashable answer.
@@ -30,7 +31,7 @@ ASKED: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def answer_to(asked: str, value: Any) -> Any:
+def answer_to(asked: str, value: Value) -> Any:
     """Return the answer of Python's function to a value of any engine."""
     return ASKED[asked](value if isinstance(value, int | float | complex | Tracer) else np.asarray(value)[()])
 
@@ -40,7 +41,7 @@ def record_guard(trace: PathTrace, x: StagedTracer, asked: str, answer: Any) -> 
     trace.apply(guard_p, (x,), {"asked": asked, "answer": answer})
 
 
-def _check(asked: str, answer: Any, x: Any) -> None:
+def _check(asked: str, answer: Any, x: Value) -> None:
     """Raise an error if a value gives another answer than the one that was recorded."""
     found = answer_to(asked, x)
     if found != answer:
@@ -51,7 +52,7 @@ def _check(asked: str, answer: Any, x: Any) -> None:
         )
 
 
-def _run(x: Any, *, asked: str, answer: Any) -> list[Any]:
+def _run(x: Value, *, asked: str, answer: Any) -> list[Any]:
     _check(asked, answer, x)
     return [DONE]
 
@@ -63,11 +64,11 @@ class _Check:
         self._given = asked, answer
         self.name = f"guard: {asked} is {answer!r}"
 
-    def __call__(self, x: Any) -> None:
+    def __call__(self, x: Value) -> None:
         _check(*self._given, x)
 
 
-def _run_xla(lax: Any, x: Any, *, asked: str, answer: Any) -> list[Any]:
+def _run_xla(lax: Lax, x: Array, *, asked: str, answer: Array) -> list[Any]:
     del lax
     return effect_p(x, function=_Check(asked, answer), ordered=False)
 

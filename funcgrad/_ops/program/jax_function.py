@@ -9,6 +9,7 @@ from funcgrad._core.aval import Aval, is_inexact
 from funcgrad._core.primitive import Primitive
 from funcgrad._ops.program.derivative import Moves, ProgramDerivative
 from funcgrad._ops.program.derived import Mask
+from funcgrad._types import Array, Value
 
 
 class FlatJaxFunction(Protocol):
@@ -16,9 +17,9 @@ class FlatJaxFunction(Protocol):
 
     name: str
 
-    def __call__(self, *xs: Any) -> list[Any]: ...
+    def __call__(self, *xs: Value) -> list[Any]: ...
 
-    def on_numpy(self, *xs: Any) -> list[Any]: ...
+    def on_numpy(self, *xs: Array) -> list[Any]: ...
 
     @property
     def results(self) -> list[Aval]: ...
@@ -35,7 +36,7 @@ class _Written(NamedTuple):
 
     function: FlatJaxFunction
 
-    def __call__(self, *operands: Any) -> list[Any]:
+    def __call__(self, *operands: Value) -> list[Any]:
         return apply(self.function, operands)
 
     @property

@@ -23,6 +23,7 @@ from funcgrad._ops.layout.broadcast import broadcast_to_p
 from funcgrad._ops.layout.copy import copy_p
 from funcgrad._ops.layout.fill import full_like_p
 from funcgrad._ops.layout.shape import reshape_p, transpose_p
+from funcgrad._types import Value
 
 # Larger constants are not searched for equal elements.
 _SEARCH_LIMIT = 1 << 14
@@ -120,7 +121,7 @@ def _minus(site: Site) -> Operand | None:
     return None if negated is None else site.emit(add_p, x, *negated.operands)
 
 
-def _is_zero(value: Any, *, negative: bool) -> bool:
+def _is_zero(value: Value, *, negative: bool) -> bool:
     """Return whether a number is an integer's zero, or a float's zero of this sign."""
     return value is not None and bool(value == 0) and (value.dtype.kind in "iu" or bool(np.signbit(value)) is negative)
 

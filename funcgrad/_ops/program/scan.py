@@ -51,6 +51,7 @@ from funcgrad._ops.program.derived import (
     zeros_of,
 )
 from funcgrad._ops.program.series import GraphDerivative
+from funcgrad._types import Array, Lax, Value
 
 T = TypeVar("T")
 
@@ -65,7 +66,7 @@ class Loop(NamedTuple):
     reverse: bool = False
     unroll: int = 1
 
-    def __call__(self, *operands: Any) -> list[Any]:
+    def __call__(self, *operands: Value) -> list[Any]:
         return scan_p(*operands, loop=self)
 
     @property
@@ -108,7 +109,7 @@ class Loop(NamedTuple):
         return _pushed_at_once(self, moves, primals, dots, order)
 
 
-def _run_numpy(*operands: Any, loop: Loop) -> list[Any]:
+def _run_numpy(*operands: Array, loop: Loop) -> list[Any]:
     if loop.length == 0:
         stacks = [np.empty(aval.shape, aval.dtype) for aval in loop.avals[loop.carry :]]
         return [*unshared(loop.parts(operands)[1]), *stacks]
@@ -126,18 +127,18 @@ def _written(body: Graph, loop: Loop) -> Callable[..., list]:
     return NUMPY.compile(trusted_graph(inputs, (), [equation], results, body.name))
 
 
-def _run_xla(lax: Any, *operands: Any, loop: Loop) -> list[Any]:
+def _run_xla(lax: Lax, *operands: Array, loop: Loop) -> list[Any]:
     if any(lax.is_traced(x) for x in operands):
         return _lower(lax, operands, loop)
     return loop.body.made(_compiled, lax, loop)(*operands)
 
 
-def _compiled(body: Graph, lax: Any, loop: Loop) -> Callable[..., list]:
+def _compiled(body: Graph, lax: Lax, loop: Loop) -> Callable[..., list]:
     """Compile the loop as a program, for calls outside any program."""
     return lax.compiled(lambda *operands: _lower(lax, operands, loop))
 
 
-def _lower(lax: Any, operands: tuple, loop: Loop) -> list[Any]:
+def _lower(lax: Lax, operands: tuple, loop: Loop) -> list[Any]:
     constants, carry, xs = loop.parts(operands)
     avals = [x.aval for x in loop.body.outputs]
 
@@ -150,7 +151,7 @@ def _lower(lax: Any, operands: tuple, loop: Loop) -> list[Any]:
     return [*last, *stacks]
 
 
-class _Cut(NamedTuple):
+class Cut(NamedTuple):
     """A derived body cut in two at its residuals.
 
     ``sources`` says for each residual where the second loop finds it: computed once from the constants, as a row of an
@@ -178,7 +179,7 @@ class _Cut(NamedTuple):
         return ys[:results], once, rows
 
 
-def _cut(loop: Loop, first: Graph, second: Graph) -> _Cut:
+def cut_at_residuals(loop: Loop, first: Graph, second: Graph) -> Cut:
     """Make the first loop from a body with residuals; the second body reads them."""
     body, count = loop.body, len(loop.body.outputs)
     fixed = invariants(first, loop.constants)
@@ -204,7 +205,7 @@ def _cut(loop: Loop, first: Graph, second: Graph) -> _Cut:
     order += [i for i, source in enumerate(sources) if source[0] != "once"]
     rest = range(len(sources), len(second.inputs))
     second = permuted(second, [*order, *rest], range(len(second.outputs)))
-    return _Cut(loop._replace(body=kept), hoisted, second, sources)
+    return Cut(loop._replace(body=kept), hoisted, second, sources)
 
 
 def _before(graph: Graph, fixed: set) -> list:
@@ -242,9 +243,9 @@ def _pushed_in_two(loop: Loop, moves: Moves, primals: tuple, dots: list) -> tupl
     return ys, second(*once, *dots[0], *dots[1], *rows, *dots[2])
 
 
-def _linearized_loops(body: Graph, loop: Loop, moves: Moves) -> tuple[_Cut, Loop]:
+def _linearized_loops(body: Graph, loop: Loop, moves: Moves) -> tuple[Cut, Loop]:
     """Return two loops; the second takes constant residuals, rows, and the tangents of constants, carry and rows."""
-    cut = _cut(loop, *linearized_graphs(body, *moves))
+    cut = cut_at_residuals(loop, *linearized_graphs(body, *moves))
     second = cut.second
     once, rows, dots = split(range(len(second.inputs)), *cut.counts)
     constants, carry, xs = loop.moving_parts(moves, dots)
@@ -263,20 +264,20 @@ class _Transposed(NamedTuple):
     counts: tuple[int, int, int]
     sums: list[Aval]
 
-    def __call__(self, *values: Any) -> list[Any]:
+    def __call__(self, *values: Value) -> list[Any]:
         once, rows, carry_bars, stack_bars = split(values, *self.counts)
         found = self.loop(*once, *carry_bars, *map(zeros_of, self.sums), *rows, *stack_bars)
         carry, sums, x_bars = split(found, len(carry_bars), len(self.sums))
         return [*sums, *carry, *x_bars]
 
 
-def _reverse_loops(body: Graph, loop: Loop, moves: Moves) -> tuple[_Cut, _Transposed]:
-    cut = _cut(loop, *pulled_graphs(body, *moves))
+def _reverse_loops(body: Graph, loop: Loop, moves: Moves) -> tuple[Cut, _Transposed]:
+    cut = cut_at_residuals(loop, *pulled_graphs(body, *moves))
     once, rows = cut.counts
     moving, carried, _ = loop.moving_parts(moves, [x.aval for x in chosen(body.inputs, moves.operands)])
     sums, constants, carry = [Aval(aval.shape, aval.dtype) for aval in moving], len(moving), len(carried)
 
-    def step(*values: Any) -> list[Any]:
+    def step(*values: Value) -> list[Any]:
         fixed, carry_bars, sums, residuals, stack_bars = split(values, once, carry, constants, rows)
         bars = cut.second.evaluate(*fixed, *residuals, *carry_bars, *stack_bars)
         more, new_carry, x_bars = split(bars, constants, carry)
@@ -315,7 +316,7 @@ def _batched_body(loop: Loop, size: int, batched: Mask) -> tuple[Graph, Mask, Ma
         carry = mapped[: loop.carry]
 
 
-def _swapped(x: Any) -> Any:
+def _swapped(x: Value) -> Any:
     """Exchange the axes of batch and steps."""
     return transpose(x, (1, 0, *range(2, len(x.shape))))
 

@@ -12,6 +12,7 @@ from funcgrad._core.forms import Forms
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.batch import Shared
 from funcgrad._ops.layout.depends import same
+from funcgrad._types import Array, Lax, Value
 
 VALUE, COTANGENT = "value", "cotangent"
 
@@ -45,7 +46,7 @@ def is_open() -> bool:
     return bool(_open)
 
 
-def _report(*xs: Any, name: str, part: str) -> None:
+def _report(*xs: Value, name: str, part: str) -> None:
     found = dict(zip((part, VALUE), [np.array(x) for x in xs], strict=False))
     with _lock:
         for seen in _open:
@@ -62,7 +63,7 @@ class _TapDerivative:
             return primitive(*primals, **params), None, ()
         name = params["name"]
 
-        def pull(bars: Sequence[Any], value: Any) -> list[Any]:
+        def pull(bars: Sequence[Any], value: Value) -> list[Any]:
             reported = [None if bar is None else tap_p(bar, value, name=name, part=COTANGENT)[0] for bar in bars]
             return reported if active == 1 else [*reported, None]
 
@@ -72,12 +73,12 @@ class _TapDerivative:
         return primitive(*primals, **params), [tangents[0]]
 
 
-def _run(*xs: Any, name: str, part: str) -> list[Any]:
+def _run(*xs: Value, name: str, part: str) -> list[Any]:
     _report(*xs, name=name, part=part)
     return [xs[0]]
 
 
-def _run_xla(lax: Any, *xs: Any, name: str, part: str) -> list[Any]:
+def _run_xla(lax: Lax, *xs: Array, name: str, part: str) -> list[Any]:
     lax.debug_callback(lambda *xs: _report(*xs, name=name, part=part), *xs)
     return [xs[0]]
 

@@ -26,6 +26,7 @@ from funcgrad._ops.index.join import stack_p
 from funcgrad._ops.index.plan import Index
 from funcgrad._ops.index.scatter import scatter_set_p
 from funcgrad._ops.rolling.rows import HOLE, Emitter, Key, Pattern, Row, entries_of, pattern_of, with_operands
+from funcgrad._types import Value
 
 # Up to this many pending updates are made one by one; more are made at once.
 _FEW = 2
@@ -312,7 +313,7 @@ def _shape_of(x: Operand, pattern: Pattern, key: Key) -> tuple[int, ...]:
     return index_p.aval(x.aval, index=Index(entries_of(pattern, key))).shape
 
 
-def _as_dtype(value: Any, dtype: np.dtype) -> Literal | None:
+def _as_dtype(value: Value, dtype: np.dtype) -> Literal | None:
     try:
         found = np.asarray(value).astype(dtype, casting="same_kind" if not isinstance(value, int) else "unsafe")[()]
     except TypeError:

@@ -45,8 +45,12 @@ _MANY = 3
 class _Roller(Emitter):
     """Rolls one program."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, simplifies: bool) -> None:
         super().__init__()
+        self._simplifies = simplifies
+        if not simplifies:
+            # Fewer rows are read one by one, so that each stays one value, however often the program reads it.
+            self.shortest_run = LEAST_ROUNDS
         self._graph = graph
         # Row reads are not equations of the program here: each operand may be a row of an array.
         self._rows: dict[Operand, Row] = {}
@@ -226,7 +230,7 @@ class _Roller(Emitter):
                 stacked.append((Here(j, k), stack))
                 for r in needed:
                     self._is_row(made[r], Row(stack, FIRST_AXIS, (r,)))
-        graph = body.graph([here for here, _ in stacked], self._graph.name)
+        graph = body.graph([here for here, _ in stacked], self._graph.name, self._simplifies)
         operands = (
             *[self.one(x, self._rows) for x in body.constants],
             *[self._first(var, x) for var, x in body.carries],
@@ -324,8 +328,8 @@ class _Body:
         chains.append((variables, firsts))
         return variables[source.lag - 1]
 
-    def graph(self, stacked: Sequence[Here], name: str) -> Graph:
-        """Return the body as a graph, which is rolled and simplified itself."""
+    def graph(self, stacked: Sequence[Here], name: str, simplifies: bool) -> Graph:
+        """Return the body as a graph, which is rolled itself, and simplified if asked for."""
         outputs: list[Operand] = []
         for here, chains in self._chains.items():
             for variables, _ in chains:
@@ -333,7 +337,8 @@ class _Body:
         outputs += [self.results[here.position][here.number] for here in stacked]
         inputs = [*self.constants.values(), *[var for var, _ in self.carries], *self.rows.values()]
         body = trusted_graph(inputs, [], self._equations, outputs, f"round of {name}")
-        return simplify(rolled(body) if len(self._equations) >= LEAST_EQUATIONS else body)
+        body = rolled(body, simplifies=simplifies) if len(self._equations) >= LEAST_EQUATIONS else body
+        return simplify(body) if simplifies else body
 
 
 def _is_equal(x: Operand, y: Operand) -> bool:
@@ -342,10 +347,16 @@ def _is_equal(x: Operand, y: Operand) -> bool:
     return x is y
 
 
-def rolled(graph: Graph) -> Graph:
-    """Return the same program with loops for what repeats; the given graph where nothing does."""
+def rolled(graph: Graph, *, simplifies: bool = True) -> Graph:
+    """Return the same program with loops for what repeats; the given graph where nothing does.
+
+    Args:
+        graph: the program.
+        simplifies: whether the bodies of loops are simplified. A program that is differentiated later is not: it would
+            merge equal equations, and their cotangents would be added in another order.
+    """
     if len(graph.equations) < LEAST_EQUATIONS:
         return graph
     with rare_collection():
-        found = _Roller(forwarded(graph)).run()
+        found = _Roller(forwarded(graph), simplifies).run()
     return found if any(equation.primitive is scan_p for equation in found.equations) else graph

@@ -12,6 +12,7 @@ from funcgrad._ops.index.gather import index_p
 from funcgrad._ops.index.join import concatenate_p, stack_p
 from funcgrad._ops.index.plan import SLOT, Index, expand_ellipsis
 from funcgrad._ops.layout.shape import reshape_p, transpose_p
+from funcgrad._types import Value
 
 # Stands in a pattern where an index has an integer.
 HOLE = "i"
@@ -75,6 +76,9 @@ class Emitter:
         equations: the program so far.
     """
 
+    # The least number of rows, at even distances in one array, that are read at once.
+    shortest_run = 2
+
     def __init__(self) -> None:
         self.equations: list[Equation] = []
         self.source: Any = None
@@ -124,7 +128,7 @@ class Emitter:
         while start < len(parts):
             end = _end_of_run(parts, rows, start)
             piece = None
-            if end - start >= 2:
+            if end - start >= self.shortest_run:
                 run = [rows[x] for x in parts[start:end]]
                 piece = self.along(run[0].base, run[0].pattern, [row.key for row in run])
             if piece is None:
@@ -160,7 +164,7 @@ def _end_of_run(parts: Sequence[Operand], rows: dict[Operand, Row], start: int) 
     return end
 
 
-def _replaced(key: Key, k: int, value: Any) -> tuple[Any, ...]:
+def _replaced(key: Key, k: int, value: Value) -> tuple[Any, ...]:
     return (*key[:k], value, *key[k + 1 :])
 
 

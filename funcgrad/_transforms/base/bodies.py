@@ -15,6 +15,7 @@ from funcgrad._core.graph.simplify import simplify
 from funcgrad._core.trace.staging import StagingTrace
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._transforms.base.arguments import name_of, returned
+from funcgrad._types import Value
 from funcgrad.errors import TreeMismatchError
 from funcgrad.numpy.extend import as_value, is_number_dtype, is_object_array
 from funcgrad.random.extend import DrawCheck
@@ -59,7 +60,7 @@ def stage_body(
     return Body(canonical(graph), captured, out_tree, graph)
 
 
-def _result(transform: str, name: str, y: Any) -> Any:
+def _result(transform: str, name: str, y: Value) -> Any:
     y = returned(transform, name, y)
     y = y if is_value(y) else as_value(y)
     if is_object_array(y):
@@ -70,7 +71,7 @@ def _result(transform: str, name: str, y: Any) -> Any:
     return y
 
 
-def _in_type(y: Any, wanted: Aval | None) -> Any:
+def _in_type(y: Value, wanted: Aval | None) -> Any:
     if wanted is None or wanted.weak or not aval_of(y).weak:
         return y
     return in_type(y, wanted)

@@ -9,21 +9,28 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import is_inexact
+from funcgrad._core.bind import active_trace
+from funcgrad._core.lazy import LazyModule
 from funcgrad._core.numbers import differentiated, plain
 from funcgrad._core.trace.backward import backward_pass
 from funcgrad._core.trace.place import had_writes, original, settled
-from funcgrad._core.trace.reverse import ReverseTrace, ReverseTracer
+from funcgrad._core.trace.reverse import LoggedReverseTrace, ReverseTrace, ReverseTracer
+from funcgrad._core.trace.staging import StagingTrace
 from funcgrad._core.trace.tape import Node
 from funcgrad._engines import lasting
 from funcgrad._ops.index.rows import Rows
 from funcgrad._ops.layout.fill import zeros_like
 from funcgrad._transforms.base.arguments import argument_name, differentiable_leaves, memory_of, own
+from funcgrad._types import PyTree, Value
 from funcgrad.numpy.extend import as_value, holds_tracer, is_foreign_array, is_object_array
 from funcgrad.tree import LEAF, TreeDef, flatten, unflatten
 from funcgrad.tree import map as tree_map
 
 _NDARRAY = np.ndarray
 _FLOAT64 = np.float64
+_shortening: Any = LazyModule("funcgrad._transforms.base.shortening")
+# A staged function of fewer equations is differentiated equation by equation.
+_LEAST_EQUATIONS = 1000
 
 
 class Recording:
@@ -33,14 +40,32 @@ class Recording:
         trace: the trace, which has ended.
         inputs: the tracers and the structure of each differentiated argument.
         out: the function's result, with tracers, until the first pass.
+        long: the staged equations of the function, if there are many.
     """
 
-    __slots__ = ("inputs", "out", "trace")
+    __slots__ = ("_long", "inputs", "out", "trace")
 
-    def __init__(self, trace: ReverseTrace, inputs: list[tuple[list[ReverseTracer], TreeDef]], out: Any) -> None:
+    def __init__(
+        self,
+        trace: ReverseTrace,
+        inputs: list[tuple[list[ReverseTracer], TreeDef]],
+        out: Any,
+        long: Any = None,
+    ) -> None:
         self.trace = trace
         self.inputs = inputs
         self.out = out
+        self._long = long
+
+    def shorten(self, aux: Any = None) -> Any:
+        """Replace a long staged function by a short program that does the same, if there is one; return ``aux``.
+
+        ``aux`` is auxiliary data that the function computed.
+        """
+        if self._long is not None:
+            long, self._long = self._long, None
+            self.out, aux = _shortening.shortened(long, self.primals, self.out, aux)
+        return aux
 
     @property
     def primals(self) -> list[ReverseTracer]:
@@ -86,7 +111,7 @@ class Recording:
             return plain(y._value), y._node
         return y, None
 
-    def untraced(self, tree: Any) -> Any:
+    def untraced(self, tree: PyTree) -> Any:
         """Replace the tracers of this run in a pytree by their values."""
         leaves, treedef = flatten(tree)
         pairs = [(leaf, self.taken_apart(leaf)[0]) for leaf in leaves]
@@ -95,8 +120,10 @@ class Recording:
 
 def record(transform: str, f: Callable[..., Any], args: tuple, kwargs: dict, numbers: Iterable[int]) -> Recording:
     """Run a function with the arguments of these numbers as inputs of a tape."""
-    trace = ReverseTrace()
+    staging = _rolling_trace()
+    trace = ReverseTrace() if staging is None else LoggedReverseTrace()
     trace.function = f
+    start = 0 if staging is None else len(staging.equations)
     new_args = list(args)
     inputs = []
     for number in numbers:
@@ -109,7 +136,18 @@ def record(transform: str, f: Callable[..., Any], args: tuple, kwargs: dict, num
         if had_writes(trace):
             out = tree_map(settled, out)
             inputs = [([original(x) for x in tracers], treedef) for tracers, treedef in inputs]
-    return Recording(trace, inputs, out)
+    long = None
+    if staging is not None and isinstance(trace, LoggedReverseTrace):
+        equations = staging.equations[start:]
+        if len(equations) > max(_LEAST_EQUATIONS, (staging.rolls_above or 0) // 3):
+            long = _shortening.Long(staging, trace, equations)
+    return Recording(trace, inputs, out, long)
+
+
+def _rolling_trace() -> StagingTrace | None:
+    """Return the trace around this one if it stages a program that may be rolled."""
+    outer = active_trace()
+    return outer if type(outer) is StagingTrace and outer.rolls_above is not None else None
 
 
 def _trace_argument(
@@ -137,7 +175,7 @@ def _trace_argument(
     return unflatten(treedef, tracers), tracers, treedef
 
 
-def _without_object_arrays(tree: Any) -> Any:
+def _without_object_arrays(tree: PyTree) -> Any:
     """Stack object arrays of tracers in a pytree into traced arrays, while their trace is running.
 
     Object arrays of numbers become arrays of numbers. Other objects may be auxiliary data, and stay.
@@ -146,7 +184,7 @@ def _without_object_arrays(tree: Any) -> Any:
     return unflatten(treedef, [as_value(x) if is_object_array(x) or _hides_tracer(x) else settled(x) for x in leaves])
 
 
-def _hides_tracer(x: Any) -> bool:
+def _hides_tracer(x: Value) -> bool:
     return is_foreign_array(x) and holds_tracer(x)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from funcgrad._core.aval import type_text
 from funcgrad._core.words import shown
 from funcgrad._public import published_as
+from funcgrad._types import DTypeLike
 from funcgrad.numpy.extend import is_number_dtype
 from funcgrad.tree import register_leaf
 
@@ -52,7 +53,7 @@ class ShapeDtype:
     shape: tuple[int, ...]
     dtype: np.dtype
 
-    def __init__(self, shape: Any, dtype: Any) -> None:
+    def __init__(self, shape: Any, dtype: DTypeLike) -> None:
         object.__setattr__(self, "shape", _checked_shape(shape))
         object.__setattr__(self, "dtype", _checked_dtype(dtype))
 
@@ -101,7 +102,7 @@ def _checked_shape(shape: Any) -> tuple[int, ...]:
     return given
 
 
-def _checked_dtype(dtype: Any) -> np.dtype:
+def _checked_dtype(dtype: DTypeLike) -> np.dtype:
     try:
         found = np.dtype(dtype)
     except TypeError:

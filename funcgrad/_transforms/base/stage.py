@@ -29,6 +29,7 @@ from funcgrad._transforms.base.arguments import (
 )
 from funcgrad._transforms.base.pickled import picklable
 from funcgrad._transforms.base.shape_dtype import ShapeDtype
+from funcgrad._types import Value
 from funcgrad.errors import ForeignArrayError
 from funcgrad.numpy.extend import innermost, is_number_dtype
 from funcgrad.random.extend import DrawCheck
@@ -126,7 +127,7 @@ def eval_shape(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     return unflatten(out_tree, [ShapeDtype(x.aval.shape, x.aval.dtype) for x in graph.outputs])
 
 
-def is_stageable(leaf: Any) -> bool:
+def is_stageable(leaf: object) -> bool:
     """Return whether a leaf becomes an input of the graph: an array, a number, or an object with shape and dtype."""
     return (hasattr(leaf, "shape") and hasattr(leaf, "dtype")) or is_value(leaf)
 
@@ -138,13 +139,17 @@ def stage_leaves(
     is_dynamic: Callable[[Any], bool],
     transform: str = "make_graph",
     named: Named | None = None,
+    *,
+    rolls_above: int | None = None,
 ) -> tuple[Graph, TreeDef]:
     """Run ``f`` on abstract values of the dynamic leaves, with the other leaves unchanged.
 
     Return graph and output tree. ``named`` are the user's function and the positions of its dynamic arguments, for
-    messages; it is ``f`` with all of its arguments if they are not given.
+    messages; it is ``f`` with all of its arguments if they are not given. A part of more equations than
+    ``rolls_above`` is rolled before it is differentiated.
     """
     trace = StagingTrace(transform, copies=True)
+    trace.rolls_above = rolls_above
     trace.names = partial(_input_name, named or (f, None), in_tree, list(map(is_dynamic, leaves)))
     inputs = [trace.input(abstract(leaf)) if is_dynamic(leaf) else leaf for leaf in leaves]
     args, kwargs = unflatten(in_tree, inputs)
@@ -201,7 +206,7 @@ def stage_flat(f: Callable[..., Sequence[Any]], avals: Sequence[Aval], name: str
         return trace.graph([_settled("make_graph", name, leaf) for leaf in f(*inputs)], name)
 
 
-def abstract(leaf: Any) -> Aval:
+def abstract(leaf: Value) -> Aval:
     """Return the aval of an argument; refuse arrays that hold no numbers."""
     aval = aval_of(leaf) if is_value(leaf) else Aval(tuple(leaf.shape), np.dtype(leaf.dtype))
     if not is_number_dtype(aval.dtype):
@@ -212,7 +217,7 @@ def abstract(leaf: Any) -> Aval:
     return aval
 
 
-def _settled(transform: str, name: str, leaf: Any) -> Any:
+def _settled(transform: str, name: str, leaf: Value) -> Any:
     leaf = returned(transform, name, leaf)
     if not is_value(leaf):
         raise TypeError(

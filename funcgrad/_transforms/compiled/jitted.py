@@ -11,7 +11,7 @@ from typing import Any
 from funcgrad._core.bind import Tracer, active_trace
 from funcgrad._core.collection import rare_collection
 from funcgrad._core.graph.ir import Graph, Operand
-from funcgrad._core.graph.simplify import avals_of, lift_tracers, simplify
+from funcgrad._core.graph.simplify import avals_of, drop_dead, lift_tracers, simplify
 from funcgrad._core.trace.checked import checks
 from funcgrad._core.tracebacks import folded
 from funcgrad._engines import engine_named, is_abstract
@@ -48,6 +48,8 @@ class Jitted:
         self._static = static
         self._engine = engine
         self._staged: dict[Any, tuple[Graph, TreeDef]] = {}
+        # The key of the program that was staged last; the log says how the next one differs from it.
+        self._newest: Any = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError
@@ -121,6 +123,7 @@ class Jitted:
     def clear_cache(self) -> None:
         """Forget all programs; the next call stages and compiles anew."""
         self._staged.clear()
+        self._newest = None
 
     def _log_compiled(self) -> None:
         """Say how long the program took since its staging began."""
@@ -154,15 +157,17 @@ class Jitted:
             named = self._function, positions
             # Until the long program is replaced by a short one, nothing is gained by a search for cycles.
             with rare_collection():
-                graph, out_tree = stage_leaves(function, found, in_tree, is_stageable, "jit", named)
-                if self.roll and len(graph.equations) > self._engine.rolls_above:
-                    graph = graph.roll()
+                above = self._engine.rolls_above if self.roll else None
+                graph, out_tree = stage_leaves(function, found, in_tree, is_stageable, "jit", named, rolls_above=above)
+                if above is not None and len(graph.equations) > above:
+                    # A part that was rolled before it was differentiated left its equations.
+                    graph = drop_dead(graph)
+                    graph = graph.roll() if len(graph.equations) > above else graph
                 cached = simplify(graph), out_tree
             self._began = began
-            before = next(reversed(self._staged), None)
-            log.staged(self._function, positions, key, before, len(cached[0].equations), perf_counter() - began)
+            log.staged(self._function, positions, key, self._newest, len(cached[0].equations), perf_counter() - began)
             if all(is_lasting(value) for _, value in graph.constants):
-                self._staged[key] = cached
+                self._staged[key], self._newest = cached, key
         return cached[0], in_tree, dynamic, cached[1]
 
     def _call_general(self, args: tuple, kwargs: dict) -> Any:

@@ -32,6 +32,7 @@ from funcgrad._ops.program.guard import answer_to
 from funcgrad._transforms.base.arguments import StaticArguments, name_of, owned, taken
 from funcgrad._transforms.base.stage import is_stageable, stage_path
 from funcgrad._transforms.compiled.jitted import Jitted, is_lasting
+from funcgrad._types import Value
 from funcgrad.errors import PathsWarning
 from funcgrad.numpy.extend import innermost
 from funcgrad.tree import TreeDef, flatten, leaves, unflatten
@@ -154,7 +155,7 @@ class PathsFunction(Jitted):
         """Call the program of these types. Return `Unknown` where it has no path for the arguments."""
         raise NotImplementedError
 
-    def _call_anew(self, args: tuple, kwargs: dict, y: Any = MISS) -> Any:
+    def _call_anew(self, args: tuple, kwargs: dict, y: Value = MISS) -> Any:
         """Call the program for these arguments; stage the path that it lacks.
 
         ``y`` is `Unknown` if the program ran already. Its effects happened up to the unknown answer.
@@ -307,11 +308,11 @@ def _results(path: Path, numbers: Sequence[Any], given: Sequence[Any]) -> Any:
     return unflatten(path.tree, [next(mine) if _is_computed(x, arguments) else arguments[x] for x in outputs])
 
 
-def _is_computed(x: Any, arguments: dict[Any, Any]) -> bool:
+def _is_computed(x: Value, arguments: dict[Any, Any]) -> bool:
     return type(x) is Literal or x not in arguments
 
 
-def _number(y: Any) -> Any:
+def _number(y: Value) -> Any:
     """Return a Python number's result as NumPy's number, as a compiled program does."""
     if type(y) is WeakFloat:
         return np.float64(y)

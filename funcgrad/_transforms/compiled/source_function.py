@@ -15,6 +15,7 @@ from funcgrad._engines.signature import MISS, Signature, is_plain
 from funcgrad._transforms.base.arguments import StaticArguments, argument_name, name_of, taken
 from funcgrad._transforms.base.stage import is_stageable
 from funcgrad._transforms.compiled.jitted import Jitted, is_lasting
+from funcgrad._types import Value
 from funcgrad.tree import flatten_with_path, key_path_str, leaves
 from funcgrad.tree import map as map_tree
 
@@ -143,7 +144,7 @@ def donations(
     return donated, names
 
 
-def _as_array(x: Any) -> Any:
+def _as_array(x: Value) -> Any:
     """Return an object with shape and dtype as an array of this type."""
     if is_plain(x) or not (hasattr(x, "shape") and hasattr(x, "dtype")):
         return x

@@ -25,6 +25,7 @@ from funcgrad._transforms.base.stage import abstract, is_stageable
 from funcgrad._transforms.compiled.jitted import Jitted
 from funcgrad._transforms.compiled.size import warn_if_large
 from funcgrad._transforms.compiled.widened import noted_widening, warn_if_widened
+from funcgrad._types import Value
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy.extend import is_foreign_array, is_object_array
 from funcgrad.tree import TreeDef, flatten_with_path, key_path_str, leaves, unflatten
@@ -244,7 +245,7 @@ class XlaFunction(Jitted):
         return tuple([dynamic.get(i, x) for i, x in enumerate(args)])
 
 
-def _remedy(inside: bool, leaf: Any) -> str:
+def _remedy(inside: bool, leaf: Value) -> str:
     if isinstance(leaf, ShapeDtype):
         return "Types are enough for lower and graph of the compiled function; call the function itself with arrays."
     if inside and callable(leaf):
@@ -260,7 +261,7 @@ def _remedy(inside: bool, leaf: Any) -> str:
     )
 
 
-def _as_numbers(x: Any) -> Any:
+def _as_numbers(x: Value) -> Any:
     y = taken(x)
     if is_object_array(y):
         # `abstract` refuses arrays of other objects than numbers.

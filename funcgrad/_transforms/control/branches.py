@@ -16,6 +16,7 @@ from funcgrad._core.trace.place import own_place, settled
 from funcgrad._engines import is_abstract
 from funcgrad._transforms.base.arguments import name_of
 from funcgrad._transforms.base.bodies import Body, stage_body
+from funcgrad._types import Value
 from funcgrad.errors import TreeMismatchError
 from funcgrad.tree import TreeDef, unflatten
 from funcgrad.tree import map as tree_map
@@ -37,7 +38,7 @@ def run_branch(f: Callable[..., Any], operands: tuple) -> Any:
         return tree_map(settled, out)
 
 
-def _copied(x: Any) -> Any:
+def _copied(x: Value) -> Any:
     return x.copy() if type(x) is np.ndarray else x
 
 

@@ -214,11 +214,11 @@ def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Any], Any], init: PyT
             )
         start = (first, last, init)
 
-        def below_upper(state: Any) -> Any:
+        def below_upper(state: PyTree) -> Any:
             return state[0] < state[1]
 
         @functools.wraps(body)
-        def advance(state: Any) -> Any:
+        def advance(state: PyTree) -> Any:
             i, stop, carry = state
             return i + 1, stop, body(i, carry)
 

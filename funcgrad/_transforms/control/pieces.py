@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from funcgrad._transforms.control.checkpoint import checkpoint
+from funcgrad._types import PyTree
 from funcgrad.numpy import concatenate
 from funcgrad.tree import map as map_tree
 
@@ -26,7 +27,7 @@ def checked_piece(name: str, piece: Any, steps: int) -> int:
 
 
 def scan_in_pieces(
-    scan: Callable[..., tuple[Any, Any]], run: Run, init: Any, xs: Any, steps: int, piece: int, *, reverse: bool
+    scan: Callable[..., tuple[Any, Any]], run: Run, init: PyTree, xs: PyTree, steps: int, piece: int, *, reverse: bool
 ) -> tuple[Any, Any]:
     """Return what a scan returns, run piece by piece.
 

@@ -16,6 +16,7 @@ from funcgrad._core.trace.staging import StagingTrace
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.layout.copy import fresh
 from funcgrad._transforms.base.arguments import name_of, returned, taken
+from funcgrad._types import PyTree, Value
 from funcgrad.errors import NotDifferentiableError, TreeMismatchError
 from funcgrad.numpy.extend import as_value
 from funcgrad.tree import TreeDef, flatten, flatten_up_to, unflatten
@@ -84,7 +85,7 @@ def as_array(x: Any) -> Any:
     return x if hasattr(x, "dtype") else np.asarray(x)[()]
 
 
-def _own(fitted: Any, y: Any) -> Any:
+def _own(fitted: Any, y: Value) -> Any:
     """Return a derivative in memory of its own: the user's rule may return an array that other code refers to."""
     return fresh(fitted, y) if type(y) is np.ndarray else fitted
 
@@ -186,7 +187,7 @@ class VjpOfCall:
             flat += [None] * subtree.num_leaves if empty else flatten_up_to(subtree, bar, what)
         return [self._fitted(bar, aval) for bar, aval in zip(flat, self._avals, strict=True)]
 
-    def _fitted(self, bar: Any, aval: Aval) -> Any:
+    def _fitted(self, bar: PyTree, aval: Aval) -> Any:
         if bar is None or not is_inexact(aval.dtype):
             return None
         bar = as_array(bar)
@@ -241,7 +242,7 @@ class JvpOfCall:
         )
         return [*ys, *[self._fitted(as_array(y_dot), aval_of(y)) for y, y_dot in zip(ys, y_dots, strict=True)]]
 
-    def _fitted(self, y_dot: Any, aval: Aval) -> Any:
+    def _fitted(self, y_dot: PyTree, aval: Aval) -> Any:
         if y_dot.shape != aval.shape:
             raise TreeMismatchError(
                 f"custom_jvp: the rule of {self.name} returned a tangent {aval_of(y_dot)} for a result {aval}; needed "

@@ -150,7 +150,7 @@ class _Custom(Generic[P, R]):
         self._push = push
 
 
-def _is_jax_tracer(x: Any) -> bool:
+def _is_jax_tracer(x: object) -> bool:
     return type(x) not in NUMPY_TYPES and is_abstract(x)
 
 

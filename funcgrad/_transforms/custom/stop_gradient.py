@@ -6,6 +6,7 @@ from typing import Any
 
 from funcgrad import tree
 from funcgrad._core.bind import is_value
+from funcgrad._core.numbers import number_of
 from funcgrad._ops.program.barrier import stop_gradient_p
 
 
@@ -16,7 +17,8 @@ def stop_gradient(x: Any) -> Any:
         x: a pytree of arrays; other leaves are returned unchanged.
 
     Returns:
-        The same values. Under eager `grad` and `jvp` they are plain arrays.
+        The same values. Under eager `grad` and `jvp` they are plain arrays, and a traced Python number is a Python
+        number again.
 
     Example:
         >>> import funcgrad as fg
@@ -25,4 +27,4 @@ def stop_gradient(x: Any) -> Any:
 
     Source: ``jax.lax.stop_gradient``.
     """
-    return tree.map(lambda leaf: stop_gradient_p(leaf) if is_value(leaf) else leaf, x)
+    return tree.map(lambda leaf: number_of(stop_gradient_p(leaf)) if is_value(leaf) else leaf, x)

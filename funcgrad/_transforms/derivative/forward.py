@@ -27,6 +27,7 @@ from funcgrad._transforms.base.arguments import (
 )
 from funcgrad._transforms.debug import evaluated
 from funcgrad._transforms.derivative.reverse import split_aux
+from funcgrad._types import PyTree, Value
 from funcgrad.errors import TreeMismatchError
 from funcgrad.tree import flatten, flatten_up_to, unflatten
 
@@ -88,7 +89,7 @@ def jvp(
     return (*result, _ended(aux)) if has_aux else result
 
 
-def _checked(f: Callable[..., Any], number: int, x: Any, x_dot: Any) -> Any:
+def _checked(f: Callable[..., Any], number: int, x: Value, x_dot: PyTree) -> Any:
     needed, x_dot = aval_of(x), taken(x_dot)
     if not hasattr(x_dot, "dtype"):
         x_dot = number_like(x_dot, needed, f"jvp: the tangent of {argument_name(f, number)}")
@@ -100,7 +101,7 @@ def _checked(f: Callable[..., Any], number: int, x: Any, x_dot: Any) -> Any:
     return x_dot
 
 
-def _primal_and_tangent(leaf: Any, trace: ForwardTrace) -> tuple[Any, Any]:
+def _primal_and_tangent(leaf: Value, trace: ForwardTrace) -> tuple[Any, Any]:
     if type(leaf) is ForwardTracer and leaf._owner is trace:
         return plain(leaf._value), plain(leaf._tangent)
     return leaf, zeros_like(leaf)
@@ -116,7 +117,7 @@ class Linearized:
         return f"<linearized {self.graph.name}: {len(self.graph.equations)} equations>"
 
     @folded
-    def __call__(self, *tangents: Any) -> Any:
+    def __call__(self, *tangents: PyTree) -> Any:
         """Return the tangent of the output, for one tangent per primal with the same structure, shapes and dtypes."""
         assert self.graph.trees is not None
         in_tree, out_tree = self.graph.trees
@@ -126,7 +127,7 @@ class Linearized:
         out_dots = evaluated(self.graph, given)
         return unflatten(out_tree, owned(out_dots, [*given, *[value for _, value in self.graph.constants]]))
 
-    def _checked(self, x_dot: Any, needed: Aval) -> Any:
+    def _checked(self, x_dot: PyTree, needed: Aval) -> Any:
         x_dot = taken(x_dot)
         if not hasattr(x_dot, "dtype"):
             x_dot = number_like(x_dot, needed, f"linearize: a tangent passed to {self.graph.name}")
@@ -139,7 +140,7 @@ class Linearized:
 
 
 @folded
-def linearize(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
+def linearize(f: Callable[..., Any], *primals: PyTree, has_aux: bool = False) -> tuple[Any, ...]:
     """Compute a function and its derivative at a point, as a linear function of tangents.
 
     The function runs once. For many tangents at one point this is cheaper than a `jvp` for each.
@@ -183,7 +184,7 @@ def linearize(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tu
     return (*result, _ended(extra[0])) if has_aux else result
 
 
-def _ended(tree: Any) -> Any:
+def _ended(tree: PyTree) -> Any:
     """Replace the tracers of an ended forward pass in a pytree by their values."""
     found, treedef = flatten(tree)
     return unflatten(treedef, [x._value if type(x) is ForwardTracer and not x._owner.alive else x for x in found])

@@ -338,7 +338,7 @@ def refuse_complex(transform: str, what: str, remedy: str, tree: PyTree) -> None
             )
 
 
-def _check_kind(transform: str, what: str, remedy: str, tree: Any, holomorphic: bool) -> None:
+def _check_kind(transform: str, what: str, remedy: str, tree: PyTree, holomorphic: bool) -> None:
     """Refuse complex numbers; if the function is holomorphic, real ones."""
     if not holomorphic:
         refuse_complex(transform, what, remedy, tree)

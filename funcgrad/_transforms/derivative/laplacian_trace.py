@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from funcgrad._core.aval import Aval, aval_of
-from funcgrad._core.bind import Trace, Tracer, bind, keeps, next_serial
+from funcgrad._core.aval import aval_of
+from funcgrad._core.bind import Trace, Tracer, bind, next_serial
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.derivative import CONSTANT, is_linear_in
-from funcgrad._core.trace.forward import ForwardTrace, ForwardTracer
+from funcgrad._core.trace.forward import ForwardTrace, ForwardTracer, PrimalTracer
 from funcgrad._core.trace.kept import SMALL, Watched
 from funcgrad._engines import engine_scope
 from funcgrad._ops.layout.broadcast import broadcast_to, reduce_sum
@@ -30,12 +30,12 @@ from funcgrad._transforms.derivative.directions import (
     squares,
     summed,
 )
-from funcgrad._types import ArrayLike
+from funcgrad._types import ArrayLike, Value
 from funcgrad.tree import register_leaf
 
 
 @register_leaf
-class LaplacianTracer(Tracer):
+class LaplacianTracer(PrimalTracer):
     """A value with its derivatives by the elements of the input, and its Laplacian; ``None`` is zero."""
 
     __slots__ = ()
@@ -43,31 +43,13 @@ class LaplacianTracer(Tracer):
 
     _directions = vars(Tracer)["_node"]
     _laplacian = vars(Tracer)["_dtype"]
-    # The serial number of its creation.
-    _serial = vars(Tracer)["_shape"]
 
-    def __init__(self, trace: Trace, value: Any, directions: Directions, laplacian: Any) -> None:
+    def __init__(self, trace: Trace, value: Value, directions: Directions, laplacian: Any) -> None:
         self._owner = trace
         self._value = value
         self._directions = directions
         self._laplacian = laplacian
         self._serial = next_serial()
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return aval_of(self._value).shape
-
-    shape = shape.setter(keeps("shape"))
-
-    @property
-    def dtype(self) -> np.dtype:
-        return aval_of(self._value).dtype
-
-    dtype = dtype.setter(keeps("dtype"))
-
-    @property
-    def aval(self) -> Aval:
-        return aval_of(self._value)
 
 
 class LaplacianTrace(Trace):
@@ -82,7 +64,7 @@ class LaplacianTrace(Trace):
         # The plain arrays that are read when derivatives are computed. The function may write to them.
         self.watched = Watched(self.transform)
 
-    def input(self, value: Any, first: int) -> LaplacianTracer:
+    def input(self, value: Value, first: int) -> LaplacianTracer:
         aval = aval_of(value)
         return LaplacianTracer(self, value, Directions(lambda: own_rows(first, aval.shape, aval.dtype)), None)
 

@@ -31,7 +31,7 @@ from funcgrad._transforms.base.arguments import (
 from funcgrad._transforms.base.pickled import picklable
 from funcgrad._transforms.base.recording import Recording, record
 from funcgrad._transforms.base.stage import stage_flat
-from funcgrad._types import Array
+from funcgrad._types import Array, PyTree, Value
 from funcgrad.errors import NonScalarOutputError, TreeMismatchError
 from funcgrad.tree import TreeDef, flatten, flatten_with_path, key_path_str, unflatten
 
@@ -149,7 +149,7 @@ def _computation(
         if mixed:
             refuse_repeated(transform, f, [number % max(len(args), 1) for number in numbers])
         recording = record("grad", f, args, kwargs, numbers)
-        aux = _aux(f, recording) if has_aux else None
+        aux = _aux(f, recording) if has_aux else recording.shorten()
         value, seeds = _seeded_holomorphic(transform, f, recording) if holomorphic else _seeded(f, recording)
         if type(value) is np.float64:
             grads = recording.pull(seeds, sparse=True)
@@ -175,7 +175,7 @@ def split_aux(f: Callable[..., Any], out: Array, transform: str = "grad") -> tup
 def _aux(f: Callable[..., Any], recording: Recording) -> Any:
     """Return the auxiliary data without tracers, and keep only the output in the recording."""
     recording.out, aux = split_aux(f, recording.out)
-    return recording.untraced(aux)
+    return recording.untraced(recording.shorten(aux))
 
 
 def _seeded(f: Callable[..., Any], recording: Recording) -> tuple[Any, Iterator[tuple[Any, Any]]]:
@@ -286,7 +286,7 @@ class Pullback:
         scope = engine_scope([*bars, *[value for value, _ in self._outputs]])
         return tuple(self._recording.pull(seeds, [*bars, *self._recording.primals], scope))
 
-    def _checked(self, value: Any, bar: Any) -> Any:
+    def _checked(self, value: Value, bar: PyTree) -> Any:
         needed, bar = aval_of(value), taken(bar)
         if not isinstance(bar, Tracer) and not hasattr(bar, "dtype"):
             bar = number_like(bar, needed, f"vjp: a cotangent passed to the pullback of {self._f_name}")
@@ -299,7 +299,7 @@ class Pullback:
 
 
 @folded
-def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
+def vjp(f: Callable[..., Any], *primals: PyTree, has_aux: bool = False) -> tuple[Any, ...]:
     """Compute a function and its pullback, the product of a cotangent with the Jacobian.
 
     Args:
@@ -323,7 +323,7 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[An
     """
     check_callable("vjp", f)
     recording = record("vjp", f, primals, {}, range(len(primals)))
-    aux = _aux(f, recording) if has_aux else None
+    aux = _aux(f, recording) if has_aux else recording.shorten()
     leaves, out_tree = flatten(recording.out)
     outputs = [recording.taken_apart(returned("vjp", name_of(f), y)) for y in leaves]
     given = recording.primals

@@ -1,4 +1,4 @@
-"""Large elementwise operations in blocks, on all cores: no bit differs from whole arrays, whatever else reads them."""
+"""Large elementwise operations in blocks, on all cores: all bits equal those of whole arrays."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from funcgrad._engines.source import blocks, clusters
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blocks of a few elements, of arrays of a few bytes, in three threads."""
+    """Use blocks of a few elements for arrays of a few bytes, and three threads."""
     monkeypatch.setattr(clusters, "_LARGE_BYTES", 1)
     monkeypatch.setattr(blocks, "BLOCK", 16)
     monkeypatch.setattr(threads, "workers", lambda: 3)
 
 
 def plain(f: Callable[..., Any], *args: Any, **options: Any) -> Any:
-    """What the same engine gives without blocks."""
+    """Run a function on the same engine without blocks."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(clusters, "_LARGE_BYTES", 1 << 60)
         return fg.jit(f, engine="numpy", **options)(*args)

@@ -1,4 +1,4 @@
-"""The call path of engines that write source: each signature has its program, and results belong to the caller."""
+"""The call path of engines that write source: each signature has a program, and results belong to the caller."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Named(np.ndarray):
     """A subclass without attributes of its own."""
 
 
-# Any two of them, one after the other, through one jitted function.
+# Each pair of these arguments, one after the other, through one jitted function.
 KINDS: dict[str, Any] = {
     "array": X,
     "another length": X[:2],
@@ -74,7 +74,7 @@ KINDS: dict[str, Any] = {
 }
 
 
-# A Python bool is NumPy's, and arrays of objects and of other classes are taken as arrays of numbers.
+# A Python bool is treated as NumPy's. Arrays of objects and of other classes are treated as arrays of numbers.
 TAKEN_AS: dict[str, Any] = {"bool": np.True_, "subclass": X, "objects": X, "the other byte order": X}
 
 
@@ -97,7 +97,7 @@ def test_each_signature_has_its_program(first: str) -> None:
             same(jitted(KINDS[name]), doubled(TAKEN_AS.get(name, KINDS[name])))
 
 
-# How one function is called; each of them after each other.
+# Ways to call one function. Each is tried after each other one.
 CALLS: dict[str, tuple[tuple, dict[str, Any]]] = {
     "positions": ((X, 2.0), {}),
     "a name": ((X,), {"scale": 2.0}),
@@ -151,7 +151,7 @@ def test_results_are_in_memory_of_their_own() -> None:
         found = jitted(x)
         for k, (y, wanted) in enumerate(zip(found, results(x, table), strict=True)):
             np.testing.assert_array_equal(y, wanted, strict=True)
-            # An argument that is handed through comes back as the object that it was.
+            # An argument that the function returns unchanged is the same object.
             assert (y is x) if k == 4 else not np.shares_memory(y, x)
             assert not np.shares_memory(y, table)
             assert y.flags.writeable

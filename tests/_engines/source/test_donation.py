@@ -1,4 +1,4 @@
-"""Donated arguments: a step writes into the memory of what it replaces, and refuses what somebody else sees."""
+"""Donated arguments: a step writes into the memory of the values that it replaces, and refuses shared memory."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def arrays(tree: Any) -> list[np.ndarray]:
     return [leaf for leaf in fg.tree.leaves(tree) if isinstance(leaf, np.ndarray) and leaf.ndim]
 
 
-# 40 fits the processor's cache, and of 200 memory is used again within a program.
+# Arrays of 40 fit into the processor's cache. For arrays of 200 a program reuses memory.
 @pytest.mark.parametrize("n", [3, 40, 200])
 def test_a_donated_step_writes_into_what_it_replaces(n: int) -> None:
     fresh, donating = fg.jit(step, engine="numpy"), fg.jit(step, engine="numpy", donate_argnums=(0, 1))
@@ -39,7 +39,7 @@ def test_a_donated_step_writes_into_what_it_replaces(n: int) -> None:
         wanted, mine = fresh(*wanted, gradients), donating(*mine, gradients)
         for x, y in zip(arrays(wanted), arrays(mine), strict=True):
             np.testing.assert_array_equal(x, y, strict=True)
-        # What is not donated is left as it was.
+        # Arrays that are not donated keep their numbers.
         for x, y in zip(arrays(previous), before, strict=True):
             np.testing.assert_array_equal(x, y)
     assert sorted(places) == sorted(id(x) for x in arrays(mine))

@@ -1,4 +1,4 @@
-"""Elementwise programs that write to given memory: NumPy's numbers, whatever memory that is."""
+"""Elementwise programs that write to given memory: NumPy's numbers for each choice of memory."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from funcgrad._engines.source.flat import BLOCK, FlatProgram, write
 
 Function = Callable[..., tuple[Any, ...]]
 
-# Each function of three arrays and a number, with the number of the array in whose memory each result may be written.
+# Functions of three arrays and a number, with the number of the array whose memory each result may use.
 PROGRAMS: dict[str, tuple[Function, tuple[int, ...]]] = {
     "a step with momentum": (lambda p, g, b, k: (p - k * (g + 0.5 * (b * k + g)), b * k + g), (0, 2)),
     "the parameter first": (lambda p, g, b, k: (p * k - g / (b * b + 1), b + g * 2), (0, 2)),
@@ -51,7 +51,7 @@ def test_the_numbers_are_numpys_in_old_and_in_new_memory(name: str, ways: str, m
     if ways == "kernels":
         pytest.importorskip("numba")
     for attribute in ("BLOCK", "THREADED"):
-        # Blocks of a few elements, each of its own length.
+        # Blocks of a few elements. Each operation has its own length.
         monkeypatch.setattr(flat, attribute, 7)
     monkeypatch.setattr(flat, "kernels_usable", lambda: ways == "kernels")
     monkeypatch.setattr(threads, "workers", lambda: 2)
@@ -59,7 +59,7 @@ def test_the_numbers_are_numpys_in_old_and_in_new_memory(name: str, ways: str, m
         graph, made = program(name, dtype)
         for size in (0, 1, 20):
             given = operands(size, dtype)
-            # A result may be an operand itself.
+            # A result may be one of the operands.
             expected = [np.copy(y) for y in graph.evaluate(*given)]
             fresh = tuple(np.full(size, 7, dtype) for _ in expected)
             write([(made, given[:3], given[3:], fresh)])

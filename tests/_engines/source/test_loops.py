@@ -1,4 +1,4 @@
-"""Loops and branches in written programs: right numbers, memory written to only where nobody else sees it."""
+"""Loops and branches in written programs: right numbers, and writes only to memory that nobody else sees."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ X = np.linspace(-1.0, 1.0, 12).reshape(4, 3)
 
 
 def _plain(step: Callable[..., Any], carry: Any, xs: Any) -> Any:
-    """Run a scan as a loop of Python."""
+    """Run a scan as a Python loop."""
     stack = []
     for x in xs:
         carry, y = step(carry, x)
@@ -89,7 +89,7 @@ def test_a_scan_is_the_loop_of_python(name: str, engine: str) -> None:
             assert np.asarray(a).dtype == np.asarray(b).dtype
         arrays = [y for y in fg.tree.leaves(found) if np.ndim(y)]
         for i, y in enumerate(arrays):
-            # Results are the caller's: writing to one changes nothing else.
+            # Results belong to the caller: writing to one changes nothing else.
             y[...] = 7
             assert not any(np.shares_memory(y, other) for other in arrays[i + 1 :])
             assert not any(np.shares_memory(y, x) for x in [rows, *fg.tree.leaves(first)] if np.ndim(x))
@@ -121,7 +121,7 @@ def test_the_program_is_a_for_with_the_body_inside() -> None:
 
     source = fg.jit(f, engine="numpy").source(X)
     assert "    for t0 in range(4):\n" in source
-    # What is carried is written to: the first value is copied once.
+    # The loop writes into the carried value, so its first value is copied once.
     (line,) = [line for line in source.splitlines() if " add(" in line]
     assert line.startswith("        ")
 

@@ -1,4 +1,4 @@
-"""The Numba engine: what it compiles, what it leaves to NumPy, and that nobody can tell from the numbers."""
+"""The Numba engine: the operations that it compiles, the operations that it leaves to NumPy, and equal numbers."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from tests.laws._cases import Case, all_rows, assert_close, assert_types, cases
 
 pytest.importorskip("numba")
 
-# The first row of each primitive: to compile takes its time.
+# Only the first row of each primitive, because compiling takes long.
 CASES = list({case.row.primitive.name: case for case in reversed(list(cases(all_rows(), real=("float64",))))}.values())
-# Kernels add in NumPy's order; over blocks of rows they do not.
+# Kernels add in NumPy's order, except over blocks of rows.
 EXACT = 1e-11
 GROUPS = 4
 
 
 def together(group: list[Case], rng: np.random.Generator) -> tuple[Any, list[Any]]:
-    """One program for many primitives, on operands that it made itself: as compiled by the kernel."""
+    """Return a program that computes many primitives on operands that it makes itself, compiled as one kernel."""
     functions = [case.function_of_arrays(case.operands(rng)) for case in group]
 
     def program(*given: Any) -> Any:
@@ -46,7 +46,7 @@ def test_every_primitive(k: int, rng: np.random.Generator) -> None:
 
 
 def on_both(f: Callable[..., Any], *args: Any, **options: Any) -> tuple[list[Any], list[Any]]:
-    """The leaves of a function's result on the Numba engine, and on the NumPy engine."""
+    """Return the leaves of a function's result on the Numba engine and on the NumPy engine."""
     results = fg.tree.leaves(fg.jit(f, engine="numba", **options)(*args))
     wanted = fg.tree.leaves(fg.jit(f, engine="numpy")(*args))
     assert_types([np.asarray(y) for y in results], [np.asarray(y) for y in wanted])
@@ -64,7 +64,7 @@ SHAPES = [(4, 6), (6,), (4, 1), (), (1, 6)]
 
 
 def random_program(seed: int) -> Callable[..., Any]:
-    """Elementwise operations, sums, products, views and indices, in no order."""
+    """Draw elementwise operations, sums, products, views and indices in any order."""
 
     def program(*xs: Any) -> Any:
         rng = np.random.default_rng(seed)
@@ -89,7 +89,7 @@ def random_program(seed: int) -> Callable[..., Any]:
             elif x.ndim == 2:
                 values.append(x[np.array([0, -1, 0])] + np.mean(x))
             made.append(values[-1])
-            # Of other shapes nothing more is made.
+            # Values of other shapes are not used further.
             values = [v for v in values if v.shape in SHAPES]
         return made
 
@@ -134,7 +134,7 @@ def test_operands_that_are_not_as_kernels_want_them(rng: np.random.Generator) ->
     wanted = f(plain)
     for x in (np.asfortranarray(plain), np.repeat(plain, 2, axis=1)[:, ::2], unaligned, locked, plain[::-1][::-1]):
         np.testing.assert_array_equal(f(x), wanted)
-    # The order of bytes is the graph's; it has a program of its own.
+    # The graph has this byte order, so it has a program of its own.
     np.testing.assert_array_equal(f(plain.astype(">f8")), wanted)
 
 
@@ -175,7 +175,7 @@ def test_large_arrays_go_in_blocks(shape: tuple[int, ...], rng: np.random.Genera
 
     results, wanted = on_both(program, x, y, row)
     for i, (a, b) in enumerate(zip(results, wanted, strict=True)):
-        # Sums over the rows are sums of sums of blocks.
+        # Sums over the rows are sums of the sums of blocks.
         np.testing.assert_allclose(a, b, rtol=0 if i < 3 else 1e-12, atol=0 if i < 3 else 1e-9)
     f: Any = fg.jit(program, engine="numba")
     assert "for k in range(lo, hi)" in f.source(x, y, row)

@@ -1,4 +1,4 @@
-"""Straight-line NumPy code: right numbers, buffers used again, and inputs left alone."""
+"""Straight-line NumPy code: right numbers, reused buffers, and unchanged inputs."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_gradients_agree_with_eager_ones(rng: np.random.Generator) -> None:
 
 
 ROWS = np.array([0, 2, 0])
-# What is read here is written to in the gradient.
+# The gradient writes to the elements that are read here.
 READ: dict[str, Callable[[Any], Any]] = {
     "a slice": lambda x: x[1:],
     "steps backwards": lambda x: x[::-2, 1:3],

@@ -1,4 +1,4 @@
-"""Kernels on disk: found again by the next process, and never taken for what they are not."""
+"""Kernels on disk: the next process finds them, and a file with other contents is never used."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ print(repr(float(f(np.array([1.0, 2.0, 4.0])))))
 
 @pytest.fixture
 def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder for kernels, of which none is in memory."""
+    """Use an empty folder for kernels, and forget the kernels in memory."""
     monkeypatch.setenv("FUNCGRAD_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(store, "_warned", [])
     forget(monkeypatch)
@@ -83,7 +83,7 @@ def test_a_file_is_found_again_and_no_other(kept: Path, monkeypatch: pytest.Monk
     forget(monkeypatch)
     assert run() == wanted
     assert not saved
-    # Of another version it is another file; and one with that name, which is about something else, is none.
+    # Another version of Numba uses another file. A file of that name with other contents is ignored.
     monkeypatch.setattr(store, "version", lambda name: "0.0")
     forget(monkeypatch)
     assert run() == wanted
@@ -105,7 +105,7 @@ def test_the_folder_is_the_users_own(kept: Path, monkeypatch: pytest.MonkeyPatch
     with pytest.warns(RuntimeWarning, match=r"it belongs to user .*, not to you. They are compiled anew"):
         assert run() == wanted
     forget(monkeypatch)
-    # It is said once.
+    # The warning appears once.
     assert run() == wanted
 
 
@@ -122,6 +122,7 @@ def test_a_folder_that_cannot_be_used(kind: str, kept: Path) -> None:
         assert run() == 22.75
 
 
+@pytest.mark.long
 def test_two_processes_at_once_and_a_third(kept: Path) -> None:
     def start(*given: str) -> subprocess.Popen[str]:
         root = Path(__file__).parents[3]

@@ -1,4 +1,4 @@
-"""Elimination by halves: LAPACK's pivots and factors, its digits, and no second pool of threads."""
+"""Elimination by halves: LAPACK's pivots, factors and accuracy, without OpenBLAS's threads."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def by_lapack(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def residual(x: np.ndarray, factors: np.ndarray, order: np.ndarray) -> float:
-    """In units of what rounding alone may leave, ``n eps |L| |U|``."""
+    """Return the error in units of the error that rounding alone may cause, ``n eps |L| |U|``."""
     factors = factors.astype(np.complex128 if x.dtype.kind == "c" else np.float64)
     lower, upper = np.tril(factors, -1) + np.eye(len(x)), np.triu(factors)
     limit = len(x) * np.finfo(x.dtype).eps * np.max(np.abs(lower) @ np.abs(upper))
@@ -65,7 +65,7 @@ def test_ties_go_to_the_first_row() -> None:
 
 @pytest.mark.parametrize("rank", [0, 1, 60, 199])
 def test_singular_matrices_of_small_integers(rank: int) -> None:
-    """Unimodular factors: every step is exact, and what is left after the rank is zero."""
+    """Unimodular factors: every step is exact, and the rest after the rank is zero."""
     rng = np.random.default_rng(rank)
     lower = np.tril(rng.integers(-1, 2, size=(200, 200)) * (rng.random((200, 200)) < 0.02), -1) + np.eye(200)
     upper = np.diag(np.arange(200.0) < rank) + np.triu(rng.integers(-1, 2, size=(200, 200)), 1)
@@ -97,7 +97,7 @@ def test_what_is_not_finite_spreads_as_far_as_in_lapack(value: float) -> None:
 
 
 def test_growth_is_lapacks() -> None:
-    """Wilkinson's matrix, of which the last column doubles in each step."""
+    """Return Wilkinson's matrix, whose last column doubles in each step."""
     x = np.eye(200) - np.tri(200, k=-1)
     x[:, -1] = 1
     factors, _, _ = elimination.eliminated(x)
@@ -117,12 +117,12 @@ def test_stacks(shape: tuple[int, ...]) -> None:
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex128])
 @pytest.mark.parametrize("name", ["solve", "slogdet", "det", "inv"])
 def test_gradients_keep_to_numpys_pool(name: str, dtype: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What SciPy's functions are given is less than what OpenBLAS shares out among its threads."""
+    """SciPy's functions get fewer elements than OpenBLAS needs to use several threads."""
     loads = []
 
     def counted(function: Any, operand: int, limit: int) -> Any:
         def call(*args: Any, **options: Any) -> Any:
-            # Of systems, a single right side is solved without threads, however long.
+            # A system with a single right side is solved without threads, whatever its length.
             if operand == 0 or args[operand].shape[0] > 1:
                 loads.append(args[operand].size / limit)
             return function(*args, **options)

@@ -1,4 +1,4 @@
-"""Triangular systems by blocks: BLAS's values for every form, its digits, and no second pool of threads."""
+"""Triangular systems by blocks: BLAS's values and accuracy for every form, without OpenBLAS's threads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``Graph.roll``: stretches that repeat become loops, and every number stays."""
+"""``Graph.roll``: repeated stretches become loops, and every number stays the same."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ X = np.linspace(0.5, 1.5, 40)
 
 
 def loops_of(graph: fg.Graph) -> list[int]:
-    """The lengths of a program's loops."""
+    """Return the lengths of a program's loops."""
     return [equation.params["loop"].length for equation in graph.equations if equation.primitive.name == "scan"]
 
 
@@ -37,7 +37,7 @@ def assert_rolls(f: Any, *args: Any, loops: list[int] | None = None, most: int =
     return rolled
 
 
-# Products of matrices may be rounded otherwise where an operand lies in another order of axes.
+# Matrix products may round differently if an operand has another order of axes in memory.
 WITH_PRODUCTS = {"kalman", "descent"}
 
 
@@ -66,7 +66,7 @@ def test_the_programs_do_not_grow_with_their_rounds(name: str) -> None:
         return len(fg.make_graph(fg.grad(program.f))(*program.arguments(rounds)).roll().equations)
 
     if name == "residual_layers":
-        # Each layer's weights are arguments of their own, and are stacked.
+        # The weights of each layer are separate arguments, and are stacked.
         assert left(40) - left(20) <= 4 * 20
     else:
         assert left(40) <= left(20) + 4
@@ -242,6 +242,7 @@ def test_a_long_program_gives_no_warning() -> None:
     np.testing.assert_allclose(got, fg.grad(program.f)(*args), 1e-11)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("first", range(0, 150, 50))
 def test_random_programs(first: int) -> None:
     report = Report()

@@ -1,4 +1,4 @@
-"""Bad arguments of the transforms, and traced values that went where they cannot: each is named in our words."""
+"""Bad arguments of the transforms, and traced values in the wrong place. Each raises an error of this library."""
 
 from __future__ import annotations
 

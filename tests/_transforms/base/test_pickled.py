@@ -1,4 +1,4 @@
-"""Functions that transforms made are pickled, and compute the same in another process."""
+"""Functions made by transforms can be pickled, and compute the same in another process."""
 
 import copy
 import functools
@@ -15,7 +15,7 @@ import pytest
 import funcgrad as fg
 
 X = np.array([[2.0, 1.0], [0.5, 3.0]])
-# Of functions that can be imported, whose argument is a matrix.
+# Transforms of functions that can be imported and take a matrix.
 MADE: dict[str, Callable[[Any], Any]] = {
     "grad": fg.grad,
     "value_and_grad": fg.value_and_grad,
@@ -68,11 +68,15 @@ def test_closures_are_pickled_by_cloudpickle(name: str) -> None:
 
 def test_what_is_made_is_a_function_to_those_who_ask() -> None:
     def loss(w: Any, *, scale: float = 1.0) -> Any:
-        """Half a square."""
+        """Return half of the square."""
         return scale * w * w / 2
 
     gradient = fg.grad(loss)
-    assert (gradient.__name__, gradient.__doc__, gradient.__module__) == ("grad_loss", "Half a square.", __name__)
+    assert (gradient.__name__, gradient.__doc__, gradient.__module__) == (
+        "grad_loss",
+        "Return half of the square.",
+        __name__,
+    )
     assert inspect.signature(gradient) == inspect.signature(loss)
     assert inspect.unwrap(gradient) is loss
     assert repr(gradient).startswith("<function grad_loss")

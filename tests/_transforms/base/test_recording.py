@@ -1,4 +1,4 @@
-"""A run on a tape: passes over it, and what it holds on to."""
+"""Runs on a tape: passes over it, and the values that it keeps."""
 
 import weakref
 from typing import Any

@@ -1,4 +1,4 @@
-"""``fg.ShapeDtype``: types in the place of arrays, where no numbers are needed."""
+"""``fg.ShapeDtype``: types instead of arrays, for calls that need no numbers."""
 
 from __future__ import annotations
 

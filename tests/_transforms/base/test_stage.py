@@ -17,7 +17,7 @@ def branching(p: Any, n: int, x: Any, k: Any = 1.0) -> Any:
 
 @pytest.mark.parametrize("engine", ["numpy", "xla"])
 def test_a_branch_names_the_arguments(engine: str) -> None:
-    """Also where arguments before them are static."""
+    """The message is right even if arguments before them are static."""
     p = {"w": np.ones(2), "b": 1.0}
     with pytest.raises(TracerBoolConversionError, match=r"depends on argument 0 \(p\) of branching at \['w'\]\. Comp"):
         fg.jit(branching, static_argnums=1, static_argnames="k", engine=engine)(p, 3, 1.0)

@@ -1,4 +1,4 @@
-"""Eager loops on ``jax.Array`` s compile once, and yet see what their functions close over at each call."""
+"""Eager loops on ``jax.Array`` s compile once, and still read the current values of closures at each call."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class _Compilations(logging.Handler):
 
 @pytest.fixture
 def count() -> Iterator[Count]:
-    """How many programs XLA compiles for a call, by JAX's own log."""
+    """Return how many programs XLA compiles for a call, according to JAX's log."""
     handler, logger = _Compilations(), logging.getLogger("jax")
     logger.addHandler(handler)
 
@@ -107,7 +107,7 @@ def test_eager_loops_compile_once(call: Callable[[Any], Any], count: Count) -> N
 
 
 def test_what_is_compiled_is_counted(count: Count) -> None:
-    """The instrument works: a loop of another length is another program."""
+    """The count works: a loop of another length is another program."""
     assert count(lambda: scan(on_xla(np.ones(17)))) > 0
 
 
@@ -117,7 +117,7 @@ def test_closed_over_arrays_are_operands(count: Count) -> None:
 
     weight = np.array([1.0, 2.0])
     assert float(call(weight)) == 50.0
-    # The same array with other numbers, another array, and one of XLA's: one program, and the numbers of the moment.
+    # The same array with other numbers, another array, and an array of XLA: one program, and the current numbers.
     weight *= 2
     assert count(lambda: np.testing.assert_equal(float(call(weight)), 200.0)) == 0
     assert count(lambda: np.testing.assert_equal(float(call(np.array([0.0, 3.0]))), 90.0)) == 0
@@ -126,7 +126,7 @@ def test_closed_over_arrays_are_operands(count: Count) -> None:
 
 
 def test_numpys_scalars_are_data(count: Count) -> None:
-    """They come out of computations, and are others each time; a Python number is part of the program."""
+    """The numbers are results of computations and differ in each call; a Python number is part of the program."""
 
     def call(scale: Any) -> Any:
         return fg.scan(lambda c, x: (c + scale * x, scale), 0.0, XS)
@@ -135,14 +135,14 @@ def test_numpys_scalars_are_data(count: Count) -> None:
     for scale in (np.mean([2.0, 4.0]), np.sum(np.ones(7)), np.array(0.5)):
         assert count(lambda scale=scale: np.testing.assert_equal(float(call(scale)[0]), 10.0 * scale)) == 0
         np.testing.assert_array_equal(call(scale)[1], np.full(4, scale))
-    # Of another dtype it is another program: float32 beside float64.
+    # A number of another dtype compiles another program: float32 beside float64.
     assert call(np.float32(2.0))[1].dtype == np.float32
     assert float(call(2.0)[0]) == 20.0
     assert float(fg.grad(lambda s: call(s * np.float64(3.0))[0])(2.0)) == 30.0
 
 
 def test_what_changed_since_the_last_call_is_seen(count: Count) -> None:
-    """A closure that was rebound, an attribute, and a Python number: each is another program, and none is stale."""
+    """A rebound closure, a changed attribute and another Python number give a new program each, and none is stale."""
     settings = {"scale": 1.0, "negate": False}
 
     def step(c: Any, x: Any) -> Any:
@@ -192,7 +192,7 @@ def test_graphs_of_different_programs_differ() -> None:
     assert staged(lambda x, y: (x - y, x), x, y) is not first
     assert staged(lambda x, y: x - y, x, np.ones(1)) is not first
     assert staged(lambda x, y: x - y, np.float32(x), np.float32(y)) is not first
-    # A constant array may be written to: only the very same one is the same.
+    # A user may write to a constant array, so only the identical array counts as the same.
     held = np.ones(3)
     second = staged(lambda x: x - held, x)
     assert staged(lambda x: x - held, x) is second
@@ -207,7 +207,7 @@ def test_few_programs_are_kept() -> None:
 
 
 def test_a_custom_rule_in_the_body_is_the_one_of_the_call() -> None:
-    """Rules hold what the user's functions close over at the call: such bodies are not taken for one another."""
+    """Rules read the closures of the user's functions at the call: two such bodies are different programs."""
 
     def call(factor: float) -> Any:
         @fg.custom_vjp

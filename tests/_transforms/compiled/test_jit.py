@@ -1,4 +1,4 @@
-"""Results of compiled functions: 64 bits last outside JAX's 64-bit mode, and all else stays on the device."""
+"""Results of compiled functions keep 64 bits outside JAX's 64-bit mode, and stay on the device otherwise."""
 
 import subprocess
 import sys
@@ -104,7 +104,7 @@ def test_eager_operations_do_not_widen_what_jax_holds() -> None:
 
 
 class Model:
-    """No pytree."""
+    """A class that is not a pytree."""
 
     @fg.jit
     def method(self, x: Any) -> Any:

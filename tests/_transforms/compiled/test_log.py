@@ -1,4 +1,4 @@
-"""The logger ``funcgrad`` says what is staged and compiled, and why again."""
+"""The logger ``funcgrad`` reports each staging and compilation, and the reason for each repetition."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``fg.jit(f, paths=n)``: branches on numbers, each way through them a straight program."""
+"""``fg.jit(f, paths=n)``: branches on numbers. Each path is a straight program."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def newton(a: Any) -> Any:
 
 
 def paths_of(f: Any) -> list[int]:
-    """The numbers of paths that a function has, one for each combination of types."""
+    """Return the numbers of paths of a function, one for each combination of types."""
     return [len(types.tree.paths) for types in f._types.values()]
 
 
@@ -151,7 +151,7 @@ def test_past_the_last_path_effects_happen_once(capsys: pytest.CaptureFixture[st
 
 
 def test_a_path_beyond_those_that_are_compiled_warns_once_for_a_function() -> None:
-    """The message says where the function branches, and how many ways it went."""
+    """The message says at which line the function branches, and how many paths it took."""
 
     @fg.jit(paths=2, engine="numpy")
     def power(x: Any, n: Any) -> Any:
@@ -376,6 +376,7 @@ def test_it_is_copied_and_pickled_as_a_function() -> None:
     assert again._paths == 3
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("first", range(0, 60, 20))
 def test_random_branching_programs(first: int) -> None:
     report = Report()

@@ -28,7 +28,7 @@ def test_it_names_the_line_once() -> None:
 
 
 def test_no_warning_without_cause() -> None:
-    """Float64 was passed, asked for, made of other numbers, or is not returned."""
+    """Float64 was an argument, requested, computed from other numbers, or is not returned."""
     x = jnp.ones(2, jnp.float32)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

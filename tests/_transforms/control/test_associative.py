@@ -1,4 +1,4 @@
-"""``associative_scan`` beside JAX: lengths, directions, axes and trees, on each engine, with derivatives."""
+"""``associative_scan`` compared with JAX: lengths, directions, axes and trees, on each engine, with derivatives."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def product(np: Any) -> Any:
 
 
 def after(first: Any, second: Any) -> Any:
-    """Two steps of ``h = a * h + b``, one after the other."""
+    """Combine two steps of ``h = a * h + b``."""
     return {"a": first["a"] * second["a"], "b": first["b"] * second["a"] + second["b"]}
 
 

@@ -1,4 +1,4 @@
-"""Rematerialisation: the same derivatives from the arguments alone, and the memory that is saved."""
+"""Rematerialization: the same derivatives from the arguments alone, with less memory."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def closing_over(block: Any, w: Any, x: Any) -> Any:
 
 @pytest.fixture(params=[loss, in_scan, closing_over])
 def pair(request: pytest.FixtureRequest) -> tuple[Any, Any]:
-    """The program with and without checkpoints."""
+    """Return the program with and without checkpoints."""
     return partial(request.param, fg.checkpoint(layers)), partial(request.param, layers)
 
 
@@ -73,7 +73,7 @@ def test_compiled(pair: Any, engine: str) -> None:
 
 
 def test_only_the_arguments_are_kept() -> None:
-    """Between the passes, and as read from the graph: a cheap argument stands for large insides."""
+    """Compare memory between the passes and in the graph: a cheap argument replaces large intermediate values."""
 
     def wide(x: Any) -> Any:
         return np.sum(np.sin(np.exp(np.sin(np.broadcast_to(x, (200, 1000))))))

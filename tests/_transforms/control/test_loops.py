@@ -1,4 +1,4 @@
-"""Loops and branches against JAX's: every transform and pair of transforms, on both engines, trees and edge cases."""
+"""Loops and branches compared with JAX's: all transforms and pairs of them, both engines, trees and edge cases."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def branches(np: Any, lax: Any, params: Any) -> Any:
 
 
 def newton(np: Any, lax: Any, params: Any) -> Any:
-    """The square root by a loop of unknown length."""
+    """Return the square root, computed by a loop of unknown length."""
     target = np.sum(params["u"] ** 2)
 
     def improve(state: Any) -> Any:
@@ -101,7 +101,7 @@ class Wanted(NamedTuple):
 
 @pytest.fixture(scope="module")
 def wanted() -> dict[str, Wanted]:
-    """JAX's value, directional derivative, gradient and Hessian-vector product of each program."""
+    """Compare value, directional derivative, gradient and Hessian-vector product of each program with JAX's."""
     found = {}
     with jax.enable_x64(True):
         for name, program in PROGRAMS.items():
@@ -227,7 +227,7 @@ def test_lengths_and_empty_parts() -> None:
 
 
 def test_types_of_the_carry() -> None:
-    """A carry that starts as a Python number takes the dtype it gets; any other change is refused."""
+    """A carry that starts as a Python number gets the dtype of the loop's result; any other change is refused."""
     xs = np.ones(3, np.float32)
     assert fg.scan(lambda c, x: (c + x, c), 0.0, xs)[0].dtype == np.float32
     assert fg.scan(lambda c, x: (c + x, c), 0, xs)[1].dtype == np.float32
@@ -262,7 +262,7 @@ def test_cond_runs_one_branch_where_the_value_is_known() -> None:
 
     for x in (1.0, 2.0, -1.0):
         assert fg.cond(x > 0, doubled, np.negative, x) == (2 * x if x > 0 else 1.0)
-    # Staged once for the comparison, then run for the two numbers that choose it.
+    # The comparison is staged once. The program then runs for both numbers.
     assert seen == [True, False, False]
     assert fg.grad(lambda x: fg.cond(x > 0, doubled, np.negative, x))(3.0) == 2.0
     assert fg.cond(0.0, lambda: 1, lambda: 2) == 2
@@ -336,7 +336,7 @@ def test_while_loop_without_derivative_passes_through_reverse_mode() -> None:
 
 
 def test_constants_are_not_stacked() -> None:
-    """What the backward body reads of the weights is kept once, not once for each step."""
+    """The part of the weights that the backward body reads is kept once, and not once per step."""
     w = np.eye(50)
     _, pullback = fg.vjp(
         lambda w, x: fg.scan(lambda c, x: (np.tanh(np.exp(w) @ c + x), None), x[0], x)[0], w, np.ones((20, 50))

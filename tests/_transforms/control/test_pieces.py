@@ -1,4 +1,4 @@
-"""``scan(..., checkpoint=k)``: the numbers of the plain scan, and less memory for the gradient."""
+"""``scan(..., checkpoint=k)``: the numbers of the plain scan, with less memory for the gradient."""
 
 from __future__ import annotations
 

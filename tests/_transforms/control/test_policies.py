@@ -1,4 +1,4 @@
-"""Policies of ``checkpoint``: the same derivatives, and only the values that they do not keep are computed again."""
+"""Policies of ``checkpoint``: the same derivatives, and only values that the policy drops are computed again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``switch`` beside JAX: values and derivatives for each index, on each engine, under ``vmap``; and what is refused."""
+"""``switch`` compared with JAX: values and derivatives for each index and engine, ``vmap``, and refused calls."""
 
 from __future__ import annotations
 
@@ -59,10 +59,10 @@ def test_a_batch_of_indices() -> None:
 
 @pytest.mark.parametrize("engine", ["numpy", "xla"])
 def test_integers_of_any_kind_and_many_branches(engine: str) -> None:
-    constants = [functools.partial(int, k) for k in range(300)]
+    constants = [functools.partial(int, k) for k in range(40)]
     f = fg.jit(lambda i: fg.switch(i, constants), engine=engine)
-    for index in (np.uint8(200), np.int8(-3), np.int64(299), np.uint64(2**63 + 1), 7):
-        assert int(f(index)) == int(fg.switch(index, constants)) == min(max(int(index), 0), 299)
+    for index in (np.uint8(200), np.int8(-3), np.int64(39), np.uint64(2**63 + 1), 7):
+        assert int(f(index)) == int(fg.switch(index, constants)) == min(max(int(index), 0), 39)
     assert float(fg.jit(lambda i: fg.switch(i, [np.sin], 1.0), engine=engine)(5)) == np.sin(1.0)
 
 

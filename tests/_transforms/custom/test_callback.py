@@ -1,4 +1,4 @@
-"""The black box: values on both engines, derivatives by a rule only."""
+"""Black boxes: values on both engines, and derivatives only by a rule."""
 
 from __future__ import annotations
 

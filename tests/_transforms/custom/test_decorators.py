@@ -1,4 +1,4 @@
-"""Functions with rules of their own: the rule is used eagerly, nested, staged, compiled, and by JAX's transforms."""
+"""Functions with custom rules: the rule is used eagerly, nested, staged, compiled, and by JAX's transforms."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ X, Y = np.array([0.5, -1.0, 2.0]), np.array([1.0, 0.3, -0.7])
 
 @fg.custom_vjp
 def doubled_sin(x: Any, y: Any) -> Any:
-    """The rule gives twice the derivative, so that one sees whether it was used."""
+    """Return a function whose rule gives twice the derivative, to show that the rule was used."""
     return {"sin": np.sin(x) * y}
 
 
@@ -211,7 +211,7 @@ def test_absent_cotangents_and_several_outputs() -> None:
 
 
 def test_closures() -> None:
-    """Outer values may be closed over; their derivative goes through what the rule's functions do with them."""
+    """Functions may close over outer values. Their derivatives follow from the rule's own operations."""
 
     def f(t: Any) -> Any:
         @fg.custom_vjp

@@ -1,4 +1,4 @@
-"""Roots of equations: their derivatives by closed forms and by JAX, in both modes, compiled and batched."""
+"""Derivatives of roots of equations, compared with closed forms and JAX, in both modes, compiled and batched."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def settled(params: Any) -> Any:
 
 
 def settled_in_jax(params: Any) -> Any:
-    """Newton's iteration, differentiated step by step."""
+    """Differentiate Newton's iteration step by step."""
     x = jnp.zeros(3)
     for _ in range(12):
         x = x - jnp.linalg.solve(jax.jacfwd(network, 1)(jnp, x, params), network(jnp, x, params))

@@ -1,4 +1,4 @@
-"""Propagated covariances against the matrix formula, random draws, and the answers that are known."""
+"""Propagated covariances compared with the matrix formula, random draws, and known answers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ COV = ROOT @ ROOT.T
 
 
 def blocks(cov: np.ndarray) -> dict[str, Any]:
-    """The covariance of ``X`` by leaves, from the matrix over all of its elements."""
+    """Return the covariance of ``X`` by leaves, from the matrix over all of its elements."""
     a, b = slice(0, 4), 4
     return {
         "a": {"a": cov[a, a].reshape(2, 2, 2, 2), "b": cov[a, b].reshape(2, 2)},
@@ -49,7 +49,7 @@ def test_blocks_are_those_of_the_matrix_formula(engine: str | None) -> None:
 
 
 def test_random_draws_have_this_covariance() -> None:
-    """The function is nearly linear over the spread, so the difference is that of 200,000 draws."""
+    """The function is nearly linear over the spread, so 200,000 draws give the difference."""
     x, cov = np.array([1.0, 2.0]), 1e-6 * np.array([[2.0, 0.5], [0.5, 1.0]])
 
     def ratio(x: Any) -> Any:
@@ -73,7 +73,7 @@ def test_the_band_of_a_fit() -> None:
 
 @pytest.mark.parametrize("engine", [None, "numpy", "xla"])
 def test_exact_zeros_stay(engine: str | None) -> None:
-    """Outputs of independent quantities, a quantity that is exact, and one whose error is unknown (infinite)."""
+    """Try independent outputs, an exact quantity, and a quantity with an unknown (infinite) error."""
     propagate: Any = fg.delta_method(lambda x: np.stack([x[0] ** 2, 3 * x[1], x[0] * x[2]]))
     if engine is not None:
         propagate = fg.jit(propagate, engine=engine)

@@ -1,4 +1,4 @@
-"""Jacobians, Hessians and their products against JAX's, over trees, argnums, nestings and both engines."""
+"""Jacobians, Hessians and their products compared with JAX's, over trees, argnums, nestings and both engines."""
 
 from __future__ import annotations
 

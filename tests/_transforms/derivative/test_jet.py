@@ -1,4 +1,4 @@
-"""Taylor mode against JAX's, a nest of ``jvp``, known series, and under other transforms."""
+"""Taylor mode compared with JAX's, with nested ``jvp`` and known series, and under other transforms."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TERMS = [RNG.normal(size=4) / 2 for _ in range(6)]
 
 
 def nested(f: Callable[..., Any], x: Any, terms: list[Any]) -> list[Any]:
-    """The derivatives along the curve, by ``jvp`` of ``jvp`` ..."""
+    """Return the derivatives along the curve, by ``jvp`` of ``jvp`` ..."""
 
     def start(t: Any) -> Any:
         return f(x + sum(t**k * (term / math.factorial(k)) for k, term in enumerate(terms, 1)))
@@ -269,7 +269,7 @@ def test_effects_happen_once(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_rule_may_write_to_its_plain_arrays() -> None:
-    """Coefficients are computed after the rule has returned, from the numbers that it had used."""
+    """Coefficients are computed after the rule has returned, from the numbers at the time of its call."""
 
     def rule_with(size: int) -> Callable[..., Any]:
         @fg.custom_jvp

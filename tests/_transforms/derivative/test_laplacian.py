@@ -1,4 +1,4 @@
-"""Laplacians against the trace of the Hessian, known answers, and under other transforms."""
+"""Laplacians compared with the trace of the Hessian and known answers, and under other transforms."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def test_elements_that_move_keep_their_inputs() -> None:
 
 
 def test_the_function_may_write_to_its_plain_arrays() -> None:
-    """Derivatives are computed later, from the numbers that the operation had used."""
+    """Derivatives are computed later, from the numbers at the time of the operation."""
 
     def f(x: Any, width: int) -> Any:
         factor, y = np.zeros((6, width)), np.zeros(width)

@@ -6,7 +6,7 @@ NumPy engine then runs it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,8 @@ from funcgrad._core.forms import Basic
 from funcgrad._core.graph.ir import Equation, Operand, Var
 from funcgrad._core.lazy import LazyModule
 from funcgrad._core.primitive import Primitive
-from funcgrad._engines.source.kernels.expand import parts_of, prepared
+from funcgrad._engines.source.kernels.expand import parts_of
+from funcgrad._engines.source.kernels.linear import LINEAR
 from funcgrad._engines.source.kernels.lowering import KINDS, Lowering, in_dtype, number
 from funcgrad._engines.source.kernels.nodes import (
     Access,
@@ -27,12 +28,11 @@ from funcgrad._engines.source.kernels.nodes import (
     StridedView,
     strides_of,
 )
+from funcgrad._engines.source.kernels.rounds import LOOPS
 
 # A write makes a copy of its array. For more elements NumPy's write in place is faster.
 _COPIED = 2048
 
-# A loop of no more operations than this, in all of its rounds, is written round by round.
-_INLINE = 160
 # A kernel writes a loop for each array that is joined.
 _PARTS = 16
 
@@ -143,25 +143,17 @@ def _view_of(w: Lowering, equation: Equation, x: StridedView) -> StridedView:
     if basic is Basic.INDEX:
         shown = _indexed(x, params["index"])
     elif basic is Basic.BROADCAST:
-        shown = _shown(x, lambda array: np.broadcast_to(array, shape))
+        shown = x.shown(lambda array: np.broadcast_to(array, shape))
     else:
-        shown = _shown(x, lambda array: array.transpose(params["permutation"]))
+        shown = x.shown(lambda array: array.transpose(params["permutation"]))
     # The number of rows in a block is a number of its own class.
     return shown._replace(shape=shape)
-
-
-def _shown(x: StridedView, show: Callable[[np.ndarray], np.ndarray]) -> StridedView:
-    """Return a view of a view, as NumPy makes it of an array with these strides."""
-    array = np.lib.stride_tricks.as_strided(np.empty(1, np.uint8), x.shape, x.strides, writeable=False)
-    shown = show(array)
-    offset = shown.__array_interface__["data"][0] - array.__array_interface__["data"][0]
-    return StridedView(x.memory, x.offset + offset, shown.shape, shown.strides)
 
 
 def _indexed(x: StridedView, index: Any) -> StridedView:
     """Return the elements that an index without arrays names."""
     entries = index.entries
-    return _shown(x, lambda array: array[entries if Ellipsis in entries else (*entries, ...)])
+    return x.shown(lambda array: array[entries if Ellipsis in entries else (*entries, ...)])
 
 
 def _picked(w: Lowering, equation: Equation) -> bool:
@@ -239,7 +231,7 @@ def _joined(w: Lowering, equation: Equation) -> bool:
             return False
         length = 1 if stacked else operand.aval.shape[axis]
         entries = (*[slice(None)] * axis, start if stacked else slice(start, start + length))
-        w.written(_shown(made, lambda array, entries=entries: array[(*entries, ...)]), "{}", x)
+        w.written(made.shown(lambda array, entries=entries: array[(*entries, ...)]), "{}", x)
         start += length
     return w.set(equation, made)
 
@@ -257,7 +249,7 @@ def _reshaped(w: Lowering, x: StridedView, shape: Shape) -> StridedView:
 
 def _matmul(w: Lowering, equation: Equation) -> bool:
     a, b = [w.array(x) for x in equation.operands]
-    if a is None or b is None or not {len(a.shape), len(b.shape)} <= {1, 2}:
+    if a is None or b is None:
         return False
     if len(a.shape) == 1:
         a = StridedView(a.memory, a.offset, (1, *a.shape), (a.shape[0] * a.strides[0], *a.strides))
@@ -293,46 +285,9 @@ def _split(w: Lowering, equation: Equation) -> bool:
     return True
 
 
-def _rounds(w: Lowering, equation: Equation) -> bool:
-    """Lower a short loop round by round."""
-    loop = equation.params["loop"]
-    body = loop.body.made(prepared)
-    if loop.length * len(body.equations) > _INLINE or body.constants or not loop.length:
-        return False
-    found = _known(w, equation.operands, [var.aval.dtype for var in body.inputs])
-    if found is None:
-        return False
-    split = loop.constants + loop.carry
-    carry = found[loop.constants : split]
-    rows = [x for x in found[split:] if isinstance(x, StridedView)]
-    if len(rows) < len(found) - split:
-        # A value that is computed in place has no rows in memory.
-        return False
-    w.known.update(zip(body.inputs[: loop.constants], found, strict=False))
-    stacks = [KernelMemory(var.aval.dtype, var.aval.shape).whole() for var in equation.results[loop.carry :]]
-    for t in range(loop.length)[:: -1 if loop.reverse else 1]:
-        of_round = [_shown(x, lambda array, t=t: array[t, ...]) for x in rows]
-        w.known.update(zip(body.inputs[loop.constants :], [*carry, *of_round], strict=True))
-        if not all(lowered(w, each) for each in body.equations):
-            return False
-        ends = _known(w, body.outputs, [y.aval.dtype for y in body.outputs])
-        if ends is None:
-            return False
-        carry = ends[: loop.carry]
-        for stack, value in zip(stacks, ends[loop.carry :], strict=True):
-            w.written(_shown(stack, lambda array, t=t: array[t, ...]), "{}", value)
-    w.known.update(zip(equation.results, [*carry, *stacks], strict=True))
-    return True
-
-
-def _known(w: Lowering, operands: Sequence[Operand], dtypes: Sequence[np.dtype]) -> list[Access] | None:
-    """Return the values of operands, or ``None`` if one of them has none."""
-    found = [w.access(x, dtype) for x, dtype in zip(operands, dtypes, strict=True)]
-    known = [x for x in found if x is not None]
-    return known if len(known) == len(found) else None
-
-
 FORMS: dict[Basic | None, Form] = {
+    **LINEAR,
+    **LOOPS,
     Basic.BARRIER: _same,
     Basic.BROADCAST: _view,
     Basic.CAST: _cast,
@@ -346,7 +301,6 @@ FORMS: dict[Basic | None, Form] = {
     Basic.POWER: _power,
     Basic.REDUCTION: _reduction,
     Basic.RESHAPE: _view,
-    Basic.SCAN: _rounds,
     Basic.SCATTER: _scatter,
     Basic.SPLIT: _split,
     Basic.STACK: _joined,
@@ -356,13 +310,22 @@ FORMS: dict[Basic | None, Form] = {
 }
 # Operations that only show the memory of their operand; the copy is made when the result is read.
 VIEWS = frozenset(
-    {Basic.BARRIER, Basic.BROADCAST, Basic.COPY, Basic.INDEX, Basic.RESHAPE, Basic.STOP_GRADIENT, Basic.TRANSPOSE}
+    {
+        Basic.BARRIER,
+        Basic.BROADCAST,
+        Basic.COPY,
+        Basic.DIAGONAL,
+        Basic.INDEX,
+        Basic.RESHAPE,
+        Basic.STOP_GRADIENT,
+        Basic.TRANSPOSE,
+    }
 )
 
 
 def has_form(equation: Equation) -> bool:
     """Return whether an equation by itself can be compiled."""
-    lowering = Lowering({})
+    lowering = Lowering({}, lowered)
     for x in equation.operands:
         if type(x) is Var:
             lowering.known[x] = given(x, x.aval.shape, "x")

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from funcgrad._engines.source.kernels.nodes import (
     Access,
     Apply,
     Check,
     KernelMemory,
+    Nested,
     Picked,
     Step,
     StridedView,
     reads,
+    writes,
 )
 
 _ALIGNMENT = 64
@@ -23,11 +26,18 @@ def needed(steps: Sequence[Step], results: Iterable[KernelMemory]) -> list[Step]
     """Return the steps that the results depend on."""
     read = set(results)
     kept: list[Step] = []
-    for step in reversed(steps):
-        if step.target.memory in read or isinstance(step, Check):
+    for each in reversed(steps):
+        if not read.isdisjoint(writes(each)) or isinstance(each, Check):
+            step = _with_needed_parts(each) if isinstance(each, Nested) else each
             kept.append(step)
             read |= reads(step)
     return kept[::-1]
+
+
+def _with_needed_parts(step: Nested) -> Nested:
+    """Return a loop or branch whose parts compute nothing but its results."""
+    ends = [x.memory for x in step.targets] + [row for row, _ in step.rows]
+    return step._replace(parts=tuple([tuple(needed(part, ends)) for part in step.parts]))
 
 
 def fused(steps: Sequence[Step]) -> list[list[Step]]:
@@ -36,7 +46,9 @@ def fused(steps: Sequence[Step]) -> list[list[Step]]:
     groups: list[list[Step]] = []
     while pending:
         first = pending.pop(0)
-        group: list[Step] = [first]
+        if isinstance(first, Nested):
+            first = first._replace(groups=tuple([fused(part) for part in first.parts]))
+        group: list[Any] = [first]
         if isinstance(first, Apply):
             rest: list[Step] = []
             read: set[KernelMemory] = set()
@@ -47,13 +59,13 @@ def fused(steps: Sequence[Step]) -> list[list[Step]]:
                 else:
                     rest.append(step)
                     read |= reads(step)
-                    written.add(step.target.memory)
+                    written |= writes(step)
             pending = rest
         groups.append(group)
     return groups
 
 
-def _joins(step: Apply, group: Sequence[Step], read: set[KernelMemory], written: set[KernelMemory]) -> bool:
+def _joins(step: Apply, group: Sequence[Apply], read: set[KernelMemory], written: set[KernelMemory]) -> bool:
     """Return whether an expression can join a loop, which runs before the steps that are left for later."""
     target = step.target
     if target.shape != group[0].target.shape or target.memory in read | written or reads(step) & written:
@@ -68,9 +80,9 @@ def _joins(step: Apply, group: Sequence[Step], read: set[KernelMemory], written:
     if target.memory in made or not all(x == made[x.memory] for x in own):
         return False
     # The loop writes an element that it has read already, and no other.
-    before = [x for each in group if isinstance(each, Apply) for x in each.operands if _memory(x) is target.memory]
+    before = [x for each in group for x in each.operands if _memory(x) is target.memory]
     return all(x == target for x in before) and not any(
-        y.memory is target.memory for each in group for x in getattr(each, "operands", ()) if isinstance(x, Picked)
+        y.memory is target.memory for each in group for x in each.operands if isinstance(x, Picked)
         for y in (*x.ids, *x.checks)
     )  # fmt: skip
 
@@ -86,21 +98,33 @@ def inside(groups: Sequence[Sequence[Step]], i: int, results: set[KernelMemory])
     """Return the memory that only this group uses: its values stay in registers."""
     made = {step.target.memory for step in groups[i] if isinstance(step, Apply)}
     others = [step for k, group in enumerate(groups) if k != i for step in group]
-    seen = {m for step in others for m in (*reads(step), step.target.memory)}
+    seen = {m for step in others for m in reads(step) | writes(step)}
     return {m for m in made if m not in seen and m not in results and m.name is None}
+
+
+def kept_outside(step: Nested, results: set[KernelMemory]) -> set[KernelMemory]:
+    """Return the memory that steps inside a loop or a branch use, and that is not theirs."""
+    return results | reads(step) | writes(step) | {row for row, _ in step.rows}
+
+
+def _parts(group: Sequence[Step], results: set[KernelMemory]) -> list[tuple[list[list[Step]], set[KernelMemory]]]:
+    """Return the parts of loops and branches, each with the memory that is not theirs."""
+    nested = [step for step in group if isinstance(step, Nested)]
+    return [(part, kept_outside(step, results)) for step in nested for part in step.groups]
 
 
 def allotted(groups: Sequence[Sequence[Step]], results: set[KernelMemory]) -> tuple[dict[KernelMemory, int], int]:
     """Return the byte offset of each intermediate memory in the workspace, and the size of the workspace.
 
-    Memory that is not read again is reused for later memory of its size.
+    Memory that is not read again is reused for later memory of its size. The memory of a loop's body is not: a later
+    memory could then begin within it, and the compiler would take the two for different memories.
     """
     first: dict[KernelMemory, int] = {}
     last: dict[KernelMemory, int] = {}
     for i, group in enumerate(groups):
         hidden = inside(groups, i, results)
         for step in group:
-            for memory in ({step.target.memory} | reads(step)) - hidden:
+            for memory in (writes(step) | reads(step)) - hidden:
                 if memory.name is None and memory not in results:
                     first.setdefault(memory, i)
                     last[memory] = i
@@ -108,6 +132,10 @@ def allotted(groups: Sequence[Sequence[Step]], results: set[KernelMemory]) -> tu
     free: dict[int, list[int]] = {}
     total = 0
     for i in range(len(groups)):
+        for part, kept in _parts(groups[i], results):
+            inner, size = allotted(part, kept)
+            places |= {memory: total + offset for memory, offset in inner.items()}
+            total += size
         for memory in [m for m, k in first.items() if k == i]:
             spare = free.setdefault(_room(memory), [])
             places[memory] = spare.pop() if spare else total

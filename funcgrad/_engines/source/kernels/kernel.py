@@ -25,8 +25,6 @@ class KernelPlan(NamedTuple):
         placed: returns the text of the same kernel with some results in the memory of operands, both by number;
             ``None`` if that memory is read later.
         members: the operations themselves, as a graph of the operands.
-        first: for each result, the number of the operand whose value its memory has at the start; ``None`` without one.
-            Such operands follow those that the kernel reads.
     """
 
     text: Text
@@ -38,7 +36,6 @@ class KernelPlan(NamedTuple):
     length: tuple[int, int] | None
     placed: Callable[[tuple[tuple[int, int], ...]], Text | None]
     members: Graph
-    first: tuple[int | None, ...] = ()
 
     def of_length(self, n: int) -> KernelPlan:
         """Return the plan for vectors of another length: the code stays, and the table differs."""

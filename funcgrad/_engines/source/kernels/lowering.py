@@ -7,12 +7,12 @@ inner loop of NumPy or SciPy (``ufuncs.py``).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from funcgrad._core.graph.ir import Equation, Literal, Operand
+from funcgrad._core.graph.ir import Equation, Graph, Literal, Operand, Var
 from funcgrad._engines.source.kernels.nodes import (
     Access,
     Add,
@@ -20,6 +20,7 @@ from funcgrad._engines.source.kernels.nodes import (
     Call,
     Check,
     KernelMemory,
+    Matrices,
     Picked,
     Product,
     Reduce,
@@ -55,6 +56,9 @@ _BOOLS: dict[Any, str] = {
 }
 _EXPRESSIONS = {"f": _FLOATS, "i": _INTEGERS, "u": _INTEGERS, "b": _BOOLS}
 
+# A product of no more multiplications is computed by loops of the kernel's own, in a loop. A call of BLAS takes as long
+# as a few hundred multiplications.
+_PRODUCT = 512
 # The kinds of dtypes that kernels compute in.
 KINDS = "fiubc"
 
@@ -64,12 +68,29 @@ class Lowering:
 
     Args:
         shapes: the shapes of variables within a block, where they differ from those of the graph.
+        lower: adds the steps of an equation; the forms of loops call it for their bodies.
+        loop: whether the steps are a round of a loop. Small matrices are then computed by loops of the kernel's own,
+            because calls of BLAS and LAPACK would take most of the time. The numbers differ by rounding.
     """
 
-    def __init__(self, shapes: Mapping[Any, Shape]) -> None:
+    def __init__(self, shapes: Mapping[Any, Shape], lower: Callable[..., bool], loop: bool = False) -> None:
+        self.lower = lower
+        self.loop = loop
+        # The number of loops and branches around the steps that are added.
+        self.depth = 0
+        # The constants of bodies, which the kernel reads as operands.
+        self.constants: list[tuple[Var, Any]] = []
         self.steps: list[Step] = []
         self.known: dict[Any, Access] = {}
         self._shapes = shapes
+
+    def add_constants(self, body: Graph) -> None:
+        """Make the constants of a body operands of the kernel."""
+        for var, value in body.constants:
+            if var not in self.known:
+                dtype, shape, name = var.aval.dtype, var.aval.shape, f"k{len(self.constants)}"
+                self.known[var] = KernelMemory(dtype, shape, name).whole() if shape else Scalar(name, dtype)
+                self.constants.append((var, value))
 
     def shape(self, x: Operand) -> Shape:
         """Return the shape of an operand within a block."""
@@ -207,11 +228,20 @@ class Lowering:
         )  # fmt: skip
 
     def product(self, a: StridedView, b: StridedView, shape: Shape) -> StridedView | None:
-        """Add the product of two matrices."""
-        loop = inner_loop(np.matmul, (a.dtype, a.dtype, a.dtype))
-        if a.dtype != b.dtype or a.dtype.kind not in "fc" or loop is None or {len(a.shape), len(b.shape)} != {2}:
+        """Add the product of two matrices; of two stacks of small ones, in loops."""
+        loop, dims = inner_loop(np.matmul, (a.dtype, a.dtype, a.dtype)), {len(a.shape), len(b.shape)}
+        if a.dtype != b.dtype or a.dtype.kind not in "fc" or loop is None:
             return None
         target = KernelMemory(a.dtype, shape).whole()
+        small = math.prod((*a.shape[-2:], b.shape[-1])) <= _PRODUCT
+        if self.loop and a.dtype.kind == "f" and small and a.shape[:-2] == b.shape[:-2]:
+            if dims != {2}:
+                a, b = self.contiguous(a), self.contiguous(b)
+            numbers = (*a.shape[-2:], b.shape[-1], *a.strides[-2:], *b.strides[-2:])
+            self.steps.append(Matrices("multiply", numbers, (a, b), (target,), math.prod(a.shape[:-2])))
+            return target
+        if dims != {2}:
+            return None
         self.steps.append(Product(loop, self._matrix(a), self._matrix(b), target))
         return target
 

@@ -6,6 +6,8 @@
     Product(a, b, target)              the product of two matrices, by NumPy's loop of ``matmul``, which calls BLAS
     Add(place, v, target)              add elements of an array to zeros at the elements that index arrays name
     Check(ids, length, target)         check that index arrays name elements that exist
+    Matrices(name, ..., targets)       a function of `matrices.py`, for each of a stack of matrices
+    Nested(parts, targets, ...)        a loop or a branch around other steps
 
 A transposed matrix, a slice or a repeated row is a `StridedView` of memory, not a step.
 """
@@ -13,7 +15,7 @@ A transposed matrix, a slice or a repeated row is a `StridedView` of memory, not
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -77,6 +79,13 @@ class StridedView(NamedTuple):
         pairs = zip(self.shape, self.strides, shape[missing:], strict=True)
         strides = [s if n == wanted and not (n == 1 and not isinstance(n, BlockRows)) else 0 for n, s, wanted in pairs]
         return StridedView(self.memory, self.offset, shape, (*[0] * missing, *strides))
+
+    def shown(self, show: Callable[[np.ndarray], np.ndarray]) -> StridedView:
+        """Return a view of the view, as NumPy makes it of an array with these strides."""
+        array = np.lib.stride_tricks.as_strided(np.empty(1, np.uint8), self.shape, self.strides, writeable=False)
+        shown = show(array)
+        offset = shown.__array_interface__["data"][0] - array.__array_interface__["data"][0]
+        return StridedView(self.memory, self.offset + offset, shown.shape, shown.strides)
 
 
 class Scalar(NamedTuple):
@@ -163,19 +172,77 @@ class Add(NamedTuple):
     target: StridedView
 
 
+class Matrices(NamedTuple):
+    """A function of `matrices.py` for each of a stack of matrices.
+
+    Args:
+        name: the function.
+        numbers: its first arguments.
+        operands: the arrays that it reads, contiguous unless the numbers are their strides.
+        targets: the arrays that it writes.
+        stack: the number of matrices.
+        refuses: whether it returns true if there is no result. The kernel then ends.
+    """
+
+    name: str
+    numbers: tuple[int, ...]
+    operands: tuple[StridedView, ...]
+    targets: tuple[StridedView, ...]
+    stack: int = 1
+    refuses: bool = False
+
+
 class Times(NamedTuple):
-    """How often a kernel runs its steps: memory that is ``sliced`` has one row for each round."""
+    """How often a loop runs, and whether it takes rows from the last to the first."""
 
     length: int
     reverse: bool
 
 
-Step = Apply | Call | Reduce | Product | Check | Add
+class Nested(NamedTuple):
+    """Steps that run several times, or one of two ways.
+
+    Args:
+        parts: the steps: those of a round; those that compute the flag and those of a round; or those of both branches.
+        targets: the memory that is written inside and read outside.
+        flag: a number that says whether a round follows, or which branch is taken; ``None`` for a known number.
+        times: the number of rounds, if it is known.
+        rows: memory that is a row of other memory in each round, and that other memory.
+        branches: whether the parts are two ways, of which one is taken.
+        groups: the parts, fused.
+    """
+
+    parts: tuple[tuple[Any, ...], ...]
+    targets: tuple[StridedView, ...]
+    flag: Access | None
+    times: Times | None = None
+    rows: tuple[tuple[KernelMemory, StridedView], ...] = ()
+    branches: bool = False
+    groups: tuple[list[list[Any]], ...] = ()
+
+    @property
+    def own(self) -> set[KernelMemory]:
+        """The memory that no step outside uses."""
+        written = {m for part in self.parts for step in part for m in writes(step)}
+        return written - {x.memory for x in self.targets}
+
+
+Step = Apply | Call | Reduce | Product | Check | Add | Matrices | Nested
+
+
+def writes(step: Step) -> set[KernelMemory]:
+    """Return the memory that a step writes."""
+    return {x.memory for x in step.targets} if isinstance(step, Matrices | Nested) else {step.target.memory}
 
 
 def reads(step: Step) -> set[KernelMemory]:
     """Return the memory that a step reads."""
-    if isinstance(step, Apply | Call):
+    if isinstance(step, Nested):
+        inner = {m for part in step.parts for each in part for m in reads(each)}
+        inner |= {step.flag.memory} if isinstance(step.flag, StridedView) else set()
+        inner |= {base.memory for _, base in step.rows}
+        return inner - step.own - {row for row, _ in step.rows}
+    if isinstance(step, Apply | Call | Matrices):
         found: Sequence[Any] = step.operands
     elif isinstance(step, Add):
         found = (*step.place.ids, *step.place.checks, step.v)

@@ -15,7 +15,7 @@ from funcgrad._core.graph.ir import Equation, Graph, Var
 from funcgrad._core.lazy import LazyModule
 from funcgrad._core.threads import together, workers
 from funcgrad._engines.source.blocks import Blocks
-from funcgrad._engines.source.kernels import machine
+from funcgrad._engines.source.kernels import machine, matrices
 from funcgrad._engines.source.kernels.kernel import KernelPlan
 from funcgrad._engines.source.kernels.plan import flat_plan
 from funcgrad._engines.source.kernels.store import Kept
@@ -49,13 +49,20 @@ def compiled(text: Text, avals: Sequence[Any], blocked: bool, results: int) -> C
     key = source, str(signature)
     with _lock:
         if key not in _compiled:
-            scope = {**machine.functions(), "sqrt": _math.sqrt, "fabs": _math.fabs, "inf": np.inf, "nan": np.nan}
+            scope = {
+                **machine.functions(),
+                **matrices.functions(),
+                "sqrt": _math.sqrt,
+                "fabs": _math.fabs,
+                "inf": np.inf,
+                "nan": np.nan,
+            }
             scope["__name__"] = __name__
             exec(compile(source, "<funcgrad kernel>", "exec"), scope)
             function = _numba.njit(nogil=True, error_model="numpy", no_cfunc_wrapper=True)(scope["run"])
             # Kept replaces Numba's own cache, which loads any file that it finds without a check.
             processor = function.targetctx.codegen().magic_tuple()
-            function._cache = Kept(f"{source}\n{machine.text()}", processor)  # noqa: SLF001  (Numba has no other door)
+            function._cache = Kept(f"{source}\n{machine.text()}\n{matrices.text()}", processor)  # noqa: SLF001  (Numba has no other door)
             function.compile(signature)
             function.disable_compile()
             _compiled[key] = function

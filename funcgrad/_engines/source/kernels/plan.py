@@ -20,7 +20,7 @@ from funcgrad._engines.source.kernels.expand import parts_of, prepared
 from funcgrad._engines.source.kernels.kernel import KernelPlan
 from funcgrad._engines.source.kernels.lowering import Lowering
 from funcgrad._engines.source.kernels.nodes import BlockRows, KernelMemory, Scalar, Shape, StridedView
-from funcgrad._engines.source.kernels.rounds import rounds
+from funcgrad._engines.source.kernels.rounds import LOOPS, bodies_of
 from funcgrad._engines.source.kernels.text import KernelWriter, Text
 
 # An array of more elements is large: kernels run on blocks of it.
@@ -47,11 +47,12 @@ def looped(graph: Graph, whole: Make, blocks: Make) -> Graph:
     """Return the same program with kernels. Operations move up to the first operation of their kernel."""
     graph = prepared(graph)
     pending, equations = list(graph.equations), []
+    constants = [*graph.constants]
     forms = {equation: has_form(equation) for equation in pending}
     while pending:
         first = pending[0]
-        if first.primitive.forms.basic is Basic.SCAN:
-            equations.append(_rounds(pending.pop(0), whole))
+        if first.primitive.forms.basic in LOOPS:
+            equations.append(_rounds(pending.pop(0), graph, pending, whole, constants))
             continue
         try:
             found = _small(graph, pending, forms) or _large(graph, pending, forms)
@@ -65,7 +66,7 @@ def looped(graph: Graph, whole: Make, blocks: Make) -> Graph:
         plan, pending = found
         made = cast(Primitive, (whole if plan.length is None else blocks)(plan))
         equations.append(Equation(made, plan.operands, {}, plan.results, first.source))
-    return trusted_graph(graph.inputs, graph.constants, equations, graph.outputs, graph.name, graph.trees)
+    return trusted_graph(graph.inputs, constants, equations, graph.outputs, graph.name, graph.trees)
 
 
 def flat_plan(graph: Graph) -> KernelPlan | None:
@@ -80,15 +81,22 @@ def flat_plan(graph: Graph) -> KernelPlan | None:
         return None
 
 
-def _rounds(equation: Equation, whole: Make) -> Equation:
-    """Return a loop as one kernel; the equation itself if its body has an operation without a form."""
-    body = equation.params["loop"].body.made(prepared)
-    small = all(x.aval.size <= SMALL for e in body.equations for x in (*e.operands, *e.results))
-    found = rounds(equation, body) if small and len(body.equations) <= 2 * _MOST else None
-    if found is None:
+def _rounds(equation: Equation, graph: Graph, pending: list[Equation], whole: Make, constants: list[Any]) -> Equation:
+    """Return a loop or a branch as one kernel; the equation itself if an operation of its body has no form.
+
+    The kernel reads the constants of bodies as constants of the program, which are added to ``constants``.
+    """
+    bodies = bodies_of(equation)
+    inside = [e for body in bodies for e in body.equations]
+    small = all(x.aval.size <= SMALL for e in inside for x in (*e.operands, *e.results))
+    types = all(x.aval.dtype.kind in "fiub" for body in bodies for x in (*body.inputs, *body.outputs))
+    if not small or not types or len(inside) > 2 * _MOST:
         return equation
-    plan, operands = found
-    return Equation(cast(Primitive, whole(plan)), operands, {}, equation.results, equation.source)
+    try:
+        plan = _planned(graph, [equation], pending, {}, None, constants=constants)
+    except _NoFormError:
+        return equation
+    return Equation(cast(Primitive, whole(plan)), plan.operands, {}, plan.results, equation.source)
 
 
 class _NoFormError(Exception):
@@ -282,15 +290,19 @@ class _Flat:
         return True
 
 
-def _planned(
+def _planned(  # noqa: PLR0917  (the last ones are given by some callers)
     graph: Graph,
     members: Sequence[Equation],
     others: Sequence[Equation],
     shapes: dict[Any, Shape],
     length: tuple[int, int] | None,
     is_partial: Callable[[Equation], bool] = lambda equation: False,
+    constants: list[Any] | None = None,
 ) -> KernelPlan:
-    """Return the kernel for the members; ``others`` read some of its results."""
+    """Return the kernel for the members; ``others`` read some of its results.
+
+    With ``constants`` the kernel is a loop; the constants of its body are operands, and are added to the list.
+    """
     made = {var for equation in members for var in equation.results}
     read = {x for equation in others for x in equation.operands} | set(graph.outputs)
     indexed = any(equation.primitive.forms.basic in _INDEXED for equation in members)
@@ -305,7 +317,7 @@ def _planned(
             if type(x) is Var and x not in made
         )
     )
-    lowering = Lowering(shapes)
+    lowering = Lowering(shapes, lowered, loop=constants is not None)
     memories: list[KernelMemory] = []
     for i, var in enumerate(operands):
         value = given(var, shapes.get(var, var.aval.shape), f"a{i}", sliced=var in shapes)
@@ -322,6 +334,13 @@ def _planned(
     targets = _outputs(lowering, results, shapes)
     partial = {var: _joined(equation) for equation in members if is_partial(equation) for var in equation.results}
     arguments = [f"a{i}" for i in range(len(operands))]
+    for var, value in lowering.constants:
+        assert constants is not None
+        known = lowering.known[var]
+        arguments.append(known.text if isinstance(known, Scalar) else str(known.memory.name))
+        memories += [known.memory] if isinstance(known, StridedView) else []
+        constants.append((var, value))
+    operands = (*operands, *[var for var, _ in lowering.constants])
 
     @functools.cache
     def text(places: tuple[tuple[int, int], ...]) -> Text | None:

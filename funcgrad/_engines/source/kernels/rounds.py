@@ -1,124 +1,250 @@
-"""A loop as one kernel: the steps of its body, run for each round.
+"""Lower loops and branches: steps around the steps of their bodies.
 
-    def run(t, a0, a1, q0, q1):
-        ...                                    # pointers; q0 is carried, and holds the first value at the start
-        for r in range(at(S, 3)):
-            k = r                              # or from the last row to the first
-            p2 = part(b_a1, k * at(S, 4))      # a row of an array, a row of a stacked result
-            ...                                # the body; its last steps write to q0
+    for r in range(at(S, 3)):
+        p2 = part(b_a1, r * at(S, 4))          # a row of an array, a row of a stacked result
+        ...                                    # the body; its last steps write what is carried
 
-What is carried has the memory of its result. A round reads it, and writes it when nothing in the round reads it again.
+What is carried has memory of its own, which holds the first value before the loop. A round reads it, and writes it when
+nothing in the round reads it again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from funcgrad._core.graph.ir import Equation, Graph, Operand, Var, trusted_graph
-from funcgrad._engines.source.kernels.equations import given, lowered
-from funcgrad._engines.source.kernels.kernel import KernelPlan
+import numpy as np
+
+from funcgrad._core.forms import Basic
+from funcgrad._core.graph.ir import Equation, Graph, Operand, Var
+from funcgrad._engines.source.kernels.expand import prepared
 from funcgrad._engines.source.kernels.lowering import Lowering
-from funcgrad._engines.source.kernels.nodes import Apply, KernelMemory, Scalar, StridedView, Times
-from funcgrad._engines.source.kernels.text import KernelWriter
+from funcgrad._engines.source.kernels.nodes import (
+    Access,
+    Apply,
+    KernelMemory,
+    Nested,
+    Scalar,
+    Step,
+    StridedView,
+    Times,
+)
+
+# A loop of no more operations than this, in all of its rounds, is written round by round.
+_INLINE = 160
+_BOOL = np.dtype(bool)
+
+Form = Callable[[Lowering, Equation], bool]
 
 
-def rounds(equation: Equation, body: Graph) -> tuple[KernelPlan, tuple[Operand, ...]] | None:
-    """Return the kernel of a scan and its operands, or ``None`` if an operation of its body has no form.
-
-    The kernel's operands are the loop's constants and rows; then the first values of what it carries.
-
-    Args:
-        equation: the scan.
-        body: its body, with expansions and without barriers.
-    """
+def _scan(w: Lowering, equation: Equation) -> bool:
     loop = equation.params["loop"]
-    fixed, carry, xs = loop.parts(equation.operands)
+    body = loop.body.made(prepared)
+    if not loop.length:
+        return False
+    short = loop.length * len(body.equations) <= _INLINE and not body.constants
+    # A loop that is a kernel by itself stays one: its text is shorter and compiles sooner.
+    if short and (w.depth or not w.loop):
+        return _round_by_round(w, equation, loop, body)
+    return w.loop and _for(w, equation, loop, body)
+
+
+def _round_by_round(w: Lowering, equation: Equation, loop: Any, body: Graph) -> bool:
+    found = _known(w, equation.operands, body.inputs)
+    if found is None:
+        return False
+    split = loop.constants + loop.carry
+    carry = found[loop.constants : split]
+    rows = [x for x in found[split:] if isinstance(x, StridedView)]
+    if len(rows) < len(found) - split:
+        # A value that is computed in place has no rows in memory.
+        return False
+    w.known.update(zip(body.inputs[: loop.constants], found, strict=False))
+    stacks = [KernelMemory(var.aval.dtype, var.aval.shape).whole() for var in equation.results[loop.carry :]]
+    for t in range(loop.length)[:: -1 if loop.reverse else 1]:
+        of_round = [x.shown(lambda array, t=t: array[t, ...]) for x in rows]
+        w.known.update(zip(body.inputs[loop.constants :], [*carry, *of_round], strict=True))
+        ends = _outcome(w, body)
+        if ends is None:
+            return False
+        carry = ends[: loop.carry]
+        for stack, value in zip(stacks, ends[loop.carry :], strict=True):
+            w.written(stack.shown(lambda array, t=t: array[t, ...]), "{}", value)
+    w.known.update(zip(equation.results, [*carry, *stacks], strict=True))
+    return True
+
+
+def _for(w: Lowering, equation: Equation, loop: Any, body: Graph) -> bool:
+    fixed, first, xs = loop.parts(equation.operands)
     inside = loop.parts(body.inputs)
-    if loop.length == 0 or body.constants or not _fits(equation, body):
-        return None
-    operands, variables = (*fixed, *xs, *carry), (*inside[0], *inside[2], *inside[1])
-    inputs = tuple([Var(x.aval) if x.aval.shape else Var(var.aval) for x, var in zip(operands, variables, strict=True)])
-    lowering = Lowering({})
-    memories: list[KernelMemory] = []
-    for i, var in enumerate((*inside[0], *inside[2])):
-        value: Any = given(var, var.aval.shape, f"a{i}")
-        if i >= len(fixed):
-            value = KernelMemory(var.aval.dtype, var.aval.shape, f"a{i}", sliced=True).whole()
-        lowering.known[var] = value
-        memories += [value.memory] if isinstance(value, StridedView) else []
-    held = [KernelMemory(var.aval.dtype, var.aval.shape, f"q{k}").whole() for k, var in enumerate(inside[1])]
-    lowering.known.update(zip(inside[1], held, strict=True))
-    for each in body.equations:
-        if not lowered(lowering, each):
-            return None
-    targets = _ends(lowering, body.outputs, held)
-    if targets is None:
-        return None
-    names = [*[f"a{i}" for i in range(len(fixed) + len(xs))], *[f"q{k}" for k in range(len(targets))]]
-    results = {f"q{k}": memory for k, memory in enumerate(targets)}
+    given, carry = _known(w, fixed, inside[0]), _known(w, first, inside[1])
+    stacked = [w.array(x) for x in xs]
+    if given is None or carry is None or not _same(body.outputs[: loop.carry], inside[1]):
+        return False
+    rows: list[tuple[KernelMemory, StridedView]] = []
+    for x, var in zip(stacked, inside[2], strict=True):
+        if x is None or x.dtype != var.aval.dtype:
+            return False
+        rows.append((KernelMemory(x.dtype, var.aval.shape), x))
+    held = _carried(w, carry)
+    w.known.update(zip(inside[0], given, strict=True))
+    w.known.update(zip(inside[1], held, strict=True))
+    for (row, x), var in zip(rows, inside[2], strict=True):
+        w.known[var] = StridedView(row, 0, x.shape[1:], x.strides[1:])
+    stacks = [KernelMemory(var.aval.dtype, var.aval.shape).whole() for var in equation.results[loop.carry :]]
+
+    def run() -> bool:
+        ends = _outcome(w, body)
+        if ends is None:
+            return False
+        for stack, y, value in zip(stacks, body.outputs[loop.carry :], ends[loop.carry :], strict=True):
+            row = KernelMemory(stack.dtype, y.aval.shape)
+            rows.append((row, stack))
+            w.steps.append(Apply(row.whole(), "{}", (_spread(value, y.aval.shape),)))
+        _moves(w, held, ends[: loop.carry])
+        return True
+
+    steps = _steps_of(w, run)
+    if steps is None:
+        return False
     times = Times(loop.length, loop.reverse)
-    text = KernelWriter(lowering.steps, names, memories, results, False, times).text()
-    made = [Var(var.aval) for var in equation.results]
-    ordered = tuple([inputs[k] for k in _order(loop, len(inputs))])
-    again = Equation(equation.primitive, ordered, equation.params, tuple(made), equation.source)
-    count = len(inputs) - loop.carry
-    plan = KernelPlan(
-        text,
-        inputs[:count],
-        equation.results,
-        (False,) * count,
-        (None,) * len(made),
-        tuple([var.aval.shape for var in made]),
-        None,
-        lambda places: None if places else text,
-        trusted_graph(inputs, (), [again], made, body.name),
-        (*range(count, len(inputs)), *[None] * (len(made) - loop.carry)),
-    )
-    return plan, operands
+    w.steps.append(Nested((steps,), (*held, *stacks), None, times, tuple(rows)))
+    w.known.update(zip(equation.results, [*held, *stacks], strict=True))
+    return True
 
 
-def _order(loop: Any, count: int) -> list[int]:
-    """Return the numbers of the kernel's operands in the order of the loop's: constants, carry, rows."""
-    rows = range(loop.constants, count - loop.carry)
-    return [*range(loop.constants), *range(count - loop.carry, count), *rows]
-
-
-def _fits(equation: Equation, body: Graph) -> bool:
-    """Return whether the types are those that kernels take."""
+def _while(w: Lowering, equation: Equation) -> bool:
     loop = equation.params["loop"]
-    fixed, carry, _ = loop.parts(equation.operands)
-    inside = loop.parts(body.inputs)
-    pairs = zip((*fixed, *carry), (*inside[0], *inside[1]), strict=True)
-    known = all(x.aval.dtype == var.aval.dtype and x.aval.shape == var.aval.shape for x, var in pairs)
-    ends = zip(body.outputs, inside[1], strict=False)
-    same = all(y.aval.dtype == var.aval.dtype and y.aval.shape == var.aval.shape for y, var in ends)
-    types = all(x.aval.dtype.kind in "fiub" and x.aval.dtype.isnative for x in (*body.inputs, *body.outputs))
-    return known and same and types
+    if not w.loop:
+        return False
+    body, condition = loop.body.made(prepared), loop.condition.made(prepared)
+    of_condition, fixed, first = loop.parts(equation.operands)
+    asked, inside = condition.inputs[: loop.condition_constants], body.inputs[: loop.body_constants]
+    variables = body.inputs[loop.body_constants :]
+    given, known, carry = _known(w, fixed, inside), _known(w, of_condition, asked), _known(w, first, variables)
+    if given is None or known is None or carry is None or not _same(body.outputs, variables):
+        return False
+    held, flag = _carried(w, carry), KernelMemory(_BOOL, ()).whole()
+    w.known.update(zip((*asked, *inside), (*known, *given), strict=True))
+
+    def ask() -> bool:
+        w.known.update(zip(condition.inputs[loop.condition_constants :], held, strict=True))
+        ends = _outcome(w, condition)
+        answer = None if ends is None else w.cast(ends[0], _BOOL)
+        if answer is not None:
+            w.steps.append(Apply(flag, "{}", (answer,)))
+        return answer is not None
+
+    def run() -> bool:
+        w.known.update(zip(variables, held, strict=True))
+        ends = _outcome(w, body)
+        if ends is not None:
+            _moves(w, held, ends)
+        return ends is not None
+
+    asks, steps = _steps_of(w, ask), _steps_of(w, run)
+    if asks is None or steps is None:
+        return False
+    w.steps.append(Nested((asks, steps), (*held, flag), flag))
+    w.known.update(zip(equation.results, held, strict=True))
+    return True
 
 
-def _ends(w: Lowering, outputs: Sequence[Operand], held: Sequence[StridedView]) -> list[KernelMemory] | None:
-    """Add the steps that end a round; return the memory of each result."""
-    found = []
-    for y in outputs:
-        value = w.access(y)
-        if value is None:
-            return None
-        found.append(value)
-    count, carried = len(held), {x.memory for x in held}
-    targets = [x.memory for x in held]
-    for y, value in zip(outputs[count:], found[count:], strict=True):
-        # Each stacked result has rows of its own.
-        target = w.applied("{}", [value], y.aval.shape, y.aval.dtype).memory
-        target.sliced = True
-        targets.append(target)
+def _cond(w: Lowering, equation: Equation) -> bool:
+    asked, *operands = equation.operands
+    flag = w.access(asked)
+    flag = None if flag is None else w.cast(flag, _BOOL)
+    if not w.loop or flag is None:
+        return False
+    made = [KernelMemory(var.aval.dtype, var.aval.shape).whole() for var in equation.results]
+    ways = []
+    for branch in equation.params["branches"]:
+        graph = branch.made(prepared)
+        given = _known(w, operands, graph.inputs)
+        if given is None or not _same(graph.outputs, equation.results):
+            return False
+        w.known.update(zip(graph.inputs, given, strict=True))
+
+        def run(graph: Graph = graph) -> bool:
+            ends = _outcome(w, graph)
+            for x, end in zip(made, ends or (), strict=ends is not None):
+                w.steps.append(Apply(x, "{}", (_spread(end, x.shape),)))
+            return ends is not None
+
+        steps = _steps_of(w, run)
+        if steps is None:
+            return False
+        ways.append(steps)
+    w.steps.append(Nested(tuple(ways), tuple(made), flag, branches=True))
+    w.known.update(zip(equation.results, made, strict=True))
+    return True
+
+
+def bodies_of(equation: Equation) -> list[Graph]:
+    """Return the bodies of a loop or a branch, and of those in it."""
+    params, found = equation.params, []
+    if "branches" in params:
+        found += params["branches"]
+    elif "loop" in params:
+        found += [params["loop"].body, *([params["loop"].condition] if hasattr(params["loop"], "condition") else [])]
+    made = [body.made(prepared) for body in found]
+    return [*made, *[inner for body in made for each in body.equations for inner in bodies_of(each)]]
+
+
+def _known(w: Lowering, operands: Sequence[Operand], variables: Sequence[Var]) -> list[Access] | None:
+    """Return the values of operands, or ``None`` if one of them has none in its type inside."""
+    found = [w.access(x, var.aval.dtype) for x, var in zip(operands, variables, strict=True)]
+    known = [x for x, var in zip(found, variables, strict=True) if x is not None and x.dtype == var.aval.dtype]
+    return known if len(known) == len(found) else None
+
+
+def _same(outputs: Sequence[Operand], variables: Sequence[Var]) -> bool:
+    """Return whether the types agree."""
+    pairs = zip(outputs, variables, strict=True)
+    return all(y.aval.dtype == var.aval.dtype and y.aval.shape == var.aval.shape for y, var in pairs)
+
+
+def _outcome(w: Lowering, body: Graph) -> list[Access] | None:
+    """Add the steps of a body; return the values of its outputs."""
+    w.add_constants(body)
+    if not all(w.lower(w, each) for each in body.equations):
+        return None
+    found = [w.access(y, y.aval.dtype) for y in body.outputs]
+    known = [x for x in found if x is not None]
+    return known if len(known) == len(found) else None
+
+
+def _steps_of(w: Lowering, run: Callable[[], bool]) -> tuple[Step, ...] | None:
+    """Return the steps that a function adds, or ``None`` if it returns false."""
+    around, w.steps = w.steps, []
+    w.depth += 1
+    works = run()
+    w.depth -= 1
+    steps, w.steps = w.steps, around
+    return tuple(steps) if works else None
+
+
+def _carried(w: Lowering, first: Sequence[Access]) -> list[StridedView]:
+    """Add memory for the values that a loop carries, which holds the first values."""
+    return [w.applied("{}", [x], x.shape if isinstance(x, StridedView) else (), x.dtype) for x in first]
+
+
+def _spread(x: Access, shape: tuple[int, ...]) -> Access:
+    return x if isinstance(x, Scalar) else x.spread(shape)
+
+
+def _moves(w: Lowering, held: Sequence[StridedView], ends: Sequence[Access]) -> None:
+    """Add the steps that end a round: they write the next values."""
+    carried = {x.memory for x in held}
     moved = []
-    for x, value in zip(held, found, strict=False):
+    for x, value in zip(held, ends, strict=True):
         if value == x:
             continue
         # If another carried value takes its place, this one is read before all are written.
         waits = isinstance(value, StridedView) and value.memory in carried
         end = w.applied("{}", [value], x.shape, x.dtype) if waits else value
-        moved.append(Apply(x, "{}", (end if isinstance(end, Scalar) else end.spread(x.shape),)))
+        moved.append(Apply(x, "{}", (_spread(end, x.shape),)))
     w.steps += moved
-    return targets
+
+
+LOOPS: dict[Basic | None, Form] = {Basic.COND: _cond, Basic.SCAN: _scan, Basic.WHILE: _while}

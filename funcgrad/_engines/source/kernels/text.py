@@ -19,33 +19,32 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from funcgrad._engines.source.kernels.fuse import allotted, fused, inside, needed
+from funcgrad._engines.source.kernels.calls import CallWriter, kind_of
+from funcgrad._engines.source.kernels.fuse import allotted, fused, inside, kept_outside, needed
 from funcgrad._engines.source.kernels.nodes import (
+    Access,
     Add,
     Apply,
     BlockRows,
     Call,
     Check,
     KernelMemory,
+    Matrices,
+    Nested,
     Picked,
     Product,
     Reduce,
     Scalar,
-    Shape,
     Step,
     StridedView,
-    Times,
     merged,
     reads,
     strides_of,
+    writes,
 )
 
 # A larger workspace is allocated on the heap. The smallest thread stack of a supported system has 512 kB.
 STACK_BYTES = 1 << 16
-
-Entry = int | tuple[int, ...]
 
 
 class Text(NamedTuple):
@@ -55,7 +54,8 @@ class Text(NamedTuple):
         source: the source of the function ``run``.
         table: returns the table for a given number of rows per block.
         workspace: bytes of workspace that the caller must pass; 0 if the workspace is on the stack.
-        checks: whether it returns a number other than 0 if an index is out of bounds.
+        checks: whether it returns a number other than 0 if it ends early: an index is out of bounds, or a matrix is
+            singular.
     """
 
     source: str
@@ -64,7 +64,7 @@ class Text(NamedTuple):
     checks: bool
 
 
-class KernelWriter:
+class KernelWriter(CallWriter):
     """Writes the steps of a kernel as loops.
 
     Args:
@@ -73,7 +73,6 @@ class KernelWriter:
         memories: those of the arguments that are arrays.
         results: memory of the results, by the name of the argument that holds it.
         blocked: whether the kernel runs on blocks of rows.
-        times: how often it runs the steps, where they are the body of a loop.
     """
 
     def __init__(
@@ -83,32 +82,22 @@ class KernelWriter:
         memories: Sequence[KernelMemory],
         results: dict[str, KernelMemory],
         blocked: bool,
-        times: Times | None = None,
     ) -> None:
+        super().__init__()
         self._groups = fused(needed(steps, results.values()))
         self._arguments = arguments
         self._blocked = blocked
-        self._times = times
         self._outputs = {memory: name for name, memory in results.items()}
-        # Memories with one number may overlap; memories with different numbers do not.
-        self._numbers: dict[KernelMemory, int] = {}
-        self._places: dict[KernelMemory, str] = {}
-        # The first three entries are the stack workspace, the size of one table, and the number of the last block; they
-        # are filled in later.
-        self._entries: list[Entry] = [0, 0, 0]
-        self._lines: list[str] = []
-        self._depth = 1
         self._memories = memories
         # Byte offsets in the workspace.
         self._offsets: dict[KernelMemory, int] = {}
-        self._counter = 0
 
     def may_take(self, result: KernelMemory, name: str) -> bool:
         """Return whether a result may use an argument's memory: no later read, and no read of other elements."""
         operand = next((memory for memory in self._memories if memory.name == name), None)
         if operand is None or not operand.sliced or operand.dtype != result.dtype or operand.shape != result.shape:
             return False
-        first = next(i for i, group in enumerate(self._groups) if any(s.target.memory is result for s in group))
+        first = next(i for i, group in enumerate(self._groups) if any(result in writes(s) for s in group))
         users = [(i, step) for i, group in enumerate(self._groups) for step in group if operand in reads(step)]
         for i, step in users:
             same = isinstance(step, Apply) and all(
@@ -125,12 +114,11 @@ class KernelWriter:
         self._offsets, total = allotted(self._groups, set(self._outputs))
         heap = total > STACK_BYTES
         self._open(heap, total)
-        for i in range(len(self._groups)):
-            self._group(i)
+        self._write(self._groups, set(self._outputs))
         self._entries[:2] = [0 if heap else total, len(self._entries)]
         head = ["t", *(["lo", "hi"] if self._blocked else []), *(["w"] if heap else []), *self._arguments]
         lines = [f"def run({', '.join(head)}):", *self._lines]
-        checks = any(isinstance(step, Check) for group in self._groups for step in group)
+        checks = any(map(_may_end, [step for group in self._groups for step in group]))
         lines += ["    return 0"] if checks else []
         return Text("\n".join(lines) + "\n", self._table, total if heap else 0, checks)
 
@@ -141,14 +129,6 @@ class KernelWriter:
             return rows if rows is not None and isinstance(n, BlockRows) else int(n)
 
         return [math.prod(map(length, e)) if isinstance(e, tuple) else int(e) for e in self._entries]
-
-    def _line(self, text: str) -> None:
-        self._lines.append("    " * self._depth + text)
-
-    def _entry(self, value: Entry) -> str:
-        """Add a number to the table and return its name."""
-        self._entries.append(value)
-        return f"at(S, {len(self._entries) - 1})"
 
     def _open(self, heap: bool, total: int) -> None:
         """Write the lines that find the arguments and the workspace."""
@@ -178,21 +158,24 @@ class KernelWriter:
         for memory, offset in self._offsets.items():
             number = self._numbers[memory] = numbers.setdefault(offset, len(numbers))
             self._places[memory] = name = f"w{len(self._places)}"
-            self._line(f"{name} = typed(space_, {self._entry(offset)}, {_kind(memory.dtype)})  # memory {number}")
-        if self._times is not None:
-            length, reverse = self._times
-            self._line(f"for r in range({self._entry(length)}):")
-            self._depth = 2
-            self._line(f"k = {self._entry(length - 1)} - r" if reverse else "k = r")
+            self._line(f"{name} = typed(space_, {self._entry(offset)}, {kind_of(memory.dtype)})  # memory {number}")
         for number, name, memory in rows:
             # The offset uses the full block size, because only the last block is shorter.
             self._line(f"p{number} = part(b_{name}, k * {self._entry(math.prod(map(int, memory.shape)))})")
 
-    def _group(self, i: int) -> None:
-        group = self._groups[i]
-        step = group[0]
-        if isinstance(step, Apply):
-            self._loop([each for each in group if isinstance(each, Apply)], inside(self._groups, i, set(self._outputs)))
+    def _write(self, groups: Sequence[Sequence[Step]], kept: set[KernelMemory]) -> None:
+        """Write groups of steps; ``kept`` is the memory that is read after them."""
+        for i, group in enumerate(groups):
+            if isinstance(group[0], Apply):
+                self._loop([each for each in group if isinstance(each, Apply)], inside(groups, i, kept))
+            else:
+                self._step(group[0], kept)
+        if not groups:
+            self._line("pass")
+
+    def _step(self, step: Step, kept: set[KernelMemory]) -> None:
+        if isinstance(step, Nested):
+            self._nested(step, kept_outside(step, kept))
         elif isinstance(step, Call):
             self._call(step)
         elif isinstance(step, Reduce):
@@ -201,8 +184,46 @@ class KernelWriter:
             self._product(step)
         elif isinstance(step, Check):
             self._check(step)
-        else:
+        elif isinstance(step, Matrices):
+            self._matrices(step)
+        elif isinstance(step, Add):
             self._add(step)
+
+    def _nested(self, step: Nested, kept: set[KernelMemory]) -> None:
+        """Write a loop or a branch around the steps inside."""
+        start = self._depth
+        if step.branches:
+            self._line(f"if {self._number(step.flag)}:")
+            self._depth += 1
+            self._write(step.groups[0], kept)
+            self._depth = start
+            self._line("else:")
+        elif step.times is None:
+            self._line("while True:")
+            self._depth += 1
+            self._write(step.groups[0], kept)
+            self._line(f"if not {self._number(step.flag)}: break")
+            self._depth = start
+        else:
+            self._line(f"for r{start} in range({self._entry(step.times.length)}):")
+        self._depth += 1
+        if step.times is not None and step.rows:
+            number = self._new()
+            last = f"{self._entry(step.times.length - 1)} - r{start}"
+            self._line(f"{number} = {last if step.times.reverse else f'r{start}'}")
+            for row, base in step.rows:
+                name = self._new()
+                self._line(f"{name} = {self._at(base, [f'{number} * {self._entry(base.strides[0])}'])}")
+                self._numbers[row], self._places[row] = self._numbers[base.memory], name
+        self._write(step.groups[-1], kept)
+        self._depth = start
+
+    def _number(self, x: Access | None) -> str:
+        """Return the text of a number."""
+        if isinstance(x, StridedView):
+            return f"load({self._numbers[x.memory]}, {self._places[x.memory]}, {self._index((), x.offset)})"
+        assert x is not None
+        return x.text
 
     def _loop(self, group: Sequence[Apply], made_here: set[KernelMemory]) -> None:
         """Write one loop over the elements for all steps of a group."""
@@ -261,134 +282,13 @@ class KernelWriter:
         self._line(f"{name} = load({self._numbers[x.x.memory]}, {self._places[x.x.memory]}, {index})")
         return name
 
-    def _named(self, x: Picked, terms: Sequence[str], ids: Sequence[str]) -> str:
-        """Return the index of an element that index arrays name; negative numbers count from the end."""
-        terms = list(terms)
-        for name, (step, count) in zip(ids, x.steps, strict=True):
-            n = self._entry(count)
-            number = f"int64({name})"
-            terms.append(f"choose({number} < 0, {number} + {n}, {number}) * {self._entry(step)}")
-        return self._index(terms, x.x.offset)
 
-    def _check(self, step: Check) -> None:
-        """Write a loop that leaves the kernel at the first number out of bounds."""
-        x = step.ids
-        dims, (strides,) = merged([(n,) for n in x.shape], [x.strides])
-        start = self._depth
-        (terms,) = self._indices(dims, [strides])
-        n = self._new()
-        self._line(f"{n} = {self._entry(step.length)}")
-        for d, length in enumerate(dims):
-            self._line(f"for i{d} in range({self._entry(length)}):")
-            self._depth += 1
-        index = self._index(terms, x.offset)
-        name = self._new()
-        self._line(f"{name} = int64(load({self._numbers[x.memory]}, {self._places[x.memory]}, {index}))")
-        self._line(f"if {name} < -{n} or {name} >= {n}: return 1")
-        self._depth = start
-
-    def _add(self, step: Add) -> None:
-        """Write a loop that adds one element after the other."""
-        place, target, v = step.place, step.target.memory, step.v
-        m, p = self._numbers[target], self._places[target]
-        zero = f"{_kind(target.dtype)}(0)"
-        self._line(f"for i in range({self._entry(target.shape)}): store({m}, {p}, i, {zero})")
-        views = [place.x, *place.ids, v]
-        dims, strides = merged([(n,) for n in place.x.shape], [x.strides for x in views])
-        start = self._depth
-        terms = self._indices(dims, strides)
-        for d, length in enumerate(dims):
-            self._line(f"for i{d} in range({self._entry(length)}):")
-            self._depth += 1
-        loads = [
-            f"load({self._numbers[x.memory]}, {self._places[x.memory]}, {self._index(each, x.offset)})"
-            for x, each in zip(views[1:], terms[1:], strict=True)
-        ]
-        index = self._new()
-        self._line(f"{index} = {self._named(place, terms[0], loads[: len(place.ids)])}")
-        self._line(f"store({m}, {p}, {index}, {_kind(target.dtype)}(load({m}, {p}, {index}) + {loads[-1]}))")
-        self._depth = start
-
-    def _indices(self, dims: Sequence[Shape], strides: Sequence[Sequence[int]]) -> list[list[str]]:
-        """Return the terms of the index of each access."""
-        named: dict[int, str] = {}
-        found = []
-        for each in strides:
-            terms = []
-            for d, stride in enumerate(each):
-                if stride == 1 and d == len(dims) - 1:
-                    terms.append(f"i{d}")
-                elif stride:
-                    if stride not in named:
-                        named[stride] = f"s{self._counter}"
-                        self._counter += 1
-                        self._line(f"{named[stride]} = {self._entry(stride)}")
-                    terms.append(f"i{d} * {named[stride]}")
-            found.append(terms)
-        return found
-
-    def _index(self, terms: Sequence[str], offset: int) -> str:
-        return " + ".join([*([self._entry(offset)] if offset else []), *terms]) or "0"
-
-    def _new(self) -> str:
-        self._counter += 1
-        return f"v{self._counter}"
-
-    def _at(self, x: StridedView, terms: Sequence[str] = ()) -> str:
-        """Return the address of a view's first element, or of a later one."""
-        index = self._index(terms, x.offset)
-        place = self._places[x.memory]
-        return place if index == "0" else f"part({place}, {index})"
-
-    def _addresses(self, loop: Any) -> str:
-        return f"{self._entry(loop.function)}, {self._entry(loop.data)}"
-
-    def _call(self, step: Call) -> None:
-        arguments = [self._addresses(step.loop), self._entry(step.target.shape)]
-        for x in (*step.operands, step.target):
-            arguments += [self._at(x), str(x.dtype.itemsize if any(x.strides) else 0)]
-        self._line(f"inner({', '.join(arguments)})  # {step.name}")
-
-    def _reduce(self, step: Reduce) -> None:
-        """Write a reduction in NumPy's order: its own loop along the last axis, row after row along the others."""
-        x, target, size = step.x, step.target, step.x.dtype.itemsize
-        kept = [0 if k in step.axes else s for k, s in enumerate(target.strides)]
-        dims, (steps, places) = merged([(n,) for n in x.shape], [x.strides, kept])
-        out = self._places[target.memory]
-        number = self._numbers[target.memory]
-        self._line(f"for i in range({self._entry(target.shape)}):")
-        self._line(f"    store({number}, {out}, i, {step.first.text})")
-        start = self._depth
-        indices = self._indices(dims, [steps, places])
-        for d in range(len(dims) - 1):
-            self._line(f"for i{d} in range({self._entry(dims[d])}):")
-            self._depth += 1
-        arguments = [self._addresses(step.loop), self._entry(dims[-1]) if dims else "1"]
-        given = self._at(x, indices[0][: self._outer(steps)])
-        made = self._at(target, indices[1][: self._outer(places)])
-        steps_of = str(size if places and places[-1] else 0)
-        arguments += [made, steps_of, given, str(size), made, steps_of]
-        self._line(f"inner({', '.join(arguments)})  # {step.name}")
-        self._depth = start
-
-    def _outer(self, strides: Sequence[int]) -> int:
-        """Return the number of terms that an index has before the last axis."""
-        return sum(1 for s in strides[:-1] if s)
-
-    def _product(self, step: Product) -> None:
-        a, b, target = step.a, step.b, step.target
-        m, k, n = a.shape[0], a.shape[1], b.shape[1]
-        size = target.dtype.itemsize
-        lengths = [self._entry((each,)) for each in (m, k, n)]
-        arguments = [self._addresses(step.loop), *lengths]
-        for x, strides in ((a, a.strides), (b, b.strides), (target, (n, 1))):
-            arguments += [self._at(x), *[self._entry((s, size)) for s in strides]]
-        self._line(f"product({', '.join(arguments)})  # matmul")
+def _may_end(step: Any) -> bool:
+    """Return whether a step can end the kernel before its results are complete."""
+    if isinstance(step, Nested):
+        return any(_may_end(each) for part in step.parts for each in part)
+    return isinstance(step, Check) or (isinstance(step, Matrices) and step.refuses)
 
 
 def _key(x: StridedView) -> Any:
     return id(x.memory), x.offset, x.shape, x.strides
-
-
-def _kind(dtype: np.dtype) -> str:
-    return "boolean" if dtype.kind == "b" else dtype.name

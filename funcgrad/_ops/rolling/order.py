@@ -1,0 +1,168 @@
+"""Whether a program that is rolled before it is differentiated adds cotangents in the order of the unrolled program.
+
+Rolling reads a row once that the program reads several times, and replaces reads of rows that were written by the rows.
+An element whose cotangent is the sum of two numbers has no order. For more numbers these rules look at the reads.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.graph.ir import Equation, Graph, Operand, Var
+from funcgrad._ops.index.gather import index_p
+from funcgrad._ops.index.join import stack_p
+from funcgrad._ops.index.plan import Index
+from funcgrad._ops.index.scatter import scatter_set_p
+from funcgrad._ops.rolling.rows import Key, Pattern, entries_of, pattern_of
+
+
+class _Writes:
+    """The rows that were written into one array, and the reads of them."""
+
+    def __init__(self) -> None:
+        # The versions of the array that are read as a whole.
+        self.wholes: set[Operand] = set()
+        # The row at each key, and how often each row was read.
+        self.now: dict[tuple[Pattern, Key], Operand] = {}
+        self.reads: dict[Operand, int] = {}
+        # All rows that were ever written.
+        self.rows: list[Operand] = []
+
+
+def keeps_order(graph: Graph, rolled: Graph, active: Collection[Operand]) -> bool:
+    """Return whether the sums of cotangents have the same order before and after rolling.
+
+    Args:
+        graph: the program.
+        rolled: the rolled program.
+        active: the variables that depend on what is differentiated.
+    """
+    uses = Counter(graph.outputs)
+    reads: dict[Var, list[tuple[Pattern, Key, Operand]]] = {}
+    arrays: dict[Operand, _Writes] = {}
+    for equation in graph.equations:
+        uses.update(equation.operands)
+    for equation in graph.equations:
+        _note(equation, active, reads, arrays)
+    for x in graph.outputs:
+        if x in arrays:
+            arrays[x].wholes.add(x)
+    written = {id(each): each for each in arrays.values()}.values()
+    if not all(_rows_keep_order(each, uses) for each in written):
+        return False
+    for each in written:
+        # A row that was written is used where the array is used.
+        for row in each.rows:
+            uses[row] += each.reads.get(row, 0) + len(each.wholes) - 1
+    if any(map(_repeats_operand, rolled.equations)):
+        return False
+    slots = _reads_of(rolled.equations, reads)
+    return all(_reads_keep_order(base, found, slots.get(base, []), uses) for base, found in reads.items())
+
+
+def _note(
+    equation: Equation,
+    active: Collection[Operand],
+    reads: dict[Var, list[tuple[Pattern, Key, Operand]]],
+    arrays: dict[Operand, _Writes],
+) -> None:
+    """Note the reads and writes at integers of active arrays."""
+    primitive, operands = equation.primitive, equation.operands
+    if primitive is index_p and len(operands) == 1 and operands[0] in active:
+        x = operands[0]
+        found = pattern_of(equation.params["index"], x.aval.shape)
+        if found is not None and type(x) is Var:
+            writes = arrays.get(x)
+            row = None if writes is None else writes.now.get(found)
+            if writes is not None and row is not None:
+                writes.reads[row] = writes.reads.get(row, 0) + 1
+            else:
+                reads.setdefault(x, []).append((*found, equation.results[0]))
+            return
+    if primitive is scatter_set_p and len(operands) == 2:
+        x, v = operands
+        found = pattern_of(equation.params["index"], x.aval.shape)
+        if found is not None and equation.results[0] in active:
+            writes = arrays.setdefault(x, _Writes())
+            writes.now[found] = v
+            writes.rows.append(v)
+            arrays[equation.results[0]] = writes
+            return
+    for x in operands:
+        if x in arrays:
+            arrays[x].wholes.add(x)
+
+
+def _rows_keep_order(writes: _Writes, uses: dict[Operand, int]) -> bool:
+    """Return whether each row that was written has few enough uses, and one version is read as a whole at most."""
+    if len(writes.wholes) > 1:
+        return False
+    for row, count in writes.reads.items():
+        others = uses[row] - 1
+        if not ((count <= 1 and others <= 1) or count + others + len(writes.wholes) <= 2):
+            return False
+    return True
+
+
+def _repeats_operand(equation: Equation) -> bool:
+    """Return whether rows that a loop reads contain one value several times: its shares would be added forward."""
+    variables = [x for x in equation.operands if type(x) is Var]
+    return equation.primitive is stack_p and len(set(variables)) < len(variables)
+
+
+def _reads_of(equations: Collection[Equation], bases: Collection[Var]) -> dict[Var, list[Index]]:
+    found: dict[Var, list[Index]] = {}
+    for equation in equations:
+        if equation.primitive is index_p and equation.operands[0] in bases:
+            x = equation.operands[0]
+            assert type(x) is Var
+            found.setdefault(x, []).append(equation.params["index"])
+    return found
+
+
+def _reads_keep_order(
+    base: Var, found: list[tuple[Pattern, Key, Operand]], slots: list[Index], uses: dict[Operand, int]
+) -> bool:
+    """Return whether each element of an array is read twice at most, or by one read of the rolled program only."""
+    if len({pattern for pattern, _, _ in found}) == 1:
+        # Reads of one pattern at different integers have no element in common.
+        totals: dict[Key, list[int]] = {}
+        for _, key, x in found:
+            total = totals.setdefault(key, [0, 0])
+            total[0] += 1
+            total[1] += uses.get(x, 0)
+        several = [key for key, (count, shares) in totals.items() if max(count, shares) > 2]
+        if not several:
+            return True
+        counts = np.zeros(base.aval.shape, bool)
+        for key in several:
+            counts[entries_of(found[0][0], key)] = True
+    else:
+        per_element, shares = np.zeros((2, *base.aval.shape), np.int64)
+        for pattern, key, x in found:
+            index: Any = entries_of(pattern, key)
+            per_element[index] += 1
+            shares[index] += uses.get(x, 0)
+        counts = np.maximum(per_element, shares) > 2
+    if not counts.any():
+        return True
+    read = np.zeros(base.aval.shape, np.int64)
+    for each in slots:
+        read[each.filled(())] += 1
+    return not (counts & (read > 1)).any() and not _is_mixed(found, uses)
+
+
+def _is_mixed(found: list[tuple[Pattern, Key, Operand]], uses: dict[Operand, int]) -> bool:
+    """Return whether a row is read several times, and one of these reads is used several times."""
+    seen: dict[Any, bool] = {}
+    for pattern, key, x in found:
+        several = uses.get(x, 0) > 1
+        entry = pattern, key
+        if entry in seen and (several or seen[entry]):
+            return True
+        seen[entry] = several
+    return False
