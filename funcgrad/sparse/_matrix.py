@@ -164,7 +164,7 @@ class SparseDerivative:
         cyipopt's ``jacobianstructure`` asks for them.
         """
         pattern = self._plan_of_types(args, kwargs).pattern
-        return rows_of(pattern), pattern.indices.copy()
+        return rows_of(pattern), pattern.indices.astype(np.intp)
 
     def values(self, *args: Any, **kwargs: Any) -> Any:
         """Return the elements in the order of `structure`, also for traced arguments."""

@@ -132,3 +132,13 @@ def lengths(matrix: scipy.sparse.csr_array | scipy.sparse.csc_array) -> np.ndarr
 def shape_of(matrix: ArrayLike) -> tuple[int, int]:
     """Return the shape of a matrix, which SciPy's types leave open."""
     return matrix.shape
+
+
+def with_short_indices(matrix: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
+    """Return the matrix with indices of 32 bits where they suffice, as SciPy's solvers need them.
+
+    Copies of them also take half of the time.
+    """
+    dtype = scipy.sparse.get_index_dtype(maxval=max(matrix.nnz, *shape_of(matrix)))
+    parts = (matrix.data, matrix.indices.astype(dtype), matrix.indptr.astype(dtype))
+    return scipy.sparse.csr_array(parts, shape=shape_of(matrix))

@@ -30,6 +30,7 @@ from funcgrad.errors import NonScalarOutputError, NotDifferentiableError
 from funcgrad.sparse._colors import Colors, colors_of, places_of
 from funcgrad.sparse._elements import Elements, elements_of
 from funcgrad.sparse._follow import pattern_of
+from funcgrad.sparse._pattern import with_short_indices
 from funcgrad.tree import TreeDef, flatten, unflatten
 
 # Calls with rules of users. The derivative of such a rule need not be symmetric, and then a Hessian is not.
@@ -101,7 +102,7 @@ class Plan:
         if self.symmetric:
             pattern = (pattern + pattern.T).tocsr()
         pattern.sort_indices()
-        self.pattern = pattern
+        self.pattern = with_short_indices(pattern)
         real = self.y.dtype.kind != "c"
         if request.of_gradient:
             mode = "symmetric" if self.symmetric else "forward"
@@ -111,7 +112,7 @@ class Plan:
         # Products that the user asks for are computed as they are.
         self._elements: Elements | None = None
         if self.forward is not None and request.mode is None:
-            self._elements = elements_of(self.forward, pattern, self.y.dtype, symmetric=self.symmetric)
+            self._elements = elements_of(self.forward, self.pattern, self.y.dtype, symmetric=self.symmetric)
         self.backward: Graph | None = None
         if self._elements is None and self.colors.reverse:
             self.backward = first if self.forward is None else products.reverse()
@@ -135,7 +136,7 @@ class Plan:
     def values(self, *leaves: Any) -> Any:
         """Return the elements of the matrix, row by row, for the leaves of the arguments that are arrays."""
         if self._elements is not None:
-            return self._elements.values(leaves, self.y.dtype)
+            return self._elements.values(leaves)
         parts = []
         if self.forward is not None and self.colors.forward:
             parts.append(_all_products(self.forward, leaves, self.colors.columns, self.x))
