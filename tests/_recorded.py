@@ -1,4 +1,4 @@
-"""Answers of PyTorch: computed where PyTorch is installed, and read from recordings where it is not.
+"""Answers of PyTorch: computed if PyTorch is installed, else read from recordings.
 
 The recordings of ``tests/nn/test_utils.py`` are in ``tests/nn/recorded/test_utils.json``, one line for each answer.
 ``make record`` writes them anew.
@@ -20,23 +20,25 @@ import pytest
 
 HAS_TORCH = find_spec("torch") is not None
 # PyTorch's kernels differ between processors in the last digits. Narrow dtypes keep fewer digits.
-WIDE: dict[str, Any] = {"rtol": 1e-9, "atol": 1e-11}
-NARROW: dict[str, Any] = {"rtol": 1e-4, "atol": 1e-5}
+Tolerance = dict[str, Any]
+WIDE: Tolerance = {"rtol": 1e-9, "atol": 1e-11}
+NARROW: Tolerance = {"rtol": 1e-4, "atol": 1e-5}
 
 
 class PyTorch:
-    """PyTorch's answers to one test, in the order in which the test asks for them.
+    """PyTorch's answers in one test, in the order in which the test asks for them.
 
     A call takes a function of the module ``torch`` and returns what that function returns, as numbers, texts, NumPy
     arrays, lists and dictionaries. With PyTorch, the function is run and its answer is held to the recorded one.
     """
 
     def __init__(self, file: Path, test: str, new: dict[Path, dict[str, Any]] | None) -> None:
-        """Answer ``test`` of ``file``; where ``new`` is a dictionary, put the answers there to be recorded."""
+        """Answer ``test`` of ``file``. If ``new`` is a dictionary, store the answers in it for the recording."""
         self.path = file.parent / "recorded" / f"{file.stem}.json"
         self.test, self.new, self.asked = test, new, 0
 
-    def __call__(self, compute: Callable[[Any], Any]) -> Any:
+    def __call__(self, compute: Callable[[Any], Any], narrow: Tolerance = NARROW) -> Any:
+        """Return the answer of ``compute(torch)``. ``narrow`` is how close narrow dtypes are to the recording."""
         self.asked += 1
         key = f"{self.test} {self.asked}"
         if not HAS_TORCH:
@@ -45,7 +47,7 @@ class PyTorch:
         if self.new is not None:
             self.new.setdefault(self.path, {})[key] = answer
         else:
-            assert_same(decoded(answer), decoded(self._recorded(key)))
+            assert_same(decoded(answer), decoded(self._recorded(key)), narrow)
         return decoded(answer)
 
     def _recorded(self, key: str) -> Any:
@@ -68,7 +70,7 @@ def save(path: Path, answers: dict[str, Any]) -> None:
 
 
 def encoded(x: Any) -> Any:
-    """Return ``x`` as JSON has it; arrays keep their dtype and shape."""
+    """Return ``x`` in a form for JSON; arrays keep their dtype and shape."""
     if isinstance(x, np.ndarray):
         parts = [x.real, x.imag] if x.dtype.kind == "c" else [x]
         numbers = [y.ravel().astype(float if x.dtype.kind not in "biu" else x.dtype).tolist() for y in parts]
@@ -86,7 +88,7 @@ def encoded(x: Any) -> Any:
 
 
 def decoded(x: Any) -> Any:
-    """Return what ``encoded`` was given, with lists for tuples."""
+    """Return the value that ``encoded`` was given, with lists for tuples."""
     if isinstance(x, list):
         return [decoded(y) for y in x]
     if not isinstance(x, dict):
@@ -99,19 +101,19 @@ def decoded(x: Any) -> Any:
     return whole.astype(dtype).reshape(x["shape"])
 
 
-def assert_same(found: Any, recorded: Any) -> None:
-    """Compare an answer of the PyTorch that is installed with the recorded one."""
+def assert_same(found: Any, recorded: Any, narrow: Tolerance = NARROW) -> None:
+    """Compare an answer of the installed PyTorch with the recorded one."""
     assert type(found) is type(recorded), f"PyTorch answers {found!r}; recorded is {recorded!r}"
     if isinstance(found, list | dict):
         assert len(found) == len(recorded)
         keys = found if isinstance(found, dict) else range(len(found))
         for key in keys:
-            assert_same(found[key], recorded[key])
+            assert_same(found[key], recorded[key], narrow)
     elif isinstance(found, np.ndarray):
         assert (found.dtype, found.shape) == (recorded.dtype, recorded.shape)
-        narrow = found.dtype.name in {"float32", "complex64", "float16", "bfloat16"}
+        is_narrow = found.dtype.name in {"float32", "complex64", "float16", "bfloat16"}
         kind = complex if found.dtype.kind == "c" else float
-        np.testing.assert_allclose(found.astype(kind), recorded.astype(kind), **(NARROW if narrow else WIDE))
+        np.testing.assert_allclose(found.astype(kind), recorded.astype(kind), **(narrow if is_narrow else WIDE))
     elif isinstance(found, float):
         np.testing.assert_allclose(found, recorded, **WIDE)
     else:

@@ -9,7 +9,9 @@ import numpy as np
 from funcgrad._core.aval import is_inexact, is_integral
 from funcgrad._core.bind import is_engine_value
 from funcgrad._ops.elementwise.cast import cast
+from funcgrad._types import Array, DTypeLike
 from funcgrad.autograd._methods.to import number_dtype
+from funcgrad.autograd._ragged import check_nested
 from funcgrad.autograd._tape.base import TensorBase
 from funcgrad.autograd._tape.dtypes import default_dtype
 from funcgrad.autograd._tensor import Tensor, rebuild
@@ -17,7 +19,7 @@ from funcgrad.autograd._torch import converted
 from funcgrad.numpy.extend import as_value, is_foreign_array
 
 
-def tensor(data: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+def tensor(data: Array, dtype: DTypeLike = None, requires_grad: bool = False) -> Tensor:
     """Make a tensor, a leaf, from a copy of data.
 
     Args:
@@ -51,7 +53,7 @@ def tensor(data: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
     return rebuild(value, requires_grad)
 
 
-def _copied(data: Any, dtype: np.dtype | None) -> Any:
+def _copied(data: Array, dtype: np.dtype | None) -> Any:
     if isinstance(data, type):
         raise TypeError(f"tensor: data is the class {data.__name__}; needed numbers or an array. Pass a value of it.")
     data = data._value if isinstance(data, TensorBase) else converted(data)
@@ -59,10 +61,15 @@ def _copied(data: Any, dtype: np.dtype | None) -> Any:
         data = as_value(data)
     if isinstance(data, np.ndarray | np.generic) or not hasattr(data, "dtype"):
         strong = hasattr(data, "dtype")
-        array = np.array(_plain(data))
+        try:
+            array = np.array(_plain(data))
+        except ValueError:
+            check_nested(data)
+            raise
         if dtype is None and not strong and not _has_strong(data):
             dtype = _default_of(array.dtype.kind)
         if not is_integral(array.dtype) and not is_inexact(array.dtype):
+            check_nested(data)
             raise TypeError(
                 f"tensor: data is a {type(data).__name__} that makes no array of numbers. Pass numbers or arrays."
             )
@@ -80,14 +87,14 @@ def _default_of(kind: str) -> np.dtype | None:
     return real if kind == "f" else np.result_type(real, np.complex64) if real.kind == "f" else np.dtype(np.complex64)
 
 
-def _plain(data: Any) -> Any:
+def _plain(data: Array) -> Any:
     """Replace the tensors in nested lists by their values."""
     if isinstance(data, list | tuple):
         return [_plain(x) for x in data]
     return np.asarray(data._value) if isinstance(data, TensorBase) else data
 
 
-def _has_strong(data: Any) -> bool:
+def _has_strong(data: Array) -> bool:
     """Return whether nested lists contain arrays, whose dtypes count."""
     if isinstance(data, list | tuple):
         return any(_has_strong(x) for x in data)

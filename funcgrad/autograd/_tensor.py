@@ -12,28 +12,19 @@ from funcgrad import numpy as fnp
 from funcgrad._core.aval import is_inexact
 from funcgrad._core.bind import Tracer, lasting_traces
 from funcgrad._core.tracebacks import folded
+from funcgrad._types import Array
+from funcgrad.autograd._called import called_value
 from funcgrad.autograd._memory.history import base_of, begin
 from funcgrad.autograd._memory.views import alias, array_function, copied, getitem, iterate
-from funcgrad.autograd._methods import (
-    arrays,
-    counted,
-    drawn,
-    elements,
-    in_place,
-    kinds,
-    matrices,
-    ordered,
-    plain,
-    scatter_reduce,
-    selected,
-)
-from funcgrad.autograd._methods.names import METHODS, Size, size_of
+from funcgrad.autograd._methods import kinds, matrices, plain
+from funcgrad.autograd._methods.names import Size, size_of
+from funcgrad.autograd._methods.table import METHODS
 from funcgrad.autograd._methods.to import CPU
 from funcgrad.autograd._tape.backward import backward, backward_from
 from funcgrad.autograd._tape.base import LeafNode, TensorBase, TensorTrace, owned_array, retained, set_value
 from funcgrad.autograd._tape.function import Function
 from funcgrad.autograd._tape.handles import RemovableHandle
-from funcgrad.autograd._tape.hooks import register
+from funcgrad.autograd._tape.hooks import register, register_accumulated
 from funcgrad.autograd._tape.writes import WRITES
 from funcgrad.autograd._text import tensor_text
 from funcgrad.numpy.extend import as_value, is_foreign_array
@@ -73,6 +64,9 @@ class Tensor(TensorBase):
             raise TypeError(
                 "Tensor cannot be subclassed: operations would not know the subclass. Write functions of tensors."
             )
+
+    def _make(self, given: tuple[Any, ...]) -> None:
+        TRACE.begin_leaf(self, called_value(given))
 
     @property
     def requires_grad(self) -> bool:
@@ -189,6 +183,19 @@ class Tensor(TensorBase):
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         return register(node, self._owner, hook)
 
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Any], None]) -> RemovableHandle:
+        """Register a function that `backward` calls with this leaf after it has filled ``grad``.
+
+        Raises:
+            RuntimeError: the tensor requires no gradient, or is no leaf.
+        """
+        node = self._owner.node_of(self)
+        if node is None:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if type(node) is not LeafNode:
+            raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+        return register_accumulated(node, self._owner, hook)
+
     @folded
     def backward(
         self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None
@@ -251,8 +258,9 @@ class Tensor(TensorBase):
         set_value(self, value._value)
         self._source = None
 
-    def clone(self) -> Tensor:
-        """Return a copy, through which gradients flow."""
+    def clone(self, *, memory_format: Any = None) -> Tensor:
+        """Return a copy, through which gradients flow. The order in memory is NumPy's."""
+        del memory_format
         made = copied(self)
         made._source = None
         return made
@@ -349,23 +357,14 @@ class Tensor(TensorBase):
     __array__, __dlpack__, __dlpack_device__ = plain.to_array, plain.to_dlpack, plain.dlpack_device
 
 
-_ROOMS = (arrays, counted, drawn, elements, in_place, kinds, matrices, ordered, scatter_reduce, selected)
-for _methods in (METHODS, *[vars(_room).get("METHODS", {}) for _room in _ROOMS]):
-    for _name, _method in _methods.items():
-        if not _method.__doc__:
-            _method.__doc__ = f"PyTorch's ``{_name}``."
-        setattr(Tensor, _name, _method)
-for _methods in [vars(_room).get("IN_PLACE", {}) for _room in _ROOMS]:
-    for _name, _method in _methods.items():
-        setattr(Tensor, _name, _method)
-for _name, _flag in kinds.FLAGS.items():
-    setattr(Tensor, _name, _flag)
+for _name, _attribute in {**METHODS, **kinds.FLAGS}.items():
+    setattr(Tensor, _name, _attribute)
 # The tape of all tensors.
 TRACE = TensorTrace(Tensor)
 lasting_traces.append(TRACE)
 
 
-def rebuild(value: Any, requires_grad: bool, is_parameter: bool = False) -> Tensor:
+def rebuild(value: Array, requires_grad: bool, is_parameter: bool = False) -> Tensor:
     """Return a leaf with a value, which is not copied."""
     made = TRACE.constant(owned_array(value))
     made._source = None

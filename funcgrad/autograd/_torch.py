@@ -9,16 +9,18 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from funcgrad._types import Tensor
+
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 
 
-def is_torchs(x: Any) -> bool:
+def is_torchs(x: Tensor) -> bool:
     """Return whether a value is a PyTorch tensor."""
     torch: Any = sys.modules.get("torch")
     return torch is not None and isinstance(x, torch.Tensor)
 
 
-def array_of(x: Any) -> np.ndarray:
+def array_of(x: Tensor) -> np.ndarray:
     """Return a copy of the value of a PyTorch tensor on any device."""
     torch: Any = sys.modules["torch"]
     plain = x.detach().cpu().resolve_conj().resolve_neg()

@@ -20,6 +20,7 @@ from funcgrad._core.trace.place import Place, as_place, shown, writable
 from funcgrad._ops.elementwise.logic import isfinite_p
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.program.barrier import stop_gradient_p
+from funcgrad._types import Array
 from funcgrad.autograd._tape.base import is_tensor, owned_array
 from funcgrad.autograd._tape.mode import recording
 from funcgrad.autograd._tensor import Tensor
@@ -95,7 +96,7 @@ class TracedTrace(Trace):
         made._gradient = None
         return made
 
-    def detached(self, value: Any) -> Any:
+    def detached(self, value: Array) -> Any:
         """Return a value without derivative; for a traced value a view, through which writes reach it."""
         if not isinstance(value, Tracer):
             return value
@@ -112,7 +113,7 @@ class TracedTrace(Trace):
             # Nobody may write to a value of an outer transform.
             return read_only(y)
 
-    def target(self, value: Any, asked: str) -> Any:
+    def target(self, value: Array, asked: str) -> Any:
         """Return the traced value to write to. A write in `no_grad` keeps the derivative from before."""
         if not self._ends_derivatives:
             return value

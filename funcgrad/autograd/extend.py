@@ -1,6 +1,7 @@
 """Names for other rooms of the library, besides the public ones. Other rooms import no other internals of this room."""
 
 from funcgrad._public import publish
+from funcgrad.autograd._called import called_value
 from funcgrad.autograd._methods.generators import Generator, default_generator
 from funcgrad.autograd._methods.names import Shape
 from funcgrad.autograd._methods.results import RETURN_TYPES
@@ -31,6 +32,7 @@ __all__ = [
     "Shape",
     "TracedTrace",
     "array_of",
+    "called_value",
     "conjugated",
     "converted",
     "default_dtype",

@@ -2,6 +2,7 @@
 
 from funcgrad._public import publish
 from funcgrad.nn import functional, init, utils
+from funcgrad.nn._containers import ModuleDict, ModuleList, Sequential
 from funcgrad.nn._functions.activations import gelu, log_softmax, relu, sigmoid, softmax, tanh
 from funcgrad.nn._functions.convolution import (
     conv1d,
@@ -44,7 +45,6 @@ from funcgrad.nn._modules.activations import (
 )
 from funcgrad.nn._modules.attention import MultiheadAttention
 from funcgrad.nn._modules.cells import GRUCell, LSTMCell, RNNCell, RNNCellBase
-from funcgrad.nn._modules.containers import ModuleDict, ModuleList, Sequential
 from funcgrad.nn._modules.convolution import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from funcgrad.nn._modules.dropout import AlphaDropout, Dropout, Dropout1d, Dropout2d, Dropout3d, FeatureAlphaDropout
 from funcgrad.nn._modules.embedding import Embedding, EmbeddingBag

@@ -11,21 +11,13 @@ import numpy as np
 
 from funcgrad._core.aval import is_floating, is_inexact
 from funcgrad.autograd import Tensor
-from funcgrad.autograd import tensor as make_tensor
 from funcgrad.autograd.extend import RemovableHandle, is_tensor
 from funcgrad.nn import _hooks as hooks
-from funcgrad.nn._parameter import Buffer, Parameter
+from funcgrad.nn._registered import Registered
 from funcgrad.nn._state import IncompatibleKeys, load, saved_entries
 
-# For each table of a module: the name of its entries in messages, and the types that may be assigned.
-_HELD = {
-    "_parameters": ("parameter", "nn.Parameter or None"),
-    "_buffers": ("buffer", "nn.Buffer, Tensor or None"),
-    "_modules": ("child module", "nn.Module or None"),
-}
 
-
-class Module:
+class Module(Registered):
     """Base class of layers and models, subclassed as in PyTorch: parameters and modules are attributes.
 
     A subclass calls ``super().__init__()`` before it assigns any, and defines ``forward``.
@@ -46,64 +38,8 @@ class Module:
     Source: ``torch.nn.Module``.
     """
 
-    training: bool
     # Entries that a state without version numbers may lack, as in PyTorch.
     _optional_in_state: tuple[str, ...] = ()
-
-    def __init__(self) -> None:
-        self.__dict__["_parameters"] = {}
-        self.__dict__["_buffers"] = {}
-        self.__dict__["_modules"] = {}
-        self.training = True
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        tables = self.__dict__
-        table = "_parameters" if isinstance(value, Parameter) else "_modules" if isinstance(value, Module) else None
-        if table is not None:
-            if table not in tables:
-                what = "module" if table == "_modules" else "parameters"
-                raise AttributeError(f"cannot assign {what} before Module.__init__() call")
-            self._forget(name)
-            tables[table][name] = value
-            return
-        if isinstance(value, Buffer):
-            self._forget(name)
-            self.register_buffer(name, value.data, value.persistent)
-            return
-        for table, (what, expected) in _HELD.items():
-            if name in tables.get(table, ()):
-                held = tables[table][name]
-                # A pure call has put arrays in the place of tensors.
-                is_array = held is not None and not isinstance(held, Module) and not is_tensor(held)
-                if value is not None and not (table == "_buffers" and (is_tensor(value) or is_array)):
-                    raise TypeError(f"cannot assign '{type(value).__name__}' as {what} '{name}' ({expected} expected)")
-                tables[table][name] = value
-                return
-        super().__setattr__(name, value)
-
-    def __getattr__(self, name: str) -> Any:
-        for table in ("_parameters", "_buffers", "_modules"):
-            entries = self.__dict__.get(table, {})
-            if name in entries:
-                return entries[name]
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
-
-    def __delattr__(self, name: str) -> None:
-        if not self._forget(name):
-            super().__delattr__(name)
-
-    def _forget(self, name: str) -> bool:
-        found = [
-            entries for table in ("_parameters", "_buffers", "_modules") if name in (entries := self.__dict__[table])
-        ]
-        for entries in found:
-            del entries[name]
-        self.__dict__.get("_non_persistent_buffers_set", set()).discard(name)
-        return bool(found) or self.__dict__.pop(name, None) is not None
-
-    def __dir__(self) -> list[str]:
-        held = [name for table in _HELD for name in self.__dict__.get(table, ())]
-        return sorted({*super().__dir__(), *held})
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Compute the output; subclasses define it."""
@@ -139,50 +75,6 @@ class Module:
     def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Register ``hook(module, grad_input, grad_output)``; its result replaces the gradients of the inputs."""
         return hooks.register(self, "_backward_hooks", hooks.Hook(hook), prepend)
-
-    def register_parameter(self, name: str, param: Any) -> None:
-        """Add a parameter, or ``None``, under a name."""
-        self._check_name("_parameters", name)
-        if param is not None and not isinstance(param, Parameter):
-            raise TypeError(
-                f"cannot assign '{type(param).__name__}' object to parameter '{name}' (nn.Parameter or None required)"
-            )
-        self._parameters[name] = param
-
-    def register_buffer(self, name: str, tensor: Any, persistent: bool = True) -> None:
-        """Add a tensor or an array that is not trained; a persistent one is saved with the parameters."""
-        self._check_name("_buffers", name)
-        if tensor is not None and not hasattr(tensor, "dtype"):
-            raise TypeError(
-                f"cannot assign '{type(tensor).__name__}' object to buffer '{name}' (torch Tensor or None required)"
-            )
-        self._buffers[name] = tensor if tensor is None or is_tensor(tensor) else make_tensor(tensor)
-        left_out: set[str] = self.__dict__.setdefault("_non_persistent_buffers_set", set())
-        if persistent:
-            left_out.discard(name)
-        else:
-            left_out.add(name)
-
-    def add_module(self, name: str, module: Module | None) -> None:
-        """Add a module under a name."""
-        self._check_name("_modules", name)
-        if module is not None and not isinstance(module, Module):
-            raise TypeError(f"{type(module).__name__} is not a Module subclass")
-        self._modules[name] = module
-
-    register_module = add_module
-
-    def _check_name(self, table: str, name: Any) -> None:
-        what = _HELD[table][0].removeprefix("child ")
-        if not isinstance(name, str):
-            raise TypeError(f"{what} name should be a string. Got {type(name).__name__}")
-        if "." in name:
-            got = f", got: {name}" if table == "_modules" else ""
-            raise KeyError(f'{what} name can\'t contain "."{got}')
-        if not name:
-            raise KeyError(f'{what} name can\'t be empty string ""')
-        if hasattr(self, name) and name not in self.__dict__[table]:
-            raise KeyError(f"attribute '{name}' already exists")
 
     def named_modules(
         self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True
@@ -317,8 +209,7 @@ class Module:
         strange = next((x.dtype for x in new if not is_inexact(x.dtype)), None)
         if strange is not None:
             raise TypeError(
-                f"to: the dtype {strange} was asked for; needed a floating or complex one, for parameters. "
-                "Write np.float32, for example."
+                f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype=torch.{strange}"
             )
         for x, value in zip(held, new, strict=True):
             x.data = value
@@ -380,7 +271,7 @@ class Module:
         return ""
 
     def _get_name(self) -> str:
-        return type(self).__name__
+        return f"{'Parametrized' if self._parametrizations() else ''}{type(self).__name__}"
 
     def __repr__(self) -> str:
         children = [f"({name}): " + repr(child).replace("\n", "\n  ") for name, child in self._modules.items()]

@@ -7,7 +7,7 @@ import warnings
 from typing import Any, Literal
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtr
 
 from funcgrad._public import publish
 from funcgrad.autograd import Tensor, no_grad
@@ -141,9 +141,40 @@ def trunc_normal_(
             "incorrect.",
             stacklevel=2,
         )
-    low, high = ndtr((a - mean) / std), ndtr((b - mean) / std)
-    numbers = ndtri(_drawn(generator).uniform(low, high, tensor.shape)) * std + mean
-    return _filled(tensor, np.clip(numbers, a, b))
+    source = _drawn(generator)
+    dtype = _in_dtype(source, tensor)
+    accepted = ndtr((b - mean) / std) - ndtr((a - mean) / std)
+    draw = _normal_within if accepted > 0.3 else _uniform_within
+    return _filled(tensor, draw(source, tensor, mean, std, (a, b), dtype))
+
+
+def _normal_within(
+    source: Any, tensor: Tensor, mean: float, std: float, bounds: tuple[float, float], dtype: dict[str, Any]
+) -> np.ndarray:
+    """Draw normal numbers until all lie within the bounds, in PyTorch's order of draws."""
+    low, high = [float(np.asarray(bound, tensor.dtype)) for bound in bounds]
+    numbers = source.normal(mean, std, tensor.shape, **dtype)
+    while (outside := (numbers < low) | (numbers > high)).any():
+        numbers = np.where(outside, source.normal(mean, std, tensor.shape, **dtype), numbers)
+    return numbers
+
+
+def _uniform_within(
+    source: Any, tensor: Tensor, mean: float, std: float, bounds: tuple[float, float], dtype: dict[str, Any]
+) -> np.ndarray:
+    """Draw uniform numbers within the bounds and accept each with the density's part of its maximum there."""
+    numbers: Any = None
+    pending: Any = True
+    # The density is largest at the mean, or at the bound that is nearest to it.
+    log_peak = ((min(max(mean, bounds[0]), bounds[1]) - mean) / std) ** 2 / 2
+    while np.any(pending):
+        drawn = source.uniform(*bounds, tensor.shape, **dtype)
+        numbers = np.where(pending, drawn, drawn if numbers is None else numbers)
+        log_density = log_peak - ((drawn - mean) / std) ** 2 / 2
+        with np.errstate(divide="ignore"):
+            rejected = np.log(source.uniform(0.0, 1.0, tensor.shape, **dtype)) > log_density
+        pending = pending & rejected
+    return numbers
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:
@@ -337,8 +368,9 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
     if 0 in tensor.shape:
         return tensor
     rows, columns = tensor.shape[0], math.prod(tensor.shape[1:])
-    drawn = _drawn(generator).standard_normal((max(rows, columns), min(rows, columns)))
-    q, r = np.linalg.qr(drawn)
+    source = _drawn(generator)
+    drawn = source.normal(0.0, 1.0, (rows, columns), **_in_dtype(source, tensor))
+    q, r = np.linalg.qr(drawn if rows >= columns else drawn.T)
     # The signs make the distribution uniform.
     q = q * np.sign(np.diag(r))
     return _filled(tensor, gain * (q if rows >= columns else q.T).reshape(tensor.shape))

@@ -2,7 +2,7 @@
 
 from funcgrad._public import publish
 from funcgrad.autograd.extend import RemovableHandle
-from funcgrad.optim import lr_scheduler, schedules
+from funcgrad.optim import lr_scheduler, schedules, swa_utils
 from funcgrad.optim._average import EMAState, ema_init, ema_update
 from funcgrad.optim._gradients import clip_by_global_norm, clip_by_value, global_norm
 from funcgrad.optim._torch.family import (
@@ -140,6 +140,7 @@ __all__ = [
     "skip_nonfinite",
     "sparse_adam_init",
     "sparse_adam_update",
+    "swa_utils",
 ]
 
 __dir__ = publish(__name__)

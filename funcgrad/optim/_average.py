@@ -17,7 +17,7 @@ from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.layout.copy import fresh
 from funcgrad._ops.layout.fill import zeros_like
 from funcgrad._ops.program.barrier import alike
-from funcgrad._types import ArrayLike, Params
+from funcgrad._types import Array, ArrayLike, Params
 from funcgrad.errors import HyperparameterError
 from funcgrad.optim._state.begin import placed
 from funcgrad.optim._state.hyperparameters import is_function, number
@@ -38,6 +38,13 @@ class EMAState(Shown):
         step: i32[], the number of updates.
         debias: static: whether the averages begin at zero, and are corrected for that when they are read.
         schedule: static: the decay as a function of the number of updates before.
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad.optim import ema_init
+        >>> state = ema_init({"weight": np.array([1.0, 2.0])}, decay=0.9)
+        >>> state.averages, float(state.decay), int(state.step)
+        ({'weight': array([1., 2.])}, 0.9, 0)
     """
 
     averages: Any
@@ -162,7 +169,7 @@ def _begun(p: ArrayLike, debias: bool) -> Any:
     return zeros_like(wide) if debias else fresh(wide, p)
 
 
-def _averaged(average: Any, p: ArrayLike, decay: Any) -> Any:
+def _averaged(average: Array, p: ArrayLike, decay: Any) -> Any:
     if not _is_averaged(p):
         return fresh(p, p)
     dtype = aval_of(average).dtype
@@ -172,7 +179,7 @@ def _averaged(average: Any, p: ArrayLike, decay: Any) -> Any:
     return add_p(mul_p(kept, average), mul_p(added, cast(p, dtype)))
 
 
-def _read(average: Any, p: ArrayLike, correction: Any) -> Any:
+def _read(average: Array, p: ArrayLike, correction: Any) -> Any:
     if not _is_averaged(p):
         return average
     dtype = aval_of(average).dtype

@@ -11,7 +11,7 @@ from funcgrad._core.aval import aval_of
 from funcgrad._engines.engine import in_use
 from funcgrad._ops.elementwise.arithmetic import add_p
 from funcgrad._ops.index.split import split
-from funcgrad._types import ArrayLike, Grads, Params
+from funcgrad._types import ArrayLike, Grads, Params, PyTree
 from funcgrad.errors import HyperparameterError, TreeMismatchError
 from funcgrad.optim._rules.rule import Row, Rule
 from funcgrad.optim._run.leaf import Leaf, Result, Stepper
@@ -113,7 +113,7 @@ def _step_flat(
     return params, new
 
 
-def _next(kind: type[S], state: State, slots: Sequence[Any], taken: Any, masters: Any) -> S:
+def _next(kind: type[S], state: State, slots: Sequence[Any], taken: Any, masters: PyTree) -> S:
     """Return the state after a step."""
     # If the count is NumPy's, this takes two frames less than `add_p`; the dtype stays int32.
     step = state.step + 1 if type(state.step) is np.ndarray else add_p(state.step, 1)

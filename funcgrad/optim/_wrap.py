@@ -12,7 +12,7 @@ from funcgrad._core.aval import aval_of
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.layout.fill import zeros_like
 from funcgrad._transforms.control.loops import cond
-from funcgrad._types import ArrayLike, Grads, Params
+from funcgrad._types import Array, ArrayLike, Grads, Params
 from funcgrad.numpy import where
 from funcgrad.optim._gradients import all_finite
 from funcgrad.optim._state.begin import placed
@@ -57,6 +57,14 @@ class SkipState(Around):
         inner: the state of the optimizer.
         skipped: i32[], the number of skipped steps.
         in_a_row: i32[], the number of steps skipped since the last step that was taken.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> init, update = fg.optim.skip_nonfinite(fg.sgd_init, fg.sgd_update)
+        >>> params, state = update(np.array(np.nan), init(np.array(1.0), lr=0.5), np.array(1.0))
+        >>> int(state.skipped), int(state.inner.step)
+        (1, 0)
     """
 
     skipped: Any
@@ -124,6 +132,14 @@ class AccumulateState(Around):
         gathered: a pytree like the parameters: the sum of the gradients since the last step, in float32 if the
             parameter is narrower.
         count: i32[], the number of gradients in the sum.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> init, update = fg.optim.accumulate(fg.sgd_init, fg.sgd_update, 2)
+        >>> params, state = update(np.array(3.0), init(np.array(1.0), lr=0.5), np.array(1.0))
+        >>> float(state.gathered), int(state.count), int(state.inner.step)
+        (3.0, 1, 0)
     """
 
     gathered: Any
@@ -184,7 +200,7 @@ def accumulate(init: Init, update: Update, every: int) -> tuple[Init, Update]:
         held = flatten_up_to(treedef, state.gathered, "accumulate: state.gathered")
         sums = [x if g is None else x + cast(_dense(g), aval_of(x).dtype) for g, x in zip(given, held, strict=True)]
 
-        def step(sums: Any, inner: Any, params: Params) -> tuple[Any, Any, Any]:
+        def step(sums: Array, inner: Any, params: Params) -> tuple[Any, Any, Any]:
             leaves = flatten(params)[0]
             means = [
                 None if g is None else cast(x / every, aval_of(p).dtype)
@@ -193,7 +209,7 @@ def accumulate(init: Init, update: Update, every: int) -> tuple[Init, Update]:
             new, inner = update(unflatten(treedef, means), inner, params)
             return new, inner, [x if g is None else zeros_like(x) for g, x in zip(given, sums, strict=True)]
 
-        def wait(sums: Any, inner: Any, params: Params) -> tuple[Any, Any, Any]:
+        def wait(sums: Array, inner: Any, params: Params) -> tuple[Any, Any, Any]:
             return params, inner, sums
 
         full = state.count + 1 == every
@@ -209,5 +225,5 @@ def _wide(p: ArrayLike) -> Any:
     return cast(p, _FLOAT32) if dtype.itemsize == 2 or dtype.kind == "V" else p
 
 
-def _dense(g: Any) -> Any:
+def _dense(g: Array) -> Any:
     return g.todense() if hasattr(g, "todense") else g

@@ -42,7 +42,7 @@ __all__ = [
 
 
 def constant(value: Number) -> Formula:
-    """The same value at every step.
+    """Keep the same value at every step.
 
     Args:
         value: the value.

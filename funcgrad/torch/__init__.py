@@ -19,18 +19,33 @@ from funcgrad.autograd.extend import Generator as Generator
 from funcgrad.autograd.extend import Shape as Size  # noqa: F401  (PyTorch's name)
 from funcgrad.autograd.extend import default_generator as default_generator
 from funcgrad.autograd.extend import device as device
-from funcgrad.torch import _creation, _devices, _drawn, _dtypes, _functions, _joined, _names, _settings, _signals
+from funcgrad.torch import (
+    _creation,
+    _devices,
+    _drawn,
+    _dtypes,
+    _functions,
+    _joined,
+    _names,
+    _settings,
+    _signals,
+    _typed,
+)
 from funcgrad.torch import autograd as autograd
 from funcgrad.torch import distributions as distributions
 from funcgrad.torch import fft as fft
 from funcgrad.torch import func as func
 from funcgrad.torch import linalg as linalg
+from funcgrad.torch import random as random
 from funcgrad.torch import special as special
+from funcgrad.torch import testing as testing
 from funcgrad.torch import utils as utils
 from funcgrad.torch._files.load import load as load
 from funcgrad.torch._files.save import save as save
 from funcgrad.torch.func import vmap as vmap
 
+# The version of PyTorch whose behaviour this module follows. Programs compare it.
+__version__ = "2.13.0"
 dtype = _dtypes.np.dtype
 inf, nan, pi, e = float("inf"), float("nan"), 3.141592653589793, 2.718281828459045
 newaxis = None
@@ -43,7 +58,14 @@ globals().update(_creation.FUNCTIONS)
 globals().update(_drawn.FUNCTIONS)
 globals().update(_dtypes.DTYPES)
 globals().update(_devices.NAMESPACES)
-for _function in (*_creation.PUBLIC, *_dtypes.PUBLIC, *_settings.FUNCTIONS, *_functions.ALIASES):
+globals().update(_typed.TYPES)
+for _function in (
+    *_creation.PUBLIC,
+    *_dtypes.PUBLIC,
+    *_settings.FUNCTIONS,
+    *_functions.ALIASES,
+    _typed.set_default_tensor_type,
+):
     globals()[_function.__name__] = _function
 
 
@@ -58,5 +80,9 @@ for _room in (nn, optim):
     for _name, _module in list(_sys.modules.items()):
         if _name == _room.__name__ or (_name.startswith(f"{_room.__name__}.") and "._" not in _name):
             _sys.modules[_name.replace("funcgrad.", "funcgrad.torch.", 1)] = _module
+# PyTorch's inner modules, from which programs import classes, are the modules that have these classes here.
+for _path, _inner in _names.INNER_MODULES.items():
+    for _name in _inner.split():
+        _sys.modules[f"{__name__}.{_path}.{_name}"] = _sys.modules[f"{__name__}.{_path.removesuffix('.modules')}"]
 
 __dir__ = _publish(__name__)

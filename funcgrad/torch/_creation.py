@@ -110,6 +110,8 @@ def _number_dtype(x: Any) -> np.dtype:
 def full(size: Any, fill_value: Any, **options: Any) -> Any:
     """``torch.full``: return a tensor of a shape, filled with a number."""
     shape = sizes_of("full", (size,), {})
+    if isinstance(fill_value, str):
+        raise TypeError("full(): argument 'fill_value' (position 2) must be Number, not str")
     value = fill_value.item() if is_tensor(fill_value) else fill_value
     return finished("full", np.full(shape, value, dtype_of("full", options, _number_dtype(fill_value))), options)
 

@@ -25,7 +25,7 @@ def _seed(seed: int) -> None:
 
 
 _ABSENT = {"is_available": _no, "device_count": _none, "is_initialized": _no, "synchronize": _nothing}
-_SEEDED = {"manual_seed": _seed, "manual_seed_all": _seed, "empty_cache": _nothing}
+_SEEDED = {"current_device": _none, "manual_seed": _seed, "manual_seed_all": _seed, "empty_cache": _nothing}
 cuda = SimpleNamespace(**_ABSENT, **_SEEDED, is_bf16_supported=_no)
 mps = SimpleNamespace(**_ABSENT, **_SEEDED)
 xpu = SimpleNamespace(**_ABSENT, **_SEEDED)

@@ -77,6 +77,8 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, **options: Any) -> Any:
     source = _source(options.get("generator"))
     if size is not None:
         shape, dtype = sizes_of("normal", (size,), {}), dtype_of("normal", options)
+        if not plain(std) >= 0:
+            raise RuntimeError(f"normal expects std >= 0.0, but found std {plain(std):g}")
         return finished("normal", source.normal(plain(mean), plain(std), shape, dtype), options)
     values = [lower(x)._value if is_tensor(x) else x for x in (mean, std)]
     if np.any(np.asarray(values[1]) < 0):

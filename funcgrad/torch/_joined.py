@@ -12,6 +12,7 @@ import numpy as np
 from funcgrad import numpy as fnp
 from funcgrad.autograd import tensor
 from funcgrad.autograd.extend import TRACE, is_tensor
+from funcgrad.torch._einsum import check_einsum
 from funcgrad.torch._functions import check_tensors, of_tensors
 
 Function = Callable[..., Any]
@@ -80,7 +81,11 @@ def where(condition: Any, input: Any = None, other: Any = None) -> Any:  # noqa:
 def einsum(equation: Any, *operands: Any) -> Any:
     """Return the sum of products that Einstein's notation names."""
     given = operands[0] if len(operands) == 1 and isinstance(operands[0], list | tuple) else operands
-    return fnp.einsum(equation.replace(" ", "") if isinstance(equation, str) else equation, *given)
+    if not isinstance(equation, str):
+        return fnp.einsum(equation, *given)
+    equation = equation.replace(" ", "")
+    check_einsum(equation, given)
+    return fnp.einsum(equation, *given)
 
 
 def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:

@@ -47,7 +47,7 @@ REASONS: dict[str, str] = {
     """,
     "PyTorch has deprecated it; use the name with an underscore at its end, or the newer one": """
         uniform normal constant eye dirac orthogonal kaiming_normal kaiming_uniform xavier_normal xavier_uniform
-        clip_grad_norm NLLLoss2d Container Variable variable
+        clip_grad_norm NLLLoss2d Container variable
     """,
     "memory is NumPy's: there are no storages": """
         *Storage storage is_storage UntypedStorage TypedStorage Storage* as_strided as_strided_ as_strided_*
@@ -55,7 +55,7 @@ REASONS: dict[str, str] = {
         SerializationStorageContext PyTorchFileReader PyTorchFileWriter to_dlpack
     """,
     "it is old: write torch.tensor(..., dtype=...)": """
-        *Tensor set_default_tensor_type
+        *Tensor
     """,
     "PyTorch itself has replaced it by a function of torch.linalg": """
         eig lstsq solve symeig matrix_rank lu lu_solve lu_unpack triangular_solve geqrf orgqr ormqr lobpcg
@@ -72,6 +72,17 @@ OF_NN = frozenset(
     max_pool2d max_pool3d pairwise_distance pixel_shuffle pixel_unshuffle rms_norm rrelu selu
     """.split()  # noqa: SIM905  (a table of words)
 )
+# PyTorch's inner modules, by the module that has them.
+INNER_MODULES = {
+    "nn": "modules parameter",
+    "nn.modules": """
+        activation adaptive batchnorm channelshuffle container conv distance dropout flatten fold instancenorm lazy
+        linear loss module normalization padding pixelshuffle pooling rnn sparse transformer upsampling
+    """,
+    "nn.utils": "clip_grad convert_parameters",
+    "optim": "optimizer sgd adam adamw adagrad adadelta rmsprop rprop lbfgs nadam radam asgd adamax",
+    "utils.data": "dataset dataloader sampler",
+}
 UNWRITTEN = "it is not written yet"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -155,7 +156,28 @@ def get_float32_matmul_precision() -> str:
     return "highest"
 
 
+def get_num_threads() -> int:
+    """``torch.get_num_threads``: return the number of processors, which NumPy's libraries may use."""
+    return os.cpu_count() or 1
+
+
+def set_num_threads(threads: int) -> None:
+    """``torch.set_num_threads``: check the number and change nothing.
+
+    NumPy's libraries read the number of threads from the environment, such as ``OMP_NUM_THREADS``, when they load.
+
+    Raises:
+        RuntimeError: the number is not positive.
+        TypeError: it is no integer.
+    """
+    if not isinstance(threads, int):
+        raise TypeError(f"set_num_threads expects an int, but got {type(threads).__name__}")
+    if threads <= 0:
+        raise RuntimeError("set_num_threads expects a positive integer")
+
+
 FUNCTIONS = (
+    *(get_num_threads, set_num_threads),
     *(inference_mode, is_inference_mode_enabled, manual_seed, seed, initial_seed, get_rng_state, set_rng_state),
     *(set_printoptions, set_default_device, use_deterministic_algorithms, are_deterministic_algorithms_enabled),
     *(compile, get_default_device, set_float32_matmul_precision, get_float32_matmul_precision),

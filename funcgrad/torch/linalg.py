@@ -2,6 +2,7 @@
 
 import functools as _functools
 import math as _math
+import re as _re
 from collections.abc import Callable as _Callable
 from typing import Any as _Any
 
@@ -18,7 +19,17 @@ from funcgrad.scipy import linalg as _scipy
 from funcgrad.torch import _names
 from funcgrad.torch._functions import of_tensors as _of_tensors
 
-LinAlgError = _Error
+
+class LinAlgError(_Error, RuntimeError):
+    """``torch.linalg.LinAlgError``: a matrix has no result. It is NumPy's error and, as in PyTorch, a RuntimeError."""
+
+
+def _in_words(name: str, text: str) -> str:
+    """Return PyTorch's message for one of NumPy's."""
+    found = _re.search(r"is \w+\[(?:\d+,)*?(\d+),(\d+)\]; needed square matrices", text)
+    if found:
+        return f"linalg.{name}: A must be batches of square matrices, but they are {found[1]} by {found[2]} matrices"
+    return text if text.startswith(f"linalg.{name}:") else f"linalg.{name}: {text}"
 
 
 def _published(function: _Callable[..., _Any]) -> _Callable[..., _Any]:
@@ -30,7 +41,7 @@ def _published(function: _Callable[..., _Any]) -> _Callable[..., _Any]:
         try:
             return made(*args, **options)
         except _Error as error:
-            raise LinAlgError(f"linalg.{function.__name__}: {error}") from None
+            raise LinAlgError(_in_words(function.__name__, str(error))) from None
 
     return called
 
@@ -204,6 +215,9 @@ def matmul(input: _Any, other: _Any) -> _Any:  # noqa: A002  (PyTorch's name)
 @_published
 def cross(input: _Any, other: _Any, *, dim: int = -1) -> _Any:  # noqa: A002  (PyTorch's name)
     """The cross products of vectors of three elements."""
+    sizes = [x.shape[dim] if -len(x.shape) <= dim < len(x.shape) else 3 for x in (input, other)]
+    if sizes != [3, 3]:
+        raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {sizes[0]} and {sizes[1]}")
     return _fnp.cross(input, other, axis=dim)
 
 

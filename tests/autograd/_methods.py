@@ -1,4 +1,4 @@
-"""Methods of tensors, on what is awkward: no axes, no elements, one element, no order in memory, no numbers.
+"""Methods of tensors for difficult inputs: no axes, no elements, one element, strided memory, no numbers.
 
 Each runs alike on PyTorch's tensors and on ours. What is compared: shape and dtype, whose memory it is and whether it
 is the tensor itself, whether it requires a gradient, and the numbers, with those of the gradient.
@@ -34,7 +34,7 @@ INPUTS: dict[str, np.ndarray] = {
 
 
 class Row(NamedTuple):
-    """A method, the kinds of dtype it is tried on, and inputs that are left out, for a reason."""
+    """A method, the kinds of dtype for which it is tried, and inputs that are left out for a reason."""
 
     call: Callable[[Any], Any]
     kinds: str = "fciub"
@@ -42,7 +42,7 @@ class Row(NamedTuple):
 
 
 _NO_MATRICES = tuple([given for given, x in INPUTS.items() if x.ndim != 2])
-# Dtypes of what is computed from integers are NumPy's, and so are not compared.
+# Results computed from integers have NumPy's dtypes, so these are not compared.
 _REAL = "f"
 METHODS: dict[str, Row] = {
     "reshape(-1)": Row(lambda t: t.reshape(-1)),
@@ -130,16 +130,16 @@ PAIRS = [
 
 
 class Observed(NamedTuple):
-    """What there is to be seen of a result, as text and as numbers."""
+    """The text and the numbers that a result shows."""
 
     text: str
     numbers: list[np.ndarray]
 
 
 def observed(name: str, given: str, make: Callable[..., Any], array_of: Callable[[Any], np.ndarray]) -> Observed:
-    """Run a method on a leaf; ``array_of`` gives a result's memory."""
+    """Run a method on a leaf; ``array_of`` returns the array of a result."""
     value = INPUTS[given]
-    # What is no contiguous array is made so by the transposition of one.
+    # An array that is not contiguous is made by transposing a contiguous one.
     leaf = make(np.ascontiguousarray(value.T) if value.ndim == 2 and not value.flags.c_contiguous else value.copy())
     x = leaf if leaf.shape == value.shape else leaf.t()
     if value.dtype.kind in "fc":
@@ -161,6 +161,6 @@ def observed(name: str, given: str, make: Callable[..., Any], array_of: Callable
 
 
 def flat(numbers: list[np.ndarray]) -> np.ndarray:
-    """Numbers of any kind as one line of float64."""
+    """Return numbers of any kind as one row of float64."""
     wide = [np.asarray(x).astype(np.complex128).ravel() for x in numbers]
     return np.concatenate(wide).view(np.float64) if wide else np.zeros(0)

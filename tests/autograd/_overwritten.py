@@ -1,4 +1,4 @@
-"""Graphs whose values are written to after they were recorded: alike on PyTorch's tensors and on ours.
+"""Graphs whose values are overwritten after they were recorded, on PyTorch's tensors and on ours.
 
 Each takes the library's ``autograd``, its ``tensor`` and its optimizers. Those of `REFUSED` end in an error, those of
 `ALLOWED` return gradients.
@@ -28,7 +28,7 @@ def _assign(x: Any) -> None:
 
 
 def _square(m: Any, t: Any, write: Callable[[Any], Any], times: int = 1) -> None:
-    """A square whose operand is written to between two passes."""
+    """Write to the operand of a square between two passes."""
     x = leaf(t, 1.0, 2.0)
     y = (x * x).sum()
     y.backward(retain_graph=True)
@@ -38,7 +38,7 @@ def _square(m: Any, t: Any, write: Callable[[Any], Any], times: int = 1) -> None
 
 
 def _result(m: Any, t: Any, write: Callable[[Any], Any]) -> None:
-    """An exponential whose result is written to before the pass."""
+    """Write to the result of an exponential before the pass."""
     y = leaf(t, 1.0, 2.0).exp()
     _unrecorded(m, lambda: write(y))
     y.sum().backward()
@@ -54,7 +54,7 @@ def _step(m: Any, t: Any, o: Any, **options: Any) -> None:
 
 
 def _second_layer(m: Any, t: Any, o: Any) -> None:
-    """The step of one of two players, while the other's loss still goes through its weights."""
+    """Step one of two players, while the other's loss still depends on its weights."""
     x, w, v = t(np.ones((3, 2))), t(np.ones((2, 2)), requires_grad=True), t(np.ones((2, 1)), requires_grad=True)
     fake = x @ w
     judged = (fake @ v).sum()
@@ -64,7 +64,7 @@ def _second_layer(m: Any, t: Any, o: Any) -> None:
 
 
 def _gradient_cleared(m: Any, t: Any, o: Any) -> None:
-    """A loss of a gradient, which is set to zero before the pass."""
+    """Compute a loss of a gradient that is set to zero before the pass."""
     x, w = leaf(t, 1.0, 2.0), leaf(t, 3.0, 4.0)
     (x**2).sum().backward()
     y = (x.grad * w).sum()
@@ -81,7 +81,7 @@ def _gradient_accumulated(m: Any, t: Any, o: Any) -> None:
 
 
 def _recorded_pass(m: Any, t: Any, o: Any) -> None:
-    """The same in a pass that is itself recorded."""
+    """Do the same in a pass that is itself recorded."""
     x = leaf(t, 1.0, 2.0)
     y = (x**3).sum()
     _unrecorded(m, lambda: x.mul_(2.0))
@@ -116,7 +116,7 @@ def _written_before(m: Any, t: Any, o: Any) -> list[Any]:
 
 
 def _not_needed(m: Any, t: Any, o: Any) -> list[Any]:
-    """The sum does not read its operand, nor does the product the constant's factor."""
+    """A sum does not keep its operand, and a product with a constant does not keep the other factor."""
     x = leaf(t, 1.0, 2.0)
     y = x.sum() + (x * t(np.array([3.0, 4.0]))).sum()
     _unrecorded(m, lambda: x.zero_())
@@ -133,7 +133,7 @@ def _result_not_needed(m: Any, t: Any, o: Any) -> list[Any]:
 
 
 def _read_again(m: Any, t: Any, o: Any) -> list[Any]:
-    """What was written to is recorded anew each time."""
+    """A value that is written to in each round is recorded again in each round."""
     x = leaf(t, 1.0, 2.0)
     optimizer = o.SGD([x], lr=0.1, momentum=0.9)
     for _ in range(5):

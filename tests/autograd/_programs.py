@@ -1,4 +1,4 @@
-"""What runs alike on PyTorch's tensors and on ours: programs, calls that are refused, values that are printed.
+"""Programs, refused calls and printed values that run on PyTorch's tensors and on ours.
 
 Each is written once. A program takes leaves and returns a tensor; a call takes the library's ``autograd``, its
 ``tensor`` and its optimizers.
@@ -58,20 +58,20 @@ def leaves_of(name: str) -> list[np.ndarray]:
 
 
 def derivatives(make: Make, grad: Callable[..., Any], name: str) -> list[np.ndarray]:
-    """Value, gradients, and the gradients of the gradients' weighted sum, zeros where nothing depends on a leaf."""
+    """Return value, gradients, and gradients of the gradients' weighted sum; zeros if nothing depends on a leaf."""
     leaves = [make(x) for x in leaves_of(name)]
     y = PROGRAMS[name][0](*leaves)
     weights = [make(np.cos(np.arange(np.prod(x.shape, dtype=int))).reshape(x.shape)).detach() for x in [y, *leaves]]
     firsts = grad((y * weights[0]).sum(), leaves, create_graph=True)
     total: Any = sum((first * weight).sum() for first, weight in zip(firsts, weights[1:], strict=True))
-    # PyTorch records nothing where a gradient is constant; ours may be recorded, with zero derivatives.
+    # PyTorch records nothing if a gradient is constant. Ours may be recorded, with zero derivatives.
     seconds = grad(total, leaves, allow_unused=True) if total.requires_grad else [None] * len(leaves)
     found = [y, *firsts, *[leaf * 0 if bar is None else bar for leaf, bar in zip(leaves, seconds, strict=True)]]
     return [np.asarray(x.detach().numpy()) for x in found]
 
 
 def accumulated(make: Make, name: str) -> list[np.ndarray]:
-    """What four passes leave in the leaves, two of them through one graph."""
+    """Return the gradients of the leaves after four passes, two of them through one graph."""
     leaves = [make(x) for x in leaves_of(name)]
     for _ in range(2):
         PROGRAMS[name][0](*leaves).sum().backward()
@@ -82,7 +82,7 @@ def accumulated(make: Make, name: str) -> list[np.ndarray]:
 
 
 def complex_gradients(make: Make, grad: Callable[..., Any]) -> list[np.ndarray]:
-    """Gradients by complex leaves: of real losses, with complex cotangents, of gradients, and cut in two."""
+    """Return gradients by complex leaves: of real losses, with complex cotangents, of gradients, and cut in two."""
     x, y = make(np.array([1 + 2j, 3 - 1j])), make(np.array([1.0, 2.0]))
     (abs(x) ** 2 * y).sum().backward()
     hidden = x * x * y
@@ -98,7 +98,7 @@ def complex_gradients(make: Make, grad: Callable[..., Any]) -> list[np.ndarray]:
 
 
 def asked(make: Callable[[Any], Any]) -> str:
-    """What a tensor says of itself."""
+    """Return a text with the answers of a tensor about itself."""
     x = make([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
     sizes = [tuple(x.size()), x.size(0), x.size(-1), x.numel(), x.nelement(), x.dim(), x.ndim, len(x)]
     kinds = [y.is_floating_point() for y in (x, x.long(), x.bool(), x.double(), x.half())]
@@ -135,7 +135,7 @@ PRINTED: dict[str, Any] = {
 
 
 def texts(make: Callable[[Any], Any], name: str) -> list[str]:
-    """How a value prints: by itself and, where it can, as a leaf and as a result."""
+    """Return the text of a value: as it is and, if possible, as a leaf and as a result."""
     x = make(PRINTED[name])
     printed = [repr(x)]
     if "f" in np.asarray(PRINTED[name]).dtype.kind:
@@ -186,12 +186,12 @@ CALLS: dict[str, Call] = {
 
 
 def refusal(call: Call, m: Any, t: Any, o: Any) -> str:
-    """The error with which a library refuses a call: its type and text."""
+    """Return the type and text of the error with which a library refuses a call."""
     try:
         call(m, t, o)
     except (RuntimeError, TypeError, ValueError) as error:
         kind = next(kind for kind in (RuntimeError, TypeError, ValueError) if isinstance(error, kind))
         text = str(error).replace("torch.Size", "Size").replace("torch.", "").strip().rstrip(".")
-        # Advice on what to do is each library's own.
+        # Each library has its own advice.
         return f"{kind.__name__}: {text.partition(' Hint: ')[0].partition('  If you were')[0].rstrip('.')}"
     return "not refused"

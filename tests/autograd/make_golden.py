@@ -1,4 +1,4 @@
-"""Write what PyTorch computes, says and prints to ``golden_autograd.npz``: the comparison where it is not installed.
+"""Write PyTorch's results, messages and texts to ``golden_autograd.npz``, for machines without PyTorch.
 
 python -m tests.autograd.make_golden
 """
@@ -28,7 +28,7 @@ from tests.autograd._programs import (
 
 
 def golden(torch: Any) -> dict[str, np.ndarray]:
-    """What PyTorch gives, by a name for each piece: arrays of numbers and of texts."""
+    """Return PyTorch's answers by name: arrays of numbers and of texts."""
 
     def make(x: np.ndarray) -> Any:
         return torch.tensor(x, requires_grad=True)
@@ -57,6 +57,6 @@ def golden(torch: Any) -> dict[str, np.ndarray]:
 
 
 if __name__ == "__main__":
-    # Not an import statement: only who writes the file needs PyTorch, and the type checker does without.
+    # This is not an import statement, because the tests and the type checker run without PyTorch.
     numbers = golden(import_module("torch"))
     np.savez_compressed(Path(__file__).with_name("golden_autograd.npz"), allow_pickle=False, **numbers)

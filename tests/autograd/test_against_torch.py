@@ -1,4 +1,4 @@
-"""Gradients of tensors are PyTorch's, of first and second order, accumulate as they do, print and are refused alike.
+"""Gradients of tensors to second order, accumulation, texts and refusals are PyTorch's.
 
 What PyTorch gives is in ``golden_autograd.npz``; where it is installed, the file is held to it.
 """

@@ -283,7 +283,7 @@ def test_no_grad_as_context_and_decorator() -> None:
 
 def test_no_grad_around_a_generator() -> None:
     def numbers() -> Any:
-        """What is sent comes back; what is thrown is answered."""
+        """A generator returns the values that are sent to it and handles errors that are thrown into it."""
         got = yield is_grad_enabled()
         try:
             yield got, is_grad_enabled()

@@ -1,4 +1,4 @@
-"""Functions of elements by PyTorch's names: values and gradients are PyTorch's."""
+"""Functions of elements with PyTorch's names: values and gradients are PyTorch's."""
 
 import warnings
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from tests._recorded import PyTorch
 from tests.laws.fuzz.table import words
 
 Call = Callable[[Any, str, Any, Any], Any]
-# Between the bounds of all functions that have some, but for `_BEYOND`.
+# Points between the bounds of all functions that have bounds, except those of `_BEYOND`.
 X = np.array([[0.3, 0.7, 0.2], [0.9, 0.4, 0.1], [0.25, 0.55, 0.6]])
 Y = np.array([[0.5, 1.5, 0.25], [0.8, 0.6, 2.0], [0.1, 0.3, 0.35]])
 SPECIAL = np.array([0.0, -0.0, 1.0, -1.0, 2.5, -2.5, 0.5, 1.5, -1.5, np.inf, -np.inf, np.nan])
@@ -35,7 +35,7 @@ _ARGUMENTS: dict[str, Call] = {
     "lerp": lambda x, name, y, t: getattr(x, name)(y, 0.25),
     "logit": lambda x, name, y, t: getattr(x, name)(0.25),
 }
-# Of bools and integers; and what PyTorch has no derivative of.
+# Functions of bools and integers, and functions without a derivative in PyTorch.
 _PLAIN = words(
     """
     logical_and logical_or logical_xor logical_not bitwise_and bitwise_or bitwise_xor bitwise_not heaviside nextafter
@@ -56,7 +56,7 @@ def _products(x: Any, name: str, y: Any, t: Any) -> Any:
 
 
 def _done(make: Any, gradient: Any, name: str) -> list[Any]:
-    """The value, the gradients, and the name of what made it."""
+    """Return the value, the gradients, and the name of the operation."""
     x = make(X + 1.0 if name.rstrip("_") in _BEYOND else X, requires_grad=True)
     y = make(Y, requires_grad=True)
     call = _ARGUMENTS.get(name.rstrip("_"), lambda x, name, y, t: getattr(x, name)())
@@ -118,7 +118,7 @@ def test_values_of_bools_and_integers(name: str, pytorch: PyTorch) -> None:
 
 
 INDEX = np.array([[0, 2, 1], [1, 1, 0]])
-# Of whole tensors, and of what indices select.
+# Functions of whole tensors, and functions that take indices.
 CALLS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "amax": lambda x, y, t: x.amax(),
     "amax of an axis": lambda x, y, t: x.amax(1, keepdim=True),

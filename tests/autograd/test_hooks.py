@@ -1,4 +1,4 @@
-"""Hooks of tensors: what they are given, what they leave, and what is refused, as PyTorch has it."""
+"""Hooks of tensors: their arguments, their effects and refused results, as in PyTorch."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_hooks(theirs: Program, program: Callable[[Any], list[Any]]) -> None:
         np.testing.assert_allclose(mine, other, rtol=1e-12)
 
 
-# What a hook returns that is no gradient of two doubles.
+# Results of a hook that are no gradient of two doubles.
 WRONG: dict[str, Callable[[Any], Any]] = {
     "a number": lambda m: 1.0,
     "another dtype": lambda m: m.tensor(np.ones(2, np.float32)),

@@ -1,4 +1,4 @@
-"""Writes into tensors that have a history: values, gradients, ``grad_fn``, versions and refusals are PyTorch's."""
+"""Writes into tensors with a history: values, gradients, ``grad_fn``, versions and refusals are PyTorch's."""
 
 import re
 from collections.abc import Callable
@@ -44,7 +44,7 @@ UNARY = words(
 )
 BINARY = words("add_ sub_ mul_ div_ copy_ remainder_ subtract_ multiply_ divide_ true_divide_")
 INDEX = np.array([1, 0, 1])
-# Each is done to a tensor, with another of the same shape and what makes tensors of arrays.
+# Writes to a tensor, given another tensor of the same shape and a function that makes tensors from arrays.
 METHODS: dict[str, Callable[[Any, Any, Any], Any]] = {
     **{name: lambda x, _y, _t, name=name: getattr(x, name)() for name in UNARY},
     **{
@@ -138,7 +138,7 @@ def _of_a_result(m: Any, method: Any) -> list[Any]:
 
 
 def _of_a_part(m: Any, method: Any) -> list[Any]:
-    """Through a view of a view, read through another one; the derivative of the derivative, too."""
+    """Write through a view of a view and read through another view; also for the second derivative."""
     x, y = m.tensor(np.stack([X, Y, X]), requires_grad=True), m.tensor(Y, requires_grad=True)
     z = x.sin()
     rows, other = z[1:], z.reshape(-1)
@@ -216,7 +216,7 @@ REFUSED: dict[str, Program] = {
 
 
 def _words(error: Exception) -> str:
-    """A message without each library's advice and with one name for views."""
+    """Return a message without the library's own advice, and with one name for views."""
     text = re.sub(r"(?<=utput )(\d) of (Index|Select|AsStrided)\b", r"\1 of a view", str(error))
     return re.split(" Hint: | If you are using", text.replace("torch.", ""))[0].rstrip(".")
 
@@ -241,7 +241,7 @@ def test_a_refused_write_leaves_everything_as_it_was() -> None:
     np.testing.assert_array_equal(grad(y.sum(), x)[0], np.ones((2, 3)))
 
 
-# What is computed of a result, and the write that follows.
+# A computation that keeps a value, and the write that overwrites it.
 OVERWRITTEN: dict[str, tuple[Program, Program]] = {
     "an operand": (lambda y: y**2, lambda y: y.mul_(2)),
     "a result": (lambda y: y.exp_(), lambda y: y.mul_(2)),
@@ -251,7 +251,7 @@ OVERWRITTEN: dict[str, tuple[Program, Program]] = {
     "an operand by its result": (lambda y: y.mul_(y), lambda y: y.erf_()),
     "an operand that PyTorch alone keeps": (lambda y: y.exp_().div_(y), lambda y: y.mul_(2)),
 }
-# The same where PyTorch keeps no more than the operands.
+# The same writes, where PyTorch keeps only the operands.
 SPARED: dict[str, tuple[Program, Program]] = {
     "a quotient": (lambda y: y / (y + 9), lambda z: z.add_(1)),
     "a quotient in place": (lambda y: y.div_(4.0).div_(y.detach() + 9), lambda z: z[0].add_(1)),
@@ -351,7 +351,7 @@ def test_random_numbers_cut_the_history() -> None:
 
 
 def test_a_loop_that_fills_rows_takes_time_by_the_row() -> None:
-    """Each write copies a row, not the whole: told by the nodes that a pass goes through."""
+    """Each write copies a row and not the whole array, as the nodes of a pass show."""
     x = tensor(np.ones((50, 2)), requires_grad=True)
     out: Any = tensor(np.zeros((50, 2)))
     out[0] = x[0]

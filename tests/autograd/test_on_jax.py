@@ -1,4 +1,4 @@
-"""Tensors of JAX's values are written to, though the arrays never change; refused where others might have to see it."""
+"""Tensors of JAX's values can be written to although the arrays never change, unless other values share the memory."""
 
 import copy
 import pickle
@@ -22,7 +22,7 @@ def on_jax(data: Any, dtype: Any = None, requires_grad: bool = False) -> Any:
 
 
 class Layers:
-    """``funcgrad.nn`` with linear layers of JAX's values."""
+    """Return ``funcgrad.nn`` with linear layers of JAX's values."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(nn, name)

@@ -1,4 +1,4 @@
-"""Tensors turned into plain numbers and arrays: refused while they are recorded, given where no derivative is lost."""
+"""Tensors as plain numbers and arrays: refused while they are recorded, allowed if no derivative is lost."""
 
 import array
 import ctypes
@@ -78,7 +78,7 @@ TO_PLAIN: dict[str, Callable[[Any], Any]] = {
 
 
 def reasons(error: BaseException) -> str:
-    """The texts of an error and of those that it came from: NumPy raises its own ``from`` ours."""
+    """Return the texts of an error and of its causes: NumPy raises its own error ``from`` ours."""
     return f"{error} {reasons(error.__cause__) if error.__cause__ else ''}"
 
 

@@ -1,4 +1,4 @@
-"""Dtypes of results whose operands have several dtypes are PyTorch's."""
+"""The dtype of a result whose operands have several dtypes is PyTorch's."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ UNARY = words("exp sqrt tanh sigmoid abs square")
 
 
 def made(module: Any, name: str, shape: tuple[int, ...]) -> Any:
-    """A tensor of PyTorch's, or one of ours."""
+    """Return a tensor of PyTorch's or of ours."""
     if module is None:
         return tensor(np.ones(shape, getattr(ml_dtypes, name, None) or name))
     return module.ones(shape, dtype=getattr(module, name))
@@ -37,7 +37,7 @@ def dtype_name(y: Any) -> str:
 
 
 def pairs(module: Any, operation: Callable[[Any, Any], Any]) -> Iterator[str]:
-    """The dtypes of the results for all pairs of dtypes, with axes and without, and for numbers.
+    """Return the dtypes of the results for all pairs of dtypes, with axes and without, and for numbers.
 
     PyTorch has a complex dtype of two float16 s, which NumPy lacks.
     """

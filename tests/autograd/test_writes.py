@@ -1,4 +1,4 @@
-"""What is noted of writes in place: for as long as an array lives, whoever writes, on whichever view."""
+"""Writes in place are counted as long as the array lives, whoever writes, and through whichever view."""
 
 import gc
 from typing import Any

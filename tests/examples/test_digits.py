@@ -1,4 +1,4 @@
-"""The example, run as a user runs it, for a few epochs: it learns and draws, and on NumPy it needs no JAX."""
+"""The example runs as a user runs it, for a few epochs. It learns and draws, and needs no JAX on NumPy."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 EPOCHS = 4
 
-# Stands before the script on the NumPy engine: whoever imports JAX ends the program.
+# This text is put before the script on the NumPy engine: importing JAX ends the program.
 WITHOUT_JAX = """
 import runpy, sys
 sys.modules["jax"] = None
@@ -36,7 +36,7 @@ def run(*command: str) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("engine", ["xla", "numpy"])
+@pytest.mark.parametrize("engine", ["numpy", pytest.param("xla", marks=pytest.mark.long)])
 def test_learns_and_draws(engine: str, tmp_path: Path) -> None:
     script = str(ROOT / "examples" / "digits.py")
     before = ["-c", WITHOUT_JAX] if engine == "numpy" else []

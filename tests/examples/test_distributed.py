@@ -1,4 +1,4 @@
-"""The example of several processes: they equal one, go on from what another number of them saved, and may be killed.
+"""The example of several processes: it equals one process, resumes from other numbers of processes, and survives kills.
 
 Every run ends within a bounded time, on the loopback interface, and leaves no process behind.
 """
@@ -24,7 +24,7 @@ from funcgrad.errors import CheckpointError
 from tests.examples.test_digits import ROOT
 
 SCRIPT = ROOT / "examples" / "distributed.py"
-# Seconds: until any run ends, and until one ends of which a process was killed.
+# Seconds until any run must end, and until a run with a killed process must end.
 LIMIT, PATIENCE = 120, 25
 
 
@@ -45,7 +45,7 @@ def test_two_processes_equal_one_and_one_goes_on(tmp_path: Path) -> None:
     with start(tmp_path, 2, 6, 3) as run:
         out, errors = run.communicate(timeout=LIMIT)
     assert run.returncode == 0, errors
-    # Each has read its half of six batches of 64 rows.
+    # Each process has read half of six batches of 64 rows.
     said = sorted(re.findall(r"process (\d) of 2: step 6, loss [\d.]+, (\d+) rows", out))
     assert said == [("0", "192"), ("1", "192")]
     checkpoints = fg.CheckpointDir(tmp_path / "checkpoints")
@@ -63,7 +63,7 @@ def test_two_processes_equal_one_and_one_goes_on(tmp_path: Path) -> None:
 
 
 def faults_are_named(folder: Path) -> None:
-    """What is wrong with a folder that several processes wrote."""
+    """Damage a folder that several processes wrote, and check that the error names the fault."""
     largest = max((path for path in (folder / "arrays").rglob("*") if path.is_file()), key=lambda x: x.stat().st_size)
     for path, change, error, pattern in (
         (largest, lambda data: bytes([data[0] ^ 1]) + data[1:], CheckpointError, "the file arrays/.* is damaged"),
@@ -84,7 +84,7 @@ def faults_are_named(folder: Path) -> None:
 
 
 def equal(one: dict[str, Any], other: dict[str, Any]) -> None:
-    """Whether two runs have come to the same parameters."""
+    """Return whether two runs have the same parameters."""
     assert one["step"] == other["step"]
     for x, y in zip(fg.tree.leaves(one["params"]), fg.tree.leaves(other["params"]), strict=True):
         np.testing.assert_allclose(x, y, rtol=0, atol=1e-5)
@@ -110,7 +110,7 @@ def test_four_processes_of_which_some_are_killed_end_as_one_that_was_not(tmp_pat
 
 
 def kill_one(folder: Path, count: int, victim: int, until: int, steps: int, every: int) -> None:
-    """Kill a process when a step has been saved: the run ends soon after, and its processes say why."""
+    """Kill a process when a step has been saved: the run ends soon after, and the other processes report the reason."""
     checkpoints = fg.CheckpointDir(folder / "checkpoints")
     run = start(folder, count, steps, every)
     assert run.stdout is not None

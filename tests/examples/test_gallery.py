@@ -1,4 +1,4 @@
-"""The gallery: its programs are pages; one runs whole here, four as notebooks, and all of them by `make gallery`."""
+"""The gallery: its programs are pages. One runs whole here, four as notebooks, and all by `make gallery`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NOTEBOOKS = make_notebooks.notebooks()
 
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_is_a_page(name: str) -> None:
-    """A title of its own, underlined; text between code; a picture; and an answer that is checked."""
+    """Each page has a title, text between code, a picture, and a checked answer."""
     text = SCRIPTS[name].read_text()
     module = ast.parse(text)
     title, line, empty, *paragraph = (ast.get_docstring(module) or "").splitlines()
@@ -27,13 +27,14 @@ def test_is_a_page(name: str) -> None:
     assert not empty
     assert any(each.startswith("What one learns: ") for each in paragraph)
     assert text.count("\n# %%\n# ") >= 2
-    # What a block draws is shown below it and closed.
+    # The page shows the figure of a block below it and closes the figure.
     before, _, last = text.rpartition("\n# %%\n")
     assert "plt." not in before.replace("matplotlib.pyplot as plt", "")
     assert last.endswith("plt.show()\n")
     assert "assert" in text
 
 
+@pytest.mark.long
 def test_runs(tmp_path: Path) -> None:
     (picture,) = run_gallery.run_here(SCRIPTS["hamiltonian_monte_carlo"], tmp_path)
     assert picture.read_bytes().startswith(b"\x89PNG")

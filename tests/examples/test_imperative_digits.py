@@ -1,4 +1,4 @@
-"""The PyTorch-style loop learns to read; and the diff of the porting guide is what the two loops are."""
+"""The PyTorch-style loop learns to read, and the diff in the porting guide is the difference of the two loops."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 from funcgrad.autograd import tensor
 
@@ -22,6 +24,7 @@ def run(*arguments: str) -> str:
     return done.stdout
 
 
+@pytest.mark.long
 def test_it_learns() -> None:
     found = re.search(r"not seen: (0\.\d+)", run("examples/imperative_digits.py"))
     assert found is not None

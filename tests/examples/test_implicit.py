@@ -7,9 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.long
 def test_it_runs() -> None:
     script = ROOT / "examples" / "implicit.py"
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}

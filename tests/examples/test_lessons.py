@@ -1,4 +1,4 @@
-"""The lessons: every cell runs, solutions too, and each lesson has exercises whose solutions are folded."""
+"""The lessons: every cell runs, solutions included, and each lesson has exercises with folded solutions."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ CELL = re.compile(r"^```\{code-cell\} python\n(.*?)^```$", re.MULTILINE | re.DOT
 OPTIONS = re.compile(r"\A(?:---\n.*?^---\n|(?::\w+:.*\n)+\n)", re.MULTILINE | re.DOTALL)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_a_lesson_runs(page: Path) -> None:
     mpl.use("agg")

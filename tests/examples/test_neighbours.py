@@ -1,4 +1,4 @@
-"""The loops of Flax and Equinox with our rules: they learn, and go on from what was saved."""
+"""The loops of Flax and Equinox with our rules: they learn, and resume from saved states."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 from tests.examples.test_digits import run
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("package", ["flax", "equinox"])
 def test_learns(package: str) -> None:
     pytest.importorskip(package)

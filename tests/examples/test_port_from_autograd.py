@@ -14,7 +14,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "start" / "from_autograd.md"
 
 
 def printed(side: str) -> str:
-    """What the program of the diff prints, as it stood before (``-``) or after (``+``)."""
+    """Return the output of the program before (``-``) or after (``+``) the diff."""
     found = re.search(r"```diff\n(.*?)```", PAGE.read_text(), re.DOTALL)
     assert found
     lines = [line[1:] for line in found[1].splitlines() if line[:1] in (" ", side)]

@@ -1,13 +1,16 @@
-"""The picture of the rules' paths: it is drawn, and they have come down."""
+"""The picture of the rules' paths is drawn, and all paths end low."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
+import pytest
+
 from tests.examples.test_digits import run
 
 
+@pytest.mark.long
 def test_rules_come_down(tmp_path: Path) -> None:
     picture = tmp_path / "ravine.png"
     found = run("examples/ravine.py", "--output", str(picture), "--rules", "SGD", "Muon", "SparseAdam")

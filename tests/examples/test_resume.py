@@ -1,4 +1,4 @@
-"""The example that is killed and goes on: to the same bits as a run that was never stopped."""
+"""The example that is killed and resumes: its bits equal those of a run that was never stopped."""
 
 import os
 import random
@@ -38,7 +38,7 @@ def test_killed_at_random_moments_it_ends_with_the_bits_of_a_run_that_was_not(tm
             deadline = time.monotonic() + 60
             while reached(stopped) < further and running.poll() is None and time.monotonic() < deadline:
                 time.sleep(1e-3)
-            # A step takes about as long, and so does saving it: either may be cut in two.
+            # A step takes about as long as saving it, so the kill may fall into either.
             time.sleep(dice.uniform(0, 5e-3))
             running.kill()
         assert running.returncode == -signal.SIGKILL
@@ -52,5 +52,5 @@ def test_killed_at_random_moments_it_ends_with_the_bits_of_a_run_that_was_not(tm
 
 
 def reached(folder: Path) -> int:
-    """The step of the latest checkpoint."""
+    """Return the step of the latest checkpoint."""
     return fg.CheckpointDir(folder).latest() or 0

@@ -112,7 +112,7 @@ def _losses() -> Iterator[Case]:
 
 
 def _spaces() -> Iterator[Case]:
-    """Of one, two and three axes: with every option, and with none."""
+    """Rows for one, two and three axes: with every option, and with none."""
     bias = _normal(4)
     yield Case("conv1d", (_normal(2, 3, 6), _normal(4, 3, 3), bias), {"padding": "same"}, differentiated=3)
     moved: dict[str, Any] = {"stride": (2, 1), "padding": (1, 2), "dilation": (1, 2), "groups": 2}

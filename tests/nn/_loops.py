@@ -12,7 +12,7 @@ Losses = list[float]
 
 
 class Library(NamedTuple):
-    """What a loop imports."""
+    """Return the imports of a loop."""
 
     nn: Any
     tensor: Any

@@ -18,7 +18,7 @@ def _weights(library: Any, make: Any) -> dict[str, Any]:
 
 
 def _loading(library: Any, make: Any, **changes: Any) -> str:
-    """What a model says of a state that does not fit: spaces aside."""
+    """Return a model's text about a state that does not fit, without differences in spaces."""
     given = _weights(library, make) | {name.replace("__", "."): make(np.ones(n)) for name, n in changes.items()}
     try:
         return str(small(library).load_state_dict({name: x for name, x in given.items() if x.shape}))

@@ -16,7 +16,7 @@ from tests.laws._point import Together
 from tests.laws._together import result, run_together
 from tests.nn._cases import CASES, Case, cotangent, flat
 
-# What is compiled takes long, and differs between reductions in one last sum.
+# Compiling takes long, and the last digit of a sum differs between reductions.
 COMPILED = [name for name, case in CASES.items() if case.options.get("reduction", "mean") == "mean"]
 GOLDEN = read_golden(Path(__file__).with_name("golden_nn.npz"))
 

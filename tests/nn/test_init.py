@@ -48,6 +48,26 @@ def test_values(text: str, pytorch: PyTorch) -> None:
     np.testing.assert_allclose(found(Library()), pytorch(lambda torch: found(Library(torch))), rtol=1e-12)
 
 
+SEEDED = [
+    "nn.init.trunc_normal_(t(np.zeros((3, 4), np.float32)))",
+    "nn.init.trunc_normal_(t(np.zeros((3, 4))), 1.0, 0.5, 1.9, 2.5)",
+    "nn.init.orthogonal_(t(np.zeros((4, 2), np.float32)))",
+    "nn.init.orthogonal_(t(np.zeros((2, 3, 2))), 2.0)",
+    "nn.init.sparse_(t(np.zeros((5, 3))), 0.3)",
+    "nn.init.kaiming_normal_(t(np.zeros((5, 4), np.float32)))",
+]
+
+
+@pytest.mark.parametrize("text", SEEDED)
+def test_the_draws_are_those_of_pytorch(text: str, pytorch: PyTorch) -> None:
+    def found(library: Library, seed: Any) -> Any:
+        seed(3)
+        return np.array(eval(text, library.names()).numpy())
+
+    expected = pytorch(lambda torch: found(Library(torch), torch.manual_seed))
+    np.testing.assert_allclose(found(Library(), nn.manual_seed), expected, rtol=1e-5, atol=1e-6)
+
+
 @pytest.mark.parametrize("name", DRAWN)
 def test_mean_and_deviation(name: str) -> None:
     fill, mean, deviation = DRAWN[name]

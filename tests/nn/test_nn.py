@@ -89,7 +89,7 @@ def test_a_target_out_of_bounds(target: int) -> None:
 
 
 def _any(value: Any) -> Any:
-    """What the type checker would refuse already."""
+    """Calls that a type checker would refuse already."""
     return value
 
 

@@ -17,7 +17,7 @@ from funcgrad.sparse import Rows
 
 
 class Made(NamedTuple):
-    """What there is of an optimizer."""
+    """The parts of an optimizer."""
 
     rule: Rule
     cls: Any
@@ -76,7 +76,7 @@ DRAWN: dict[str, list[Any]] = {
 DRAWN_OF: dict[tuple[str, str], list[Any]] = {
     ("sparse_adam", "betas"): [(0.9, 0.999), (0.5, 0.9), (0.0, 0.99), (0.9, 0.6)],
 }
-# Of these PyTorch reads what the constructor is given, and nothing of the groups.
+# PyTorch reads these arguments in the constructor and does not read them in groups.
 OF_CONSTRUCTOR = ("initial_accumulator_value",)
 SHAPES = ((3, 2), (4,), (), (2, 2, 2))
 MATRICES = ((3, 2), (2, 5), (4, 4))
@@ -144,7 +144,7 @@ def gradient_of(made: Made, rng: np.random.Generator, p: np.ndarray) -> Any:
     if made.rule.dense is None:
         return _normal(rng, p.shape, p.dtype)
     indices = rng.integers(p.shape[0], size=3)
-    # Of one sign in each row: sums that cancel depend on their order.
+    # The rows have one sign each, because sums that cancel depend on their order.
     signs = np.where(indices % 2, -1.0, 1.0).reshape(3, *[1] * (p.ndim - 1))
     return Rows(indices, (np.abs(_normal(rng, (3, *p.shape[1:]), p.dtype)) * signs).astype(p.dtype), p.shape)
 

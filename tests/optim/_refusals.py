@@ -1,4 +1,4 @@
-"""What an optimizer refuses, or warns of, and shows: calls that run alike on PyTorch's optimizers and on ours.
+"""Calls that an optimizer refuses or warns of, and its texts. They run on PyTorch's optimizers and on ours.
 
 Each takes the library's optimizers and two leaves. Where newer PyTorch does not refuse (sets, a missing ``lr``), the
 test of the class has the text.
@@ -68,7 +68,7 @@ def _with_required(optim: Any, params: Any) -> Any:
 
 
 def answer(call: Call, optim: Any, make: Callable[[Any], Any]) -> str:
-    """What a call returns, warns of or is refused with, as text; without what only one library has."""
+    """Return the result, the warning or the error of a call as text, without the parts that only one library has."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")

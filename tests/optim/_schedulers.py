@@ -135,7 +135,7 @@ def trajectory(side: Side) -> np.ndarray:
     return np.array(found)
 
 
-# What is refused, warned of, or told: called with the module, an optimizer, and another one.
+# Calls that are refused or give a warning or a text. They take the module, an optimizer, and another one.
 CALLS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "no optimizer": lambda s, o, other: s.StepLR(3, 2),
     "no optimizer, plateau": lambda s, o, other: s.ReduceLROnPlateau("x"),
@@ -262,7 +262,7 @@ def _kept(scheduler: Any) -> list[tuple[str, Any]]:
 
 
 def answer(call: Callable[[Any, Any, Any], Any], optim: Any, leaf: Any) -> str:
-    """What a call gives, warns of and refuses, as text."""
+    """Return the result, the warnings and the error of a call as text."""
     o = optim.SGD([{"params": [leaf([1.0])]}, {"params": [leaf([2.0])], "lr": 0.05}], lr=0.1, momentum=0.9)
     other = optim.Adagrad([leaf([3.0])], lr=0.1)
     with warnings.catch_warnings(record=True) as warned:

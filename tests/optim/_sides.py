@@ -35,7 +35,7 @@ def in_double(torch: Any) -> Iterator[None]:
 
 
 def tolerance(made: Made, dtype: Any) -> dict[str, Any]:
-    """Beside PyTorch's kernels, which round in other places; Muon's products are of bfloat16 there and here."""
+    """Return the tolerance. PyTorch's kernels round at other steps; Muon's products are of bfloat16 in both."""
     if made.rule.name == "muon":
         return {"rtol": 0.002, "atol": 0.002}
     wide = np.dtype(dtype).itemsize // (2 if np.dtype(dtype).kind == "c" else 1) == 8

@@ -15,7 +15,7 @@ from tests.optim._family import MATRICES, STEPS, Made, Run, gradient_of, is_matr
 from tests.optim._sides import Side
 
 GOLDEN_TABLES = Path(__file__).with_name("golden_tables.json")
-# Those of PyTorch's optimizers that are here; Adafactor and LBFGS are not.
+# The optimizers of PyTorch that exist here. Adafactor and LBFGS do not.
 NAMES = [
     *("ASGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "Muon"),
     *("NAdam", "RAdam", "RMSprop", "Rprop", "SGD", "SparseAdam"),
@@ -70,7 +70,7 @@ def golden_tables() -> dict[str, Any]:
 
 
 def _encoded(x: Any, seen: dict[int, Any]) -> Any:
-    """What JSON can hold; a tensor that occurs twice is one."""
+    """Return a value that JSON can hold; a tensor that occurs twice gets one number."""
     if hasattr(x, "requires_grad"):
         number, dtype = seen.setdefault(id(x), (len(seen), x))[0], str(x.dtype).removeprefix("torch.")
         # JSON has no complex numbers: pairs of real ones.

@@ -17,7 +17,7 @@ from tests.optim._refusals import CALLS, answer
 
 
 def golden(torch: Any) -> dict[str, np.ndarray]:
-    """What PyTorch gives, by a name for each piece: arrays of numbers and of texts."""
+    """Return PyTorch's answers by name: arrays of numbers and of texts."""
     found = {name: torch_trajectory(torch, options) for name, options in OPTIONS.items()}
     for name, run in RUNS.items():
         pieces = by_class(run, torch.optim.SGD, torch.tensor)

@@ -184,7 +184,7 @@ def test_gathered_gradients_that_are_missing_narrow_or_rows() -> None:
     params, state = update([np.ones(2), np.full(2, 2.0, np.float16), rows], state, params)
     params, state = update([None, np.zeros(2, np.float16), rows], state, params)
     same(params, [np.ones(2), np.zeros(2, np.float16), np.array([[-1.0, -1.0], [1.0, 1.0], [1.0, 1.0]])])
-    # What was gathered for the first waits.
+    # The gathered gradient of the first parameter waits.
     params, state = update([None, None, None], state, params)
     params, state = update([np.zeros(2), None, None], state, params)
     same(params[0], np.full(2, 0.5))

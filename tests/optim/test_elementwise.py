@@ -187,7 +187,7 @@ def test_our_rules_pass_with_each_term_on_and_off(name: str) -> None:
 
 
 def choices(x: Any) -> tuple[Any, ...]:
-    """What a hyperparameter may be in a structure."""
+    """Return the values that a hyperparameter may have in a structure."""
     if type(x) is Number:
         return (True, None) if x.optional else (True,)
     return (False, True) if isinstance(x.default, bool) else (x.default,)

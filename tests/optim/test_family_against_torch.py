@@ -47,13 +47,13 @@ def random_runs(made: Made, torch: Any) -> None:
         assert_close(by_functions(made, run), expected, made, dtype, f"functions, {why}")
 
 
-# What is not finite spreads over a whole matrix.
+# An infinity or NaN spreads over a whole matrix.
 BY_ELEMENT = [name for name, made in FAMILY.items() if made.rule.elementwise and made.rule.dense is None]
 
 
 @pytest.mark.parametrize("name", BY_ELEMENT)
 def test_gradients_that_are_not_finite(name: str, pytorch: PyTorch) -> None:
-    """Where PyTorch's parameters are finite afterwards, ours are the same, and where they are not, ours are not."""
+    """Parameters are finite here exactly where they are finite in PyTorch, and then they are equal."""
     made = FAMILY[name]
     for seed in range(6):
         drawn_run, rng = drawn(made, seed), np.random.default_rng(seed)

@@ -49,7 +49,7 @@ def test_vmap_is_a_loop(name: str) -> None:
 
 @every
 def test_derivatives_go_through_steps(name: str) -> None:
-    """By learning rate, start and gradient; and through the class, recorded."""
+    """Derivatives by learning rate, start and gradient, also through the class, recorded."""
     made = FAMILY[name]
     p, g = normal(0), normal(1)
 
@@ -161,7 +161,7 @@ def test_kernels_compute_what_the_ufuncs_do(name: str, monkeypatch: pytest.Monke
     "way", [lambda f: f, fg.jit, lambda f: fg.jit(f, engine="numpy")], ids=["eager", "xla", "numpy"]
 )
 def test_adagrad_takes_rows(way: Any) -> None:
-    """Those rows of parameter and sum are touched, as by the same gradient in full, which has zeros there."""
+    """A step touches the rows that the gradient has, as a full gradient with zeros elsewhere does."""
     table, rows = normal(0, (4, 3)), Rows(np.array([3, 0, 3]), normal(1, (3, 3)), (4, 3))
     update = way(optim.adagrad_update)
     for options in ({}, {"lr_decay": 0.1, "initial_accumulator_value": 0.1, "maximize": True}):

@@ -1,4 +1,4 @@
-"""What is read off a rule's record: SGD's signatures beside it, and optimizers that are a record and no more."""
+"""Parts that follow from a rule's record: SGD's signatures, and optimizers that consist of a record only."""
 
 from __future__ import annotations
 

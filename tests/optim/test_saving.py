@@ -70,7 +70,7 @@ def test_copies(name: str, how: str) -> None:
 
 
 class Serialization:
-    """What `flax.serialization` asks of classes and does with them, without the bytes."""
+    """The calls that `flax.serialization` makes to classes, without the bytes."""
 
     def __init__(self) -> None:
         self.known: dict[type, Any] = {}
@@ -168,7 +168,7 @@ def test_what_numpys_steps_leave_are_arrays(name: str) -> None:
     found = fg.jit(update, engine="numpy")(GRADS, state, params)[1]
     if not isinstance(found, State):
         return
-    # What is kept of a parameter of shape [] is a scalar, as all that compiled NumPy returns.
+    # The state of a parameter of shape [] is a scalar, as is every result of compiled NumPy.
     found = found.replace(**dict.fromkeys(found.slot_names), masters=None)
     assert not any(isinstance(x, np.generic) for x in fg.tree.leaves(found))
 

@@ -218,7 +218,7 @@ def test_answers_are_torchs(name: str) -> None:
     assert answer(CALLS[name], optim, lambda x: tensor(x, requires_grad=True)) == GOLDEN[f"answer/{name}"]
 
 
-# What newer PyTorch takes, and the text with which older ones refused it.
+# Calls that newer PyTorch accepts, and the text with which older releases refused them.
 ERRORS: dict[str, tuple[Any, type[Exception], str]] = {
     "a set": (lambda p, q: SGD({p}, lr=0.1), TypeError, "the ordering of tensors in sets will change between runs"),
     "no lr": (

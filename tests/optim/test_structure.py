@@ -1,4 +1,4 @@
-"""What of SGD's hyperparameters is structure and what is data; and memory that is given for the results."""
+"""SGD's hyperparameters as structure or data, and memory that the caller gives for the results."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from tests._recorded import PyTorch
 
 
 def hooked(torch: Any) -> list[Any]:
-    """What hooks of nodes get, and the gradients that they leave."""
+    """Return the gradients that hooks of nodes get, and the gradients that they leave."""
     seen: list[Any] = []
     x: Any = torch.tensor([1.0, 2.0], requires_grad=True)
     w: Any = torch.tensor([3.0, 4.0], requires_grad=True)

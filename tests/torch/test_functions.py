@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 from typing import Any
 
@@ -63,6 +64,25 @@ def test_values(text: str, pytorch: PyTorch) -> None:
         warnings.simplefilter("ignore")
         theirs = pytorch(lambda torch: plain(run(torch, text, requires_grad=False)))
         assert_same(decoded(encoded(plain(run(funcgrad.torch, text, requires_grad=False)))), theirs)
+
+
+def test_results_of_float32_have_pytorchs_dtypes(pytorch: PyTorch) -> None:
+    def dtypes(torch: Any) -> dict[str, list[str]]:
+        made = inputs(torch, requires_grad=False)
+        made.update({name: made[name].to(torch.float32) for name in "xysvb"})
+        found: dict[str, list[str]] = {}
+        for text in (*lines("differentiable"), *lines("plain")):
+            # Some texts name float64 themselves, which does not go with float32.
+            with contextlib.suppress(RuntimeError, ValueError, TypeError):
+                parts = eval(text, dict(made))
+                parts = parts if isinstance(parts, tuple | list) else [parts]
+                found[text] = [str(one.dtype).removeprefix("torch.") for one in parts if hasattr(one, "dtype")]
+        return found
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        theirs, ours = pytorch(dtypes), dtypes(funcgrad.torch)
+    assert {text: ours.get(text) for text in theirs} == theirs
 
 
 def refusal(torch: Any, text: str) -> list[str]:

@@ -39,7 +39,7 @@ def test_modules_are_those_of_the_rooms() -> None:
         ("quantize_per_tensor", "quantized dtypes"),
         ("jit", r"compiled by fg\.jit"),
         ("sparse_coo_tensor", r"funcgrad\.sparse"),
-        ("FloatTensor", r"torch\.tensor\(\.\.\., dtype=\.\.\.\)"),
+        ("ComplexFloatTensor", r"torch\.tensor\(\.\.\., dtype=\.\.\.\)"),
         ("lstsq", r"torch\.linalg"),
     ],
 )

@@ -43,7 +43,7 @@ def shift_and_scale(layer, kept):
 
 
 def to_noise(params, x):
-    """Where points come from, and the logarithm of how much the way stretches."""
+    """Return the points before the flow, and the logarithm of the volume change."""
     a, b = x[:, 0], x[:, 1]
     stretched = 0.0
     for layer in params:

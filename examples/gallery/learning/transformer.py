@@ -62,7 +62,7 @@ def normalized(x):
 
 
 def look_back(x, look):
-    """Who looks where, and what is seen there."""
+    """Return the attention weights and the weighted values."""
     batch, length, _ = x.shape
     heads = (x @ look).reshape(batch, length, 3, HEADS, WIDTH // HEADS)
     queries, keys, values = (heads[:, :, k].swapaxes(1, 2) for k in range(3))

@@ -45,7 +45,7 @@ STEPS = 1500
 def cool(start):
     def step(carry, _):
         x, state = carry
-        # Where atoms begin on top of each other the forces are beyond measure.
+        # The forces are huge if atoms start on top of each other.
         force = np.clip(fg.grad(energy)(x), -100, 100)
         return adam_update(force, state, x), energy(x)
 

@@ -35,11 +35,11 @@ COLORS = ["tab:blue", "tab:green", "tab:red"]
 
 
 def trace(lens, points, directions, color):
-    """Where rays that begin beside the first vertex meet each surface, and the film."""
+    """Return the points at which rays meet each surface and the film."""
     curvatures, gaps = lens[:6], lens[6:]
     index, z, path = 1.0, 0.0, [points]
     for c, gap, behind in zip(curvatures, gaps, BEHIND, strict=True):
-        # Where a ray meets a sphere whose vertex is at the origin.
+        # The point at which a ray meets a sphere whose vertex is at the origin.
         b = directions[:, 2] - c * np.sum(points * directions, axis=1)
         a = c * np.sum(points**2, axis=1) - 2 * points[:, 2]
         points = points + (a / (b + np.sqrt(b**2 - c * a)))[:, None] * directions

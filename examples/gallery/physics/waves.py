@@ -46,7 +46,7 @@ def leap(p, before, courant):
 
 
 def record(speed, source):
-    """What the listeners hear of one knock: f64[steps, listeners]."""
+    """Return the signals of all listeners after one knock: f64[steps, listeners]."""
     courant = (speed * DT / CELL) ** 2
 
     def step(carry, knock):

@@ -16,6 +16,7 @@ from funcgrad._core.bind import Tracer, active_trace
 from funcgrad._core.trace.tape import kept_by, next_serial, parent_counts, primitive_of
 from funcgrad._ops.elementwise.arithmetic import abs_p, div_p, max_p, min_p
 from funcgrad._ops.index.write import Step
+from funcgrad._types import Tensor
 from funcgrad.autograd._tape.base import LeafNode, TensorBase, is_tensor, retained
 from funcgrad.autograd._tape.function import Function
 from funcgrad.autograd._tape.mode import recorded, recording
@@ -38,20 +39,20 @@ _UNRECORDED = (
 _KEEPING_RESULTS = (abs_p, div_p, max_p, min_p)
 
 
-def base_of(x: Any) -> Any:
+def base_of(x: Tensor) -> Any:
     """Return the tensor whose memory a view shows; ``None`` for a root."""
     base = getattr(x, "_viewed", None)
     return base if base is not None and owner_of(base._value) is owner_of(x._value) else None
 
 
-def root_of(x: Any) -> Any:
+def root_of(x: Tensor) -> Any:
     """Return the root of a tensor: the tensor that is no view."""
     while (base := base_of(x)) is not None:
         x = base
     return x
 
 
-def steps_of(x: Any) -> list[Step]:
+def steps_of(x: Tensor) -> list[Step]:
     """Return the steps from the root to a tensor."""
     steps: list[Step] = []
     while (base := base_of(x)) is not None:
@@ -60,19 +61,19 @@ def steps_of(x: Any) -> list[Step]:
     return steps[::-1]
 
 
-def _serial(x: Any) -> int:
+def _serial(x: Tensor) -> int:
     """Return the serial number of a view's recording, or of the time when it would have been recorded."""
     return x._node[0] if x._node is not None else abs(getattr(x, "_seen", 0))
 
 
-def _is_stale(x: Any) -> bool:
+def _is_stale(x: Tensor) -> bool:
     if getattr(x, "_viewed", None) is None:
         return False
     root = root_of(x)
     return root is not x and getattr(root, "_changed", 0) > _serial(x)
 
 
-def _renew(x: Any) -> None:
+def _renew(x: Tensor) -> None:
     """Record anew how a view comes from its root."""
     _refuse_special(x, _INDIRECT)
     y = root_of(x)
@@ -85,7 +86,7 @@ def _renew(x: Any) -> None:
     x._seen = next_serial()
 
 
-def _set_node(x: Any, node: Any) -> None:
+def _set_node(x: Tensor, node: Any) -> None:
     """Give a tensor another node. It continues to retain its gradient."""
     if x._node is not None and retained.get(x._node) is x:
         del retained[x._node]
@@ -116,7 +117,7 @@ class _Histories:
 _HISTORIES = _Histories()
 
 
-def rebase(root: Any, node: Any, title: str) -> None:
+def rebase(root: Tensor, node: Any, title: str) -> None:
     """Give a root the node of its value after a write."""
     node.value_id, node.title = id(root._value), title
     node.last_title = last = getattr(root._node, "last_title", [title])
@@ -128,14 +129,14 @@ def rebase(root: Any, node: Any, title: str) -> None:
     _change(root, node[0])
 
 
-def begin(x: Any) -> None:
+def begin(x: Tensor) -> None:
     """Make a tensor a leaf. As in PyTorch, older views belong to it if they were written to since."""
     x._node = LeafNode(x)
     if (written := WRITES.latest(x._value)) and base_of(x) is None:
         _change(x, written)
 
 
-def _change(root: Any, serial: int) -> None:
+def _change(root: Tensor, serial: int) -> None:
     """Mark views from before a serial number, so that they are renewed when they are read."""
     root._changed = serial
     if root._owner.histories is None:
@@ -167,7 +168,7 @@ def _exchanged(kept: Any, old: Any, new: Any) -> Any:
     return tuple([_exchanged(one, old, new) for one in kept]) if type(kept) is tuple else kept
 
 
-def _spare(root: Any) -> None:
+def _spare(root: Tensor) -> None:
     """Copy a result before it is overwritten, if its operation keeps it and PyTorch's operation does not."""
     node = root._node
     if node is None or not keeps_more(node) or getattr(node, "lost", False):
@@ -178,7 +179,7 @@ def _spare(root: Any) -> None:
         remember_copy(node, copy)
 
 
-def note(x: Any, *, is_recorded: bool) -> None:
+def note(x: Tensor, *, is_recorded: bool) -> None:
     """Note that a tensor's memory was written to."""
     WRITES.note((x,))
     if not is_recorded and (root := root_of(x)) is not x and root._node is not None:
@@ -186,7 +187,7 @@ def note(x: Any, *, is_recorded: bool) -> None:
         _change(root, next_serial())
 
 
-def check_in_place(x: Any, others: Iterable[Any], asked: str, *, part: bool = False) -> bool:
+def check_in_place(x: Tensor, others: Iterable[Any], asked: str, *, part: bool = False) -> bool:
     """Return whether an in-place operation is recorded; refuse it where PyTorch does, in PyTorch's words.
 
     Args:
@@ -233,7 +234,7 @@ def check_in_place(x: Any, others: Iterable[Any], asked: str, *, part: bool = Fa
     return True
 
 
-def _refuse_special(x: Any, how: str) -> None:
+def _refuse_special(x: Tensor, how: str) -> None:
     """Refuse views that were made in ``no_grad``, or that a function returned together with others."""
     one = x
     while base_of(one) is not None and not hasattr(one, "_several") and getattr(one, "_seen", 0) >= 0:
@@ -252,5 +253,5 @@ def _refuse_special(x: Any, how: str) -> None:
     raise RuntimeError(text + (_SEVERAL if several else _UNRECORDED))
 
 
-def _short(x: Any) -> str:
+def _short(x: Tensor) -> str:
     return Function(x._node).name().partition("Backward")[0]

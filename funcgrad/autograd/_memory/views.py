@@ -22,6 +22,7 @@ from funcgrad._core.primitive import Primitive, remember_view
 from funcgrad._ops.elementwise.cast import cast_p
 from funcgrad._ops.layout.broadcast import broadcast_to_p
 from funcgrad._ops.layout.shape import reshape_p
+from funcgrad._types import Array, Tensor
 from funcgrad.autograd._tape.base import TensorBase, is_tensor
 from funcgrad.autograd._tape.mode import recording
 from funcgrad.autograd._tape.refused import pytorchs_error
@@ -63,7 +64,7 @@ def copied(x: TensorBase) -> Any:
     return hold(made, x._value.copy()) if made._value is x._value else made
 
 
-def hold(made: TensorBase, value: Any) -> Any:
+def hold(made: TensorBase, value: Array) -> Any:
     """Give a new result an equal value in other memory."""
     made._value = value
     if made._node is not None:
@@ -78,7 +79,7 @@ def viewing(function: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     @functools.wraps(function)
-    def method(self: Any, *args: Any, **options: Any) -> Any:
+    def method(self: Tensor, *args: Any, **options: Any) -> Any:
         try:
             y = function(self, *args, **options)
         except (ValueError, IndexError) as error:
@@ -95,14 +96,14 @@ def copying(function: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap a method that computes: if it returns its argument, return a copy."""
 
     @functools.wraps(function)
-    def method(self: Any, *args: Any, **options: Any) -> Any:
+    def method(self: Tensor, *args: Any, **options: Any) -> Any:
         y = function(self, *args, **options)
         return copied(self) if y is self else y
 
     return method
 
 
-def expanded(x: Any, shape: tuple[int, ...]) -> Any:
+def expanded(x: Tensor, shape: tuple[int, ...]) -> Any:
     """Return a view in which axes of length 1 are repeated."""
     # If nothing is repeated, the view is writable.
     if math.prod(shape) == x.size:
@@ -111,7 +112,7 @@ def expanded(x: Any, shape: tuple[int, ...]) -> Any:
     return hold(y, np.broadcast_to(x._value, shape)) if type(x._value) is np.ndarray else y
 
 
-def getitem(self: Any, key: Any, /) -> Any:
+def getitem(self: Tensor, key: Any, /) -> Any:
     """Return ``x[key]``.
 
     An element is a view without axes, which NumPy gives for an ellipsis at the end of the index.
@@ -130,7 +131,7 @@ def _entry(entry: Any) -> Any:
     return array_of(entry) if is_torchs(entry) else entry
 
 
-def iterate(self: Any) -> Iterator[Any]:
+def iterate(self: Tensor) -> Iterator[Any]:
     """Return ``iter(x)``, over the first axis. The elements are views."""
     if not self.shape:
         raise TypeError("iteration over a 0-d tensor")
@@ -144,7 +145,7 @@ def one_of(name: str, i: int, y: TensorBase) -> TensorBase:
     return y
 
 
-def unbind(self: Any, dim: int = 0) -> tuple[Any, ...]:
+def unbind(self: Tensor, dim: int = 0) -> tuple[Any, ...]:
     """Return the parts along an axis, without it, as views."""
     if not self.shape:
         raise RuntimeError("Dimension specified as 0 but tensor has no dimensions")
@@ -153,7 +154,7 @@ def unbind(self: Any, dim: int = 0) -> tuple[Any, ...]:
     return tuple([one_of("Unbind", i, getitem(self, (*before, i))) for i in range(self.shape[axis])])
 
 
-def split(self: Any, split_size: int | Sequence[int], dim: int = 0) -> tuple[Any, ...]:
+def split(self: Tensor, split_size: int | Sequence[int], dim: int = 0) -> tuple[Any, ...]:
     """Return parts of one length along an axis, with a shorter last one, or parts of given lengths, as views."""
     if not self.shape:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
@@ -178,7 +179,7 @@ def split(self: Any, split_size: int | Sequence[int], dim: int = 0) -> tuple[Any
     )
 
 
-def chunk(self: Any, chunks: int, dim: int = 0) -> tuple[Any, ...]:
+def chunk(self: Tensor, chunks: int, dim: int = 0) -> tuple[Any, ...]:
     """Return at most this many parts along an axis, of one length except for the last, as views."""
     if not self.shape:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
@@ -189,7 +190,7 @@ def chunk(self: Any, chunks: int, dim: int = 0) -> tuple[Any, ...]:
     return split(self, -(-length // chunks), dim) if length else split(self, [0] * chunks, dim)
 
 
-def array_function(self: Any, function: Any, types: Any, args: tuple, kwargs: dict) -> Any:
+def array_function(self: Tensor, function: Any, types: Any, args: tuple, kwargs: dict) -> Any:
     """Apply NumPy's protocol as for any tracer, and then fix the memory of the results."""
     ours = functions.get(function)
     if ours is None:
@@ -207,7 +208,7 @@ def array_function(self: Any, function: Any, types: Any, args: tuple, kwargs: di
     return type(y)([_apart(one, function, args) for one in y]) if type(y) in (tuple, list) else y
 
 
-def _apart(y: Any, function: Any, args: tuple) -> Any:
+def _apart(y: Tensor, function: Any, args: tuple) -> Any:
     """Return a result with the memory that NumPy's would have."""
     if not is_tensor(y):
         return y

@@ -16,6 +16,7 @@ from funcgrad._core.trace.tape import kept_by, next_serial
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.index.plan import FULL, SLOT, Index
 from funcgrad._ops.index.write import WHOLE, keeps_cotangents, replaced, write, write_new, write_node
+from funcgrad._types import Array, DTypeLike, Tensor
 from funcgrad.autograd._memory.history import (
     check_in_place,
     exchange,
@@ -47,7 +48,7 @@ _OVERLAPPING = (
 
 
 def compute(
-    x: Any,
+    x: Tensor,
     function: Callable[[Any], Any],
     others: Iterable[Any],
     title: str,
@@ -97,7 +98,7 @@ def compute(
     return x
 
 
-def _compute_traced(x: Any, function: Callable[[Any], Any], asked: str) -> Any:
+def _compute_traced(x: Tensor, function: Callable[[Any], Any], asked: str) -> Any:
     """Replace the memory of a traced value by a function of it, which the transform records."""
     y = function(x)
     check_fits(x, y.shape, y.dtype)
@@ -109,12 +110,12 @@ def _compute_traced(x: Any, function: Callable[[Any], Any], asked: str) -> Any:
     return x
 
 
-def traced_value(x: Any) -> Any:
+def traced_value(x: Tensor) -> Any:
     """Return the traced value of a tensor around one; other values unchanged."""
     return x._value if is_tensor(x) and isinstance(x._value, Tracer) else x
 
 
-def _is_written(x: Any, out: Callable[[np.ndarray], Any]) -> bool:
+def _is_written(x: Tensor, out: Callable[[np.ndarray], Any]) -> bool:
     """Write in place; return False if NumPy refuses, so that the refusal comes with our words."""
     try:
         out(x._value)
@@ -124,7 +125,7 @@ def _is_written(x: Any, out: Callable[[np.ndarray], Any]) -> bool:
     return True
 
 
-def _record(x: Any, y: Any, title: str) -> None:
+def _record(x: Tensor, y: Tensor, title: str) -> None:
     """Move the history of a result to the tensor whose memory holds it now."""
     node = getattr(y, "_node", None)
     if node is None:
@@ -148,7 +149,7 @@ def _record(x: Any, y: Any, title: str) -> None:
         _record_write(x, node, y, WHOLE, (), _COPIED)
 
 
-def _record_write(x: Any, node: Any, v: Any, index: Index, arrays: tuple, title: str) -> None:
+def _record_write(x: Tensor, node: Any, v: Any, index: Index, arrays: tuple, title: str) -> None:
     """Give the root of a tensor its history after a value, with its node, was written to the tensor."""
     root, steps = root_of(x), steps_of(x)
     if root._node is None and node is None:
@@ -160,7 +161,7 @@ def _record_write(x: Any, node: Any, v: Any, index: Index, arrays: tuple, title:
     rebase(root, TensorNode(made), _COPIED if steps else title)
 
 
-def _record_functional(root: Any, steps: list, v: Any, index: Index, arrays: tuple) -> None:
+def _record_functional(root: Tensor, steps: list, v: Any, index: Index, arrays: tuple) -> None:
     """Do the same if the cotangent of the value is no view: compute the root anew."""
     old = root._owner.constant(root._value.copy())
     old._node = root._node
@@ -169,7 +170,7 @@ def _record_functional(root: Any, steps: list, v: Any, index: Index, arrays: tup
     rebase(root, y._node, _COPIED)
 
 
-def put(x: Any, v: Any, index: Index, arrays: tuple, title: str, *, asked: str, source: Any = None) -> Any:
+def put(x: Tensor, v: Any, index: Index, arrays: tuple, title: str, *, asked: str, source: Any = None) -> Any:
     """Write a value to a part of a tensor with NumPy values, in place, in its dtype; return the tensor.
 
     ``source`` is the base of the value, if it is a view.
@@ -192,7 +193,7 @@ def put(x: Any, v: Any, index: Index, arrays: tuple, title: str, *, asked: str, 
     return x
 
 
-def set_item(self: Any, key: Any, other: Any) -> None:
+def set_item(self: Tensor, key: Any, other: Any) -> None:
     """Assign elements."""
     entries = key if type(key) is tuple else (key,)
     plain = tuple([np.asarray(value_of(entry)) if is_tensor(entry) else entry for entry in entries])
@@ -210,19 +211,19 @@ def set_item(self: Any, key: Any, other: Any) -> None:
     put(x, other, index, arrays, title, asked=_ASSIGNED)
 
 
-def value_of(x: Any) -> Any:
+def value_of(x: Tensor) -> Any:
     """Return the value of a tensor; other values unchanged."""
     return x._value if is_tensor(x) else x
 
 
-def plain_value(x: Any) -> Any:
+def plain_value(x: Tensor) -> Any:
     """Return a user's value; objects of other libraries become arrays."""
     if is_torchs(x):
         return array_of(x)
     return as_value(x) if is_foreign_array(x) else x
 
 
-def check_fits(x: TensorBase, shape: tuple[int, ...], dtype: Any) -> None:
+def check_fits(x: TensorBase, shape: tuple[int, ...], dtype: DTypeLike) -> None:
     """Refuse a result of another shape, or of a dtype of a greater kind."""
     if shape != x.shape:
         raise RuntimeError(f"output with shape {list(x.shape)} doesn't match the broadcast shape {list(shape)}")
@@ -257,7 +258,7 @@ def _is_across(a: np.ndarray, b: np.ndarray, *, apart: bool) -> bool:
     return apart or ends != others or a.strides != b.strides
 
 
-def _give(x: Any, value: Any, asked: str) -> None:
+def _give(x: Tensor, value: Array, asked: str) -> None:
     """Give a tensor with a JAX value another one, and also the tensors that it was detached from.
 
     PyTorch's detached tensors share memory, so both see a write.

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from funcgrad import numpy as fnp
+from funcgrad._types import ArrayLike, DTypeLike, Tensor
 from funcgrad.autograd._memory.views import copied, expanded, getitem, viewing
 from funcgrad.autograd._memory.write import plain_value, value_of
 from funcgrad.autograd._methods.dims import check_of_scalar
-from funcgrad.autograd._methods.in_place import divided
 from funcgrad.autograd._methods.names import METHODS as NAMES
 from funcgrad.autograd._methods.names import dims_of, shape_of
 from funcgrad.autograd._methods.to import number_dtype
@@ -22,7 +22,7 @@ Method = Callable[..., Any]
 _FULL = slice(None)
 
 
-def _axis(x: Any, dim: Any) -> Any:
+def _axis(x: Tensor, dim: Any) -> Any:
     """Return one or several axes of a tensor, which counts as a vector if it has none; ``None`` for all."""
     dim = tuple(dim) or None if isinstance(dim, list | tuple) else dim
     if x.shape or dim is None:
@@ -34,7 +34,7 @@ def _axis(x: Any, dim: Any) -> Any:
 def _over(function: Callable[..., Any]) -> Method:
     """Return the method of a function over some axes."""
 
-    def method(self: Any, dim: Any = (), keepdim: bool = False) -> Any:
+    def method(self: Tensor, dim: Any = (), keepdim: bool = False) -> Any:
         y = function(self, axis=_axis(self, dim), keepdims=keepdim)
         return copied(self) if y is self else y
 
@@ -42,17 +42,17 @@ def _over(function: Callable[..., Any]) -> Method:
 
 
 def _of_two(function: Callable[[Any, Any], Any]) -> Method:
-    def method(self: Any, other: Any) -> Any:
+    def method(self: Tensor, other: ArrayLike) -> Any:
         return function(self, plain_value(other))
 
     return method
 
 
-def _part(self: Any, dim: int, entry: Any) -> Any:
+def _part(self: Tensor, dim: int, entry: Any) -> Any:
     return getitem(self, (*(_FULL,) * normalize_axis(dim, len(self.shape)), entry))
 
 
-def _narrow(self: Any, dim: int, start: Any, length: int) -> Any:
+def _narrow(self: Tensor, dim: int, start: Any, length: int) -> Any:
     """Return a part of a length along an axis, as a view."""
     size = self.shape[normalize_axis(dim, len(self.shape))]
     start = int(start)
@@ -64,14 +64,14 @@ def _narrow(self: Any, dim: int, start: Any, length: int) -> Any:
     return _part(self, dim, slice(first, first + length))
 
 
-def _select(self: Any, dim: int, index: int) -> Any:
+def _select(self: Tensor, dim: int, index: int) -> Any:
     """Return the element at one position along an axis, as a view without this axis."""
     if not self.shape:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
     return _part(self, dim, int(index))
 
 
-def _unflatten(self: Any, dim: int, sizes: Any) -> Any:
+def _unflatten(self: Tensor, dim: int, sizes: Any) -> Any:
     """Return the tensor with one axis split into several, as a view."""
     axis = normalize_axis(dim, len(self.shape))
     sizes, length = tuple(sizes), self.shape[axis]
@@ -85,11 +85,11 @@ def _unflatten(self: Any, dim: int, sizes: Any) -> Any:
     return self.reshape(*self.shape[:axis], *sizes, *self.shape[axis + 1 :])
 
 
-def _broadcast_to(self: Any, *shape: Any) -> Any:
+def _broadcast_to(self: Tensor, *shape: Any) -> Any:
     return NAMES["expand"](self, *dims_of(shape))
 
 
-def _moved(self: Any, source: Any, destination: Any) -> Any:
+def _moved(self: Tensor, source: Any, destination: Any) -> Any:
     """Return the tensor with axes at other positions, as a view."""
     if self.shape:
         return fnp.moveaxis(self, source, destination)
@@ -98,7 +98,7 @@ def _moved(self: Any, source: Any, destination: Any) -> Any:
     return self
 
 
-def _flip(self: Any, *axes: Any, dims: Any = ()) -> Any:
+def _flip(self: Tensor, *axes: Any, dims: Any = ()) -> Any:
     """Return a copy in reverse order along axes."""
     axes = dims_of(axes) or tuple(dims)
     if self.shape:
@@ -107,27 +107,27 @@ def _flip(self: Any, *axes: Any, dims: Any = ()) -> Any:
     return copied(self)
 
 
-def _roll(self: Any, shifts: Any, dims: Any = None) -> Any:
+def _roll(self: Tensor, shifts: Any, dims: Any = None) -> Any:
     """Return a copy with elements rolled along axes."""
     return fnp.roll(self, shifts, dims)
 
 
-def _diag(self: Any, diagonal: int = 0) -> Any:
+def _diag(self: Tensor, diagonal: int = 0) -> Any:
     """Return the matrix of a diagonal, or a copy of the diagonal of a matrix."""
     return copied(fnp.diag(self, diagonal))
 
 
-def _diff(self: Any, n: int = 1, dim: int = -1) -> Any:
+def _diff(self: Tensor, n: int = 1, dim: int = -1) -> Any:
     """Return the differences along an axis."""
     return fnp.diff(self, n, dim) if n else copied(self)
 
 
-def _where(self: Any, condition: Any, other: Any) -> Any:
+def _where(self: Tensor, condition: Any, other: ArrayLike) -> Any:
     """Return the elements where a condition is true, and those of another tensor elsewhere."""
     return fnp.where(plain_value(condition), self, plain_value(other))
 
 
-def _equal(self: Any, other: Any) -> bool:
+def _equal(self: Tensor, other: ArrayLike) -> bool:
     """Return whether shape and elements are the same."""
     return bool(np.array_equal(self._value, value_of(plain_value(other))))
 
@@ -135,20 +135,20 @@ def _equal(self: Any, other: Any) -> bool:
 def _is_close(name: str) -> Method:
     function = getattr(np, name)
 
-    def method(self: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
+    def method(self: Tensor, other: ArrayLike, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
         found = function(self._value, value_of(plain_value(other)), rtol, atol, equal_nan)
         return bool(found) if name == "allclose" else self._owner.constant(found)
 
     return method
 
 
-def _logdet(self: Any) -> Any:
+def _logdet(self: Tensor) -> Any:
     """Return the logarithm of the determinant; NaN if the determinant is negative."""
     sign, logarithm = fnp.linalg.slogdet(self)
     return fnp.where(sign >= 0, logarithm, np.nan)
 
 
-def _count_nonzero(self: Any, dim: Any = None) -> Any:
+def _count_nonzero(self: Tensor, dim: Any = None) -> Any:
     """Return how many elements are not 0."""
     return self._owner.constant(np.count_nonzero(self._value, axis=_axis(self, dim)))
 
@@ -156,21 +156,24 @@ def _count_nonzero(self: Any, dim: Any = None) -> Any:
 def _filled(name: str) -> Method:
     make = getattr(np, name)
 
-    def method(self: Any, *size: Any, dtype: Any = None, requires_grad: bool = False) -> Any:
+    def method(self: Tensor, *size: Any, dtype: DTypeLike = None, requires_grad: bool = False) -> Any:
         made = self._owner.constant(make(dims_of(size), self.dtype if dtype is None else number_dtype(name, dtype)))
         return made.requires_grad_() if requires_grad else made
 
     return method
 
 
-def _new_full(self: Any, size: Any, fill_value: Any, dtype: Any = None, requires_grad: bool = False) -> Any:
+def _new_full(
+    self: Tensor, size: Any, fill_value: ArrayLike, dtype: DTypeLike = None, requires_grad: bool = False
+) -> Any:
     """Return a tensor filled with a number, of this dtype unless another one is given."""
     made = self._owner.constant(np.full(tuple(size), value_of(fill_value), dtype or self.dtype))
     return made.requires_grad_() if requires_grad else made
 
 
-def _is_contiguous(self: Any) -> bool:
+def _is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
     """Return whether the elements are in C order in memory, without gaps."""
+    del memory_format
     return not isinstance(self._value, np.ndarray) or self._value.flags.c_contiguous
 
 
@@ -190,13 +193,8 @@ METHODS: dict[str, Method] = {
     "subtract": NAMES["sub"],
     "multiply": _of_two(fnp.multiply),
     "true_divide": _of_two(fnp.true_divide),
-    "div": divided,
-    "divide": divided,
-    "floor_divide": _of_two(fnp.floor_divide),
-    "remainder": _of_two(fnp.remainder),
     "det": fnp.linalg.det,
     "logdet": _logdet,
-    "slogdet": fnp.linalg.slogdet,
     "inverse": fnp.linalg.inv,
     "pinverse": fnp.linalg.pinv,
     "matrix_power": fnp.linalg.matrix_power,

@@ -10,18 +10,20 @@ from typing import Any
 import numpy as np
 
 from funcgrad import numpy as fnp
+from funcgrad._core.aval import is_inexact
 from funcgrad._core.words import shown
+from funcgrad._types import ArrayLike, DTypeLike, Tensor
 from funcgrad.autograd._memory.views import getitem
 from funcgrad.autograd._memory.write import plain_value, value_of
 from funcgrad.autograd._methods.generators import default_generator
 from funcgrad.autograd._tape.base import is_tensor
-from funcgrad.autograd._tape.dtypes import type_name
+from funcgrad.autograd._tape.dtypes import default_dtype, type_name
 from funcgrad.numpy.extend import normalize_axis
 
 Method = Callable[..., Any]
 
 
-def _array(x: Any) -> np.ndarray:
+def _array(x: Tensor) -> np.ndarray:
     return np.asarray(value_of(plain_value(x)))
 
 
@@ -29,7 +31,7 @@ def _counted(function: Callable[..., Any]) -> Method:
     """Return the method of a function from arrays to arrays, whose results are tensors."""
 
     @functools.wraps(function)
-    def method(self: Any, *args: Any, **options: Any) -> Any:
+    def method(self: Tensor, *args: Any, **options: Any) -> Any:
         found = function(_array(self), *args, **options)
         if isinstance(found, tuple):
             return type(found)([self._owner.constant(np.asarray(y)) for y in found])
@@ -38,7 +40,7 @@ def _counted(function: Callable[..., Any]) -> Method:
     return method
 
 
-def nonzero(self: Any, *, as_tuple: bool = False) -> Any:
+def nonzero(self: Tensor, *, as_tuple: bool = False) -> Any:
     """Return a row of indices for each element that is not 0; with ``as_tuple`` a tensor of indices for each axis."""
     value = _array(self)
     found = np.nonzero(np.atleast_1d(value) if as_tuple else value) if value.shape or as_tuple else None
@@ -49,7 +51,7 @@ def nonzero(self: Any, *, as_tuple: bool = False) -> Any:
 
 
 @_counted
-def _bincount(value: np.ndarray, weights: Any = None, minlength: int = 0) -> Any:
+def _bincount(value: np.ndarray, weights: ArrayLike = None, minlength: int = 0) -> Any:
     """Return how often each integer occurs, or the sum of the weights of its occurrences."""
     if value.ndim != 1 or value.dtype.kind not in "iu" or (value.size and value.min() < 0):
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
@@ -78,7 +80,7 @@ def _histc(value: np.ndarray, bins: int = 100, min: float = 0, max: float = 0) -
 
 
 def _unique(
-    self: Any,
+    self: Tensor,
     sorted: bool = True,  # noqa: A002  (PyTorch's name)
     return_inverse: bool = False,
     return_counts: bool = False,
@@ -93,7 +95,7 @@ def _unique(
 
 
 def _unique_consecutive(
-    self: Any, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+    self: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
     """Return the elements, or slices, that differ from the one before; with positions and counts if asked for."""
     value = _array(self)
@@ -107,12 +109,12 @@ def _unique_consecutive(
     return _chosen(self, (found, inverse, counts), (True, return_inverse, return_counts))
 
 
-def _chosen(self: Any, found: tuple[Any, ...], asked: tuple[bool, ...]) -> Any:
+def _chosen(self: Tensor, found: tuple[Any, ...], asked: tuple[bool, ...]) -> Any:
     made = [self._owner.constant(np.asarray(y)) for y, is_asked in zip(found, asked, strict=True) if is_asked]
     return made[0] if len(made) == 1 else tuple(made)
 
 
-def _multinomial(self: Any, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Any:
+def _multinomial(self: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Any:
     """Return positions that are drawn with the probabilities, not normalized, of the elements of each row."""
     weights = _array(self)
     rows = np.atleast_2d(weights).astype(np.float64)
@@ -142,13 +144,13 @@ def _multinomial(self: Any, num_samples: int, replacement: bool = False, *, gene
     return self._owner.constant(found.reshape(*weights.shape[:-1], num_samples))
 
 
-def _repeat_interleave(self: Any, repeats: Any, dim: int | None = None, *, output_size: int | None = None) -> Any:
+def _repeat_interleave(self: Tensor, repeats: Any, dim: int | None = None, *, output_size: int | None = None) -> Any:
     """Repeat each element, or each slice along an axis, next to itself."""
     del output_size
     return fnp.repeat(self, _array(repeats) if hasattr(repeats, "dtype") else repeats, dim)
 
 
-def _repeat(self: Any, *repeats: Any, axis: Any = None) -> Any:
+def _repeat(self: Tensor, *repeats: Any, axis: Any = None) -> Any:
     """Return the whole tensor repeated along each axis; with NumPy's ``axis=`` each element."""
     if axis is not None:
         return fnp.repeat(self, repeats[0], axis)
@@ -164,7 +166,7 @@ def _repeat(self: Any, *repeats: Any, axis: Any = None) -> Any:
     return self.clone() if y is self else y
 
 
-def _tensor_split(self: Any, indices_or_sections: Any, dim: int = 0) -> tuple[Any, ...]:
+def _tensor_split(self: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Any, ...]:
     """Return parts along an axis: a number of almost equal ones, or those between indices."""
     if not self.shape:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
@@ -183,7 +185,7 @@ def _tensor_split(self: Any, indices_or_sections: Any, dim: int = 0) -> tuple[An
 
 
 def _split_at(name: str, axis_of: Callable[[int], int]) -> Method:
-    def method(self: Any, indices_or_sections: Any) -> Any:
+    def method(self: Tensor, indices_or_sections: Any) -> Any:
         if len(self.shape) < max(1, {"vsplit": 2, "dsplit": 3}.get(name, 1)):
             raise RuntimeError(
                 f"torch.{name} requires a tensor with more dimensions, but got a tensor with {len(self.shape)}"
@@ -200,7 +202,7 @@ def _split_at(name: str, axis_of: Callable[[int], int]) -> Method:
     return method
 
 
-def _unfold(self: Any, dimension: int, size: int, step: int) -> Any:
+def _unfold(self: Tensor, dimension: int, size: int, step: int) -> Any:
     """Return the windows of a length along an axis, as a new last axis."""
     axis = normalize_axis(dimension, max(len(self.shape), 1))
     x = self if self.shape else self.reshape(1)
@@ -213,7 +215,7 @@ def _unfold(self: Any, dimension: int, size: int, step: int) -> Any:
     return fnp.moveaxis(fnp.take(x, places, axis), axis + 1, -1)
 
 
-def _new_tensor(self: Any, data: Any, dtype: Any = None, requires_grad: bool = False) -> Any:
+def _new_tensor(self: Tensor, data: ArrayLike, dtype: DTypeLike = None, requires_grad: bool = False) -> Any:
     """Return a tensor of data, in this tensor's dtype unless another one is given."""
     made = self._owner.constant(np.array(value_of(data), dtype or self.dtype))
     return made.requires_grad_() if requires_grad else made
@@ -222,7 +224,7 @@ def _new_tensor(self: Any, data: Any, dtype: Any = None, requires_grad: bool = F
 def _quantile(name: str) -> Method:
     function = getattr(fnp, name)
 
-    def method(self: Any, q: Any, dim: Any = None, keepdim: bool = False, *, interpolation: str = "linear") -> Any:
+    def method(self: Tensor, q: Any, dim: Any = None, keepdim: bool = False, *, interpolation: str = "linear") -> Any:
         if self.dtype not in (np.float32, np.float64):
             raise RuntimeError(f"{name}() input tensor must be either float or double dtype")
         q = (_array(q) if hasattr(q, "dtype") else np.asarray(q)).astype(self.dtype)
@@ -234,13 +236,18 @@ def _quantile(name: str) -> Method:
     return method
 
 
-def _cov(self: Any, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Any:
+def _cov(self: Tensor, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Any:
     """Return the covariance matrix of the rows."""
     weights = [None if w is None else value_of(w) for w in (fweights, aweights)]
-    return fnp.cov(self, ddof=correction, fweights=weights[0], aweights=weights[1])
+    return fnp.cov(self, ddof=correction, fweights=weights[0], aweights=weights[1], dtype=_float_dtype(self))
 
 
-def _bernoulli(self: Any, p: Any = None, *, generator: Any = None) -> Any:
+def _float_dtype(x: Any) -> np.dtype:
+    """Return the dtype of a result in floats: that of the tensor, or the default one for integers."""
+    return x.dtype if is_inexact(x.dtype) else default_dtype()
+
+
+def _bernoulli(self: Tensor, p: ArrayLike = None, *, generator: Any = None) -> Any:
     """Return ones, with the probabilities that the elements are, and zeros."""
     source = default_generator if generator is None else generator
     chances = _array(self) if p is None else np.broadcast_to(_array(p), self.shape)
@@ -270,5 +277,5 @@ METHODS: dict[str, Method] = {
     "quantile": _quantile("quantile"),
     "nanquantile": _quantile("nanquantile"),
     "cov": _cov,
-    "corrcoef": fnp.corrcoef,
+    "corrcoef": lambda self: fnp.corrcoef(self, dtype=_float_dtype(self)),
 }

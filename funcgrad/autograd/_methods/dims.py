@@ -17,6 +17,7 @@ from funcgrad._core.bind import bind
 from funcgrad._core.words import shown
 from funcgrad._ops.elementwise.cast import cast, cast_p, real_dtype
 from funcgrad._ops.reduce.softmax import log_softmax_p
+from funcgrad._types import ArrayLike, DTypeLike, Tensor
 from funcgrad.autograd._memory.views import copied, hold
 from funcgrad.autograd._tape.dtypes import type_name
 from funcgrad.autograd._tape.refused import out_of_range
@@ -29,7 +30,7 @@ def check_of_scalar(axes: Iterable[Any]) -> None:
         normalize_axis(axis, 1)
 
 
-def span(x: Any, start: int, end: int) -> tuple[int, int]:
+def span(x: Tensor, start: int, end: int) -> tuple[int, int]:
     """Return the first and the last of the axes from one to another."""
     ndim = max(len(x.shape), 1)
     first, last = normalize_axis(start, ndim), normalize_axis(end, ndim)
@@ -38,7 +39,7 @@ def span(x: Any, start: int, end: int) -> tuple[int, int]:
     return first, last
 
 
-def _axis(name: str, x: Any, dim: Any, axis: Any) -> Any:
+def _axis(name: str, x: Tensor, dim: Any, axis: Any) -> Any:
     """Return the axes in NumPy's form: ``None`` for all axes, which PyTorch also writes as an empty tuple."""
     if dim is None:
         dim = axis
@@ -62,7 +63,7 @@ def _check_axes(dim: Any, ndim: int) -> None:
 def _reduction(name: str) -> Callable[..., Any]:
     function = getattr(fnp, name)
 
-    def method(self: Any, dim: Any = None, keepdim: bool = False, *, axis: Any = None, **options: Any) -> Any:
+    def method(self: Tensor, dim: Any = None, keepdim: bool = False, *, axis: Any = None, **options: Any) -> Any:
         if dim is None is axis and keepdim is False and self.shape and self.dtype.kind != "u":
             return function(self, **options)
         if type(keepdim) is not bool:
@@ -86,7 +87,7 @@ def _reduction(name: str) -> Callable[..., Any]:
 def _running(name: str) -> Callable[..., Any]:
     function = getattr(fnp, name)
 
-    def method(self: Any, dim: Any = None, dtype: Any = None, *, axis: Any = None) -> Any:
+    def method(self: Tensor, dim: Any = None, dtype: DTypeLike = None, *, axis: Any = None) -> Any:
         chosen = dim if axis is None else axis
         if self.shape or chosen is None:
             return function(self, chosen, dtype)
@@ -105,7 +106,7 @@ def _one_line(function: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap a method along one axis, so that it accepts a tensor without axes."""
 
     @functools.wraps(function)
-    def method(self: Any, dim: Any) -> Any:
+    def method(self: Tensor, dim: Any) -> Any:
         if not self.shape:
             check_of_scalar((dim,))
             return function(self.reshape(1), 0).reshape()
@@ -116,7 +117,7 @@ def _one_line(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @_one_line
-def log_softmax(x: Any, dim: int) -> Any:
+def log_softmax(x: Tensor, dim: int) -> Any:
     """Return the logarithm of the softmax along an axis."""
     if not is_floating(x.dtype):
         raise RuntimeError(f"softmax: the tensor is {x.aval}; needed floating numbers. Convert it with t.float().")
@@ -124,12 +125,12 @@ def log_softmax(x: Any, dim: int) -> Any:
 
 
 @_one_line
-def softmax(x: Any, dim: int) -> Any:
+def softmax(x: Tensor, dim: int) -> Any:
     """Return the softmax along an axis."""
     return fnp.exp(log_softmax(x, dim))
 
 
-def norm(self: Any, p: Any = 2, dim: Any = None, keepdim: bool = False) -> Any:
+def norm(self: Tensor, p: ArrayLike = 2, dim: Any = None, keepdim: bool = False) -> Any:
     """Return the norm of the elements as a vector, of order 2 by default, or of order 1, inf or -inf.
 
     If the norm is 0, the derivative is 0, as in PyTorch.
@@ -157,7 +158,7 @@ def _of_floats(mean: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap the mean so that it refuses integers, whose mean has no dtype in PyTorch."""
 
     @functools.wraps(mean)
-    def method(self: Any, *args: Any, **options: Any) -> Any:
+    def method(self: Tensor, *args: Any, **options: Any) -> Any:
         dtype = options.get("dtype")
         if (self.dtype if dtype is None else np.dtype(dtype)).kind in "biu":
             given = "Input" if dtype is None else "Optional"

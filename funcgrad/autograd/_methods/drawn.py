@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import Aval, is_floating
+from funcgrad._types import ArrayLike, Tensor
 from funcgrad.autograd._memory.write import plain_value, value_of
 from funcgrad.autograd._methods.generators import Generator, default_generator
 from funcgrad.autograd._methods.in_place import write_whole
@@ -23,7 +24,7 @@ def _drawn(name: str, title: str, draw: Callable[..., Any]) -> Method:
     """Return a method that draws from a ``generator``, PyTorch's or NumPy's; by default from that of `manual_seed`."""
 
     @functools.wraps(draw)
-    def method(self: Any, *args: Any, generator: Any = None, **options: Any) -> Any:
+    def method(self: Tensor, *args: Any, generator: Any = None, **options: Any) -> Any:
         if name in _CONTINUOUS and not is_floating(self.dtype):
             raise RuntimeError(f"\"{name}\" not implemented for '{type_name(self.dtype)}'")
         numbers = draw(default_generator if generator is None else generator, self.aval, *args, **options)
@@ -51,7 +52,7 @@ def _uniform(source: Any, aval: Aval, low: float = 0.0, high: float = 1.0) -> An
     return source.uniform(low, high, aval.shape, **_dtype(source, aval))
 
 
-def _bernoulli(source: Any, aval: Aval, p: Any = 0.5) -> Any:
+def _bernoulli(source: Any, aval: Aval, p: ArrayLike = 0.5) -> Any:
     """Fill with ones, with a given probability, and zeros, in place."""
     p = value_of(plain_value(p))
     if not np.all((np.asarray(p) >= 0) & (np.asarray(p) <= 1)):

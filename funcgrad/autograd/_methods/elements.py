@@ -9,9 +9,9 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._core.bind import NO_PARAMS, bind
-from funcgrad._ops.elementwise.activation import relu_p
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.elementwise.transcendental import logistic_p
+from funcgrad._types import ArrayLike, Tensor
 from funcgrad.autograd._memory.views import copied
 from funcgrad.autograd._memory.write import compute, plain_value
 from funcgrad.autograd._methods.names import METHODS as NAMES
@@ -39,64 +39,64 @@ class ElementFunction(NamedTuple):
     in_place: bool = True
 
 
-def _sign(x: Any) -> Any:
+def _sign(x: Tensor) -> Any:
     # PyTorch's sign of NaN is 0, and NumPy has no sign of bools.
     return copied(x) if x.dtype.kind == "b" else fnp.where(x == x, fnp.sign(x), x.dtype.type(0))  # noqa: PLR0124  (NaN)
 
 
-def _wide(x: Any, other: Any) -> Any:
+def _wide(x: Tensor, other: ArrayLike) -> Any:
     """Return another operand in the dtype of its sum with a tensor."""
     return cast(other, np.promote_types(x.dtype, other.dtype)) if is_tensor(other) else other
 
 
-def _lgamma(x: Any) -> Any:
+def _lgamma(x: Tensor) -> Any:
     # At minus infinity SciPy's function has another limit.
     return fnp.where(x == -np.inf, -x, special.gammaln(x))
 
 
-def _angle(x: Any) -> Any:
+def _angle(x: Tensor) -> Any:
     # PyTorch's angle of -0.0 is that of 0.0.
     return fnp.angle(x + 0)
 
 
-def _logit(x: Any, eps: float | None = None) -> Any:
+def _logit(x: Tensor, eps: float | None = None) -> Any:
     return special.logit(x if eps is None else NAMES["clamp"](x, eps, 1 - eps))
 
 
-def _nan_to_num(x: Any, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Any:
+def _nan_to_num(x: Tensor, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Any:
     return fnp.nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf)
 
 
-def _clamp_min(x: Any, min: Any) -> Any:  # noqa: A002  (PyTorch's name)
+def _clamp_min(x: Tensor, min: ArrayLike) -> Any:  # noqa: A002  (PyTorch's name)
     return NAMES["clamp"](x, min)
 
 
-def _clamp_max(x: Any, max: Any) -> Any:  # noqa: A002  (PyTorch's name)
+def _clamp_max(x: Tensor, max: ArrayLike) -> Any:  # noqa: A002  (PyTorch's name)
     return NAMES["clamp"](x, None, max)
 
 
-def _addcmul(x: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
+def _addcmul(x: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: ArrayLike = 1) -> Any:
     return x + value * (_wide(x, tensor1) * tensor2)
 
 
-def _addcdiv(x: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
+def _addcdiv(x: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: ArrayLike = 1) -> Any:
     return x + value * (_wide(x, tensor1) / tensor2)
 
 
-def _lerp(x: Any, end: Any, weight: Any) -> Any:
+def _lerp(x: Tensor, end: Any, weight: ArrayLike) -> Any:
     return x + weight * (end - x)
 
 
 def _added(product: Callable[[Any, Any], Any]) -> Method:
     """Return a product added to a tensor, each multiplied by a number."""
 
-    def function(x: Any, first: Any, second: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    def function(x: Tensor, first: ArrayLike, second: ArrayLike, *, beta: ArrayLike = 1, alpha: ArrayLike = 1) -> Any:
         return beta * x + alpha * product(first, second)
 
     return function
 
 
-def _addr(x: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+def _addr(x: Tensor, vec1: Tensor, vec2: Tensor, *, beta: ArrayLike = 1, alpha: ArrayLike = 1) -> Any:
     for name, vector in (("vec1", vec1), ("vec2", vec2)):
         if (rank := len(np.shape(vector))) != 1:
             raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {rank}-D")
@@ -108,7 +108,7 @@ def _addr(x: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any
     return y
 
 
-def _sum_of_products(first: Any, second: Any) -> Any:
+def _sum_of_products(first: ArrayLike, second: ArrayLike) -> Any:
     return fnp.sum(first @ second, axis=0)
 
 
@@ -167,11 +167,10 @@ FUNCTIONS: dict[str, ElementFunction] = {
     "square": ElementFunction(fnp.square, "PowBackward0"),
     "sign": ElementFunction(_sign),
     "sgn": ElementFunction(lambda x: fnp.sign(x) if x.dtype.kind == "c" else _sign(x)),
-    "relu": ElementFunction(lambda x: bind(relu_p, (x,), NO_PARAMS)),
+    "relu": ElementFunction(NAMES["relu"]),
     "sigmoid": ElementFunction(lambda x: bind(logistic_p, (x,), NO_PARAMS)),
     "rsqrt": ElementFunction(lambda x: 1 / fnp.sqrt(x)),
-    # NumPy's reciprocal of integers is an integer.
-    "reciprocal": ElementFunction(lambda x: 1 / x),
+    "reciprocal": ElementFunction(NAMES["reciprocal"]),
     "frac": ElementFunction(lambda x: x - fnp.trunc(x)),
     "conj_physical": ElementFunction(lambda x: fnp.conjugate(x), "ConjPhysicalBackward1"),
     "nan_to_num": ElementFunction(_nan_to_num, "NanToNumBackward0"),
@@ -216,7 +215,7 @@ _ALL = FUNCTIONS | {alias: FUNCTIONS[name] for alias, name in _ALIASES.items()}
 
 
 def _new(name: str, row: ElementFunction) -> Method:
-    def method(self: Any, *args: Any, **options: Any) -> Any:
+    def method(self: Tensor, *args: Any, **options: Any) -> Any:
         y = row.function(self, *map(plain_value, args), **options)
         return copied(self) if y is self else y
 
@@ -230,7 +229,7 @@ def _new(name: str, row: ElementFunction) -> Method:
 def _in_place(name: str, row: ElementFunction) -> Method:
     own = f"{_ALIASES.get(name, name).capitalize()}Backward0"
 
-    def method(self: Any, *args: Any, **options: Any) -> Any:
+    def method(self: Tensor, *args: Any, **options: Any) -> Any:
         given = tuple([plain_value(x) for x in args])
         others = (*given, *options.values())
         # The weight of PyTorch's `lerp` is the last argument. The other functions have one argument.

@@ -16,6 +16,7 @@ from typing import Any, Self
 import numpy as np
 
 from funcgrad._core.words import shown
+from funcgrad._types import ArrayLike, DTypeLike
 
 _DOUBLE = np.dtype(np.float64)
 _SINGLE = np.dtype(np.float32)
@@ -102,23 +103,23 @@ class Generator:
         pairs = self.words(2 * count).astype(np.uint64)
         return (pairs[::2] << np.uint64(32)) | pairs[1::2]
 
-    def random(self, size: _Shape = (), dtype: Any = _DOUBLE) -> np.ndarray:
+    def random(self, size: _Shape = (), dtype: DTypeLike = _DOUBLE) -> np.ndarray:
         """Return uniform numbers in [0, 1)."""
         wide, count = _DOUBLE if dtype == _DOUBLE else _SINGLE, math.prod(size)
         found = self.long_words(count) if wide == _DOUBLE else self.words(count)
         bits = found & np.uint64(2 ** _DIGITS[wide] - 1)
         return (bits.astype(wide) * wide.type(2.0 ** -_DIGITS[wide])).astype(dtype).reshape(size)
 
-    def uniform(self, low: float = 0.0, high: float = 1.0, size: _Shape = (), dtype: Any = _DOUBLE) -> np.ndarray:
+    def uniform(self, low: float = 0.0, high: float = 1.0, size: _Shape = (), dtype: DTypeLike = _DOUBLE) -> np.ndarray:
         """Return uniform numbers between two bounds."""
         kind = np.dtype(dtype).type
         return np.asarray(self.random(size, dtype) * kind(high - low) + kind(low))
 
-    def standard_normal(self, size: _Shape = (), dtype: Any = _DOUBLE) -> np.ndarray:
+    def standard_normal(self, size: _Shape = (), dtype: DTypeLike = _DOUBLE) -> np.ndarray:
         """Return normally distributed numbers."""
         return self.normal(0.0, 1.0, size, dtype)
 
-    def normal(self, mean: float = 0.0, std: float = 1.0, size: _Shape = (), dtype: Any = _DOUBLE) -> np.ndarray:
+    def normal(self, mean: float = 0.0, std: float = 1.0, size: _Shape = (), dtype: DTypeLike = _DOUBLE) -> np.ndarray:
         """Return normally distributed numbers with a mean and a standard deviation.
 
         PyTorch draws fewer than 16 numbers in another way than more.
@@ -143,7 +144,7 @@ class Generator:
         self._kept = radius * math.sin(2.0 * math.pi * angle)
         return radius * math.cos(2.0 * math.pi * angle)
 
-    def integers(self, low: int, high: int, size: _Shape = (), dtype: Any = np.int64) -> np.ndarray:
+    def integers(self, low: int, high: int, size: _Shape = (), dtype: DTypeLike = np.int64) -> np.ndarray:
         """Return integers from ``low`` to ``high - 1``."""
         room, count = high - low, math.prod(size)
         found = self.long_words(count) if room >= 2**32 else self.words(count).astype(np.uint64)
@@ -158,7 +159,7 @@ class Generator:
             order[i], order[i + step] = order[i + step], order[i]
         return order
 
-    def binomial(self, count: Any, p: Any, size: _Shape = ()) -> np.ndarray:
+    def binomial(self, count: Any, p: ArrayLike, size: _Shape = ()) -> np.ndarray:
         """Return how many of some trials succeed, each with a probability."""
         trials = np.broadcast_to(count, size)
         most = int(np.max(trials, initial=0))

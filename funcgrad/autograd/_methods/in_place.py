@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from funcgrad import numpy as fnp
-from funcgrad._core.words import shown
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.index.write import WHOLE
 from funcgrad._ops.layout.fill import zeros_like
+from funcgrad._types import ArrayLike, Tensor
 from funcgrad.autograd._memory.history import check_in_place
 from funcgrad.autograd._memory.write import check_fits, check_memory, compute, plain_value, put, set_item, value_of
 from funcgrad.autograd._methods.names import METHODS
@@ -23,16 +22,16 @@ _FULL = slice(None)
 _COPIED = "torch::autograd::CopyBackwards"
 
 
-def _binary(ufunc: np.ufunc, title: str, *, keeps: bool = True, other_title: str | None = None) -> Method:
+def binary_in_place(ufunc: np.ufunc, title: str, *, keeps: bool = True, other_title: str | None = None) -> Method:
     """Return an in-place method. ``other_title`` is the name if the other operand is a tensor, if it differs."""
     asked = f"an in-place {ufunc.__name__}"
     function = getattr(fnp, ufunc.__name__)
 
-    def method(self: Any, other: Any, *, alpha: Any = 1) -> Any:
+    def method(self: Tensor, other: ArrayLike, *, alpha: ArrayLike = 1) -> Any:
         other = plain_value(other)
         factor = None if type(alpha) is int and alpha == 1 else alpha
 
-        def computed(x: Any) -> Any:
+        def computed(x: Tensor) -> Any:
             return function(x, other if factor is None else fnp.multiply(other, factor))
 
         def out(value: np.ndarray) -> None:
@@ -46,58 +45,37 @@ def _binary(ufunc: np.ufunc, title: str, *, keeps: bool = True, other_title: str
     return method
 
 
-def divided(x: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
-    """Return a quotient, optionally rounded."""
-    other = plain_value(other)
-    if rounding_mode not in (None, "floor", "trunc"):
-        raise RuntimeError(
-            f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found {shown(rounding_mode)}"
-        )
-    if rounding_mode is None:
-        return x / other
-    return (fnp.floor if rounding_mode == "floor" else fnp.trunc)(x / other)
+_true_div = binary_in_place(np.true_divide, "DivBackward0")
 
 
-def _div(self: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
-    """Divide in place."""
-    if rounding_mode is None:
-        return _true_div(self, other)
-    other = plain_value(other)
-    computed = functools.partial(divided, other=other, rounding_mode=rounding_mode)
-    return compute(self, computed, (other,), "DivBackward2", asked="div_")
-
-
-_true_div = _binary(np.true_divide, "DivBackward0")
-
-
-def _masked_fill(self: Any, mask: Any, value: Any) -> Any:
+def _masked_fill(self: Tensor, mask: ArrayLike, value: ArrayLike) -> Any:
     """Set the elements where a mask is true to a number, in place."""
     mask = value_of(plain_value(mask))
     title = f"MaskedFillBackward{int(is_tensor(value))}"
 
-    def filled(x: Any) -> Any:
+    def filled(x: Tensor) -> Any:
         check_fits(x, np.broadcast_shapes(x.shape, np.shape(mask)), x.dtype)
         return METHODS["masked_fill"](x, mask, value)
 
     return compute(self, filled, (value,), title, asked="masked_fill_", keeps=False)
 
 
-def _fill(self: Any, value: Any) -> Any:
+def _fill(self: Tensor, value: ArrayLike) -> Any:
     """Set all elements to a number, in place."""
     return write_whole(self, value, "FillBackward3" if is_tensor(value) else "FillBackward2", "fill_")
 
 
-def _zero(self: Any) -> Any:
+def _zero(self: Tensor) -> Any:
     """Set all elements to 0, in place."""
     return write_whole(self, 0, "ZeroBackward0", "zero_")
 
 
-def write_whole(self: Any, value: Any, title: str, asked: str) -> Any:
+def write_whole(self: Tensor, value: ArrayLike, title: str, asked: str) -> Any:
     """Write a value to all elements."""
     if not is_fixed(self._value):
         return put(self, value, WHOLE, (), title, asked=asked)
 
-    def filled(x: Any) -> Any:
+    def filled(x: Tensor) -> Any:
         # For JAX values the result has the shape of the tensor, on its device.
         join = fnp.logical_or if x.dtype.kind == "b" else fnp.add
         return join(zeros_like(x._value), cast(value if is_tensor(value) else np.asarray(value), x.dtype))
@@ -105,7 +83,7 @@ def write_whole(self: Any, value: Any, title: str, asked: str) -> Any:
     return compute(self, filled, (value,), title, asked=asked)
 
 
-def _refuse_shape(x: Any, shape: tuple[int, ...], wide: tuple[int, ...] | None) -> None:
+def _refuse_shape(x: Tensor, shape: tuple[int, ...], wide: tuple[int, ...] | None) -> None:
     """Refuse a source whose shape does not broadcast to that of the tensor."""
     if wide is not None:
         check_fits(x, wide, x.dtype)
@@ -117,7 +95,7 @@ def _refuse_shape(x: Any, shape: tuple[int, ...], wide: tuple[int, ...] | None) 
     )
 
 
-def _copy(self: Any, source: Any) -> Any:
+def _copy(self: Tensor, source: ArrayLike) -> Any:
     """Copy the elements of another tensor or array, in place, in this tensor's dtype."""
     source = plain_value(source)
     shape = np.shape(value_of(source))
@@ -133,12 +111,10 @@ def _copy(self: Any, source: Any) -> Any:
     return write_whole(self, source, _COPIED, "copy_")
 
 
-_add = _binary(np.add, "AddBackward0", keeps=False)
-_sub = _binary(np.subtract, "SubBackward0", keeps=False)
-_mul = _binary(np.multiply, "MulBackward0")
-_pow = _binary(np.power, "PowBackward0", other_title="PowBackward1")
-_remainder = _binary(np.remainder, "RemainderBackward0", other_title="RemainderBackward1")
-_floor_divide = _binary(np.floor_divide, "torch::autograd::NotImplemented")
+_add = binary_in_place(np.add, "AddBackward0", keeps=False)
+_sub = binary_in_place(np.subtract, "SubBackward0", keeps=False)
+_mul = binary_in_place(np.multiply, "MulBackward0")
+_pow = binary_in_place(np.power, "PowBackward0", other_title="PowBackward1")
 
 IN_PLACE: dict[str, Method] = {
     "__setitem__": set_item,
@@ -146,15 +122,12 @@ IN_PLACE: dict[str, Method] = {
     **dict.fromkeys(("__isub__", "sub_", "subtract_"), _sub),
     **dict.fromkeys(("__imul__", "mul_", "multiply_"), _mul),
     **dict.fromkeys(("__itruediv__", "true_divide_"), _true_div),
-    **dict.fromkeys(("div_", "divide_"), _div),
     **dict.fromkeys(("__ipow__", "pow_"), _pow),
-    **dict.fromkeys(("__imod__", "remainder_"), _remainder),
-    **dict.fromkeys(("__ifloordiv__", "floor_divide_"), _floor_divide),
     # PyTorch has no in-place product: the name gets a new tensor.
     "__imatmul__": lambda self, other: self @ other,
-    "__iand__": _binary(np.bitwise_and, "AndBackward0"),
-    "__ior__": _binary(np.bitwise_or, "OrBackward0"),
-    "__ixor__": _binary(np.bitwise_xor, "XorBackward0"),
+    "__iand__": binary_in_place(np.bitwise_and, "AndBackward0"),
+    "__ior__": binary_in_place(np.bitwise_or, "OrBackward0"),
+    "__ixor__": binary_in_place(np.bitwise_xor, "XorBackward0"),
     "masked_fill_": _masked_fill,
     "fill_": _fill,
     "zero_": _zero,

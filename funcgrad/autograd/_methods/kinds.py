@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad import numpy as fnp
+from funcgrad._types import DTypeLike, Tensor
 from funcgrad.autograd._memory.views import split
 from funcgrad.autograd._methods.names import METHODS as NAMES
 from funcgrad.autograd._tape.base import set_value
@@ -17,7 +18,7 @@ from funcgrad.autograd._tape.writes import WRITES
 Method = Callable[..., Any]
 
 
-def _type(self: Any, dtype: Any = None) -> Any:
+def _type(self: Tensor, dtype: DTypeLike = None) -> Any:
     """Return the name of the tensor's type, or the tensor in another dtype."""
     if dtype is None:
         return f"torch.{type_name(self.dtype)}Tensor"
@@ -40,14 +41,14 @@ _TYPES = {
 }
 
 
-def _stride(self: Any, dim: int | None = None) -> Any:
+def _stride(self: Tensor, dim: int | None = None) -> Any:
     """Return how many elements lie between neighbours along each axis, or along one."""
     value = np.asarray(self._value)
     steps = tuple([n // max(value.itemsize, 1) for n in value.strides])
     return steps if dim is None else steps[dim]
 
 
-def _storage_offset(self: Any) -> int:
+def _storage_offset(self: Tensor) -> int:
     """Return how many elements of the memory's owner lie before the first one."""
     value = self._value
     owner = getattr(value, "base", None)
@@ -59,7 +60,7 @@ def _storage_offset(self: Any) -> int:
 def _shape_changed(name: str) -> Method:
     """Return the method that changes the shape in place, for tensors that require no gradient."""
 
-    def method(self: Any, *args: Any, **options: Any) -> Any:
+    def method(self: Tensor, *args: Any, **options: Any) -> Any:
         if self.requires_grad:
             raise RuntimeError(
                 f"{name}_: the tensor {self.aval} requires grad, and its shape was to change in place. Write x = "
@@ -73,20 +74,20 @@ def _shape_changed(name: str) -> Method:
     return method
 
 
-def _new(self: Any, *size: Any) -> Any:
+def _new(self: Tensor, *size: Any) -> Any:
     """Return a tensor of zeros of a shape, or of data, in this tensor's dtype."""
     if len(size) == 1 and not isinstance(size[0], int):
         return self.new_tensor(size[0])
     return self.new_zeros(*size)
 
 
-def _pin_memory(self: Any) -> Any:
+def _pin_memory(self: Tensor) -> Any:
     """Return the tensor itself: the host's memory is the only one."""
     return self
 
 
 def _refuse_device(name: str) -> Method:
-    def method(self: Any, *args: Any, **options: Any) -> Any:
+    def method(self: Tensor, *args: Any, **options: Any) -> Any:
         del args, options
         return NAMES["to"](self, device=name)
 
@@ -94,7 +95,7 @@ def _refuse_device(name: str) -> Method:
     return method
 
 
-def _sum_to_size(self: Any, *size: Any) -> Any:
+def _sum_to_size(self: Tensor, *size: Any) -> Any:
     """Return the sum over the axes along which a shape was broadcast to this one."""
     shape = tuple(size[0]) if len(size) == 1 and isinstance(size[0], list | tuple) else size
     extra = len(self.shape) - len(shape)

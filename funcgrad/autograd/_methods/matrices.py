@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad import numpy as fnp
+from funcgrad._types import ArrayLike, Tensor
 from funcgrad.autograd._memory.views import copied
 from funcgrad.autograd._memory.write import plain_value
 from funcgrad.autograd._methods.results import RETURN_TYPES
@@ -18,26 +19,26 @@ from funcgrad.scipy import linalg, special
 Method = Callable[..., Any]
 
 
-def adjoint(self: Any) -> Any:
+def adjoint(self: Tensor) -> Any:
     """Return the conjugate with its last two axes exchanged."""
     if len(self.shape) < 2:
         raise RuntimeError(f"adjoint() is only supported for matrices, and the tensor has {len(self.shape)} dimensions")
     return fnp.conjugate(fnp.matrix_transpose(self)) if self.dtype.kind == "c" else fnp.matrix_transpose(self)
 
 
-def cholesky(self: Any, upper: bool = False) -> Any:
+def cholesky(self: Tensor, upper: bool = False) -> Any:
     """Return the Cholesky factor of positive definite matrices."""
     factor = fnp.linalg.cholesky(self)
     return adjoint(factor) if upper else factor
 
 
-def _cholesky_solve(self: Any, input2: Any, upper: bool = False) -> Any:
+def _cholesky_solve(self: Tensor, input2: Any, upper: bool = False) -> Any:
     """Return the solutions of systems of positive definite matrices, given by their Cholesky factors."""
     lower = adjoint(input2) if upper else input2
     return triangular(adjoint(lower), triangular(lower, self, upper=False), upper=True)
 
 
-def _cholesky_inverse(self: Any, upper: bool = False) -> Any:
+def _cholesky_inverse(self: Tensor, upper: bool = False) -> Any:
     """Return the inverse of positive definite matrices, given by their Cholesky factors."""
     return _cholesky_solve(self._owner.constant(np.eye(self.shape[-1], dtype=self.dtype)), self, upper)
 
@@ -50,12 +51,12 @@ def triangular(a: Any, b: Any, *, upper: bool, left: bool = True, unitriangular:
     return linalg.solve_triangular(a, b, lower=not upper, unit_diagonal=unitriangular)
 
 
-def _qr(self: Any, some: bool = True) -> Any:
+def _qr(self: Tensor, some: bool = True) -> Any:
     """Return an orthogonal and an upper triangular matrix whose product is the matrix."""
     return RETURN_TYPES["qr"](*fnp.linalg.qr(self, "reduced" if some else "complete"))
 
 
-def _svd(self: Any, some: bool = True, compute_uv: bool = True) -> Any:
+def _svd(self: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
     """Return the singular value decomposition, ``U @ diag(S) @ V.mT``."""
     if not compute_uv:
         s = fnp.linalg.svdvals(self)
@@ -66,7 +67,7 @@ def _svd(self: Any, some: bool = True, compute_uv: bool = True) -> Any:
     return RETURN_TYPES["svd"](u, s, adjoint(vh))
 
 
-def _diag_embed(self: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+def _diag_embed(self: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
     """Return matrices with the elements of the last axis on a diagonal."""
     ndim, size = len(self.shape) + 1, self.shape[-1] + abs(offset)
     axes = normalize_axis(dim1, ndim), normalize_axis(dim2, ndim)
@@ -83,7 +84,7 @@ def _diag_embed(self: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> A
 def _placed(key: Callable[..., tuple[Any, ...]]) -> Method:
     """Return a method that gives a copy with one part replaced."""
 
-    def method(self: Any, src: Any, *args: Any, **options: Any) -> Any:
+    def method(self: Tensor, src: ArrayLike, *args: Any, **options: Any) -> Any:
         y = self.clone()
         place = key(y, *args, **options)
         if np.shape(y[place]) != np.shape(src):
@@ -97,23 +98,23 @@ def _placed(key: Callable[..., tuple[Any, ...]]) -> Method:
     return method
 
 
-def _slice_key(x: Any, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> tuple:
+def _slice_key(x: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> tuple:
     return (*(slice(None),) * normalize_axis(dim, len(x.shape)), slice(start, end, step))
 
 
-def _diagonal_scatter(self: Any, src: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
+def _diagonal_scatter(self: Tensor, src: ArrayLike, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
     """Return a copy with another diagonal."""
     y = self.clone()
     y.diagonal(offset, dim1, dim2).copy_(src)
     return y
 
 
-def _dist(self: Any, other: Any, p: float = 2) -> Any:
+def _dist(self: Tensor, other: ArrayLike, p: float = 2) -> Any:
     """Return the norm of the difference of two tensors."""
     return (self - other).norm(p)
 
 
-def _renorm(self: Any, p: float, dim: int, maxnorm: float) -> Any:
+def _renorm(self: Tensor, p: float, dim: int, maxnorm: float) -> Any:
     """Return the tensor with slices along an axis scaled down to a norm of at most ``maxnorm``."""
     axis = normalize_axis(dim, len(self.shape))
     others = tuple([i for i in range(len(self.shape)) if i != axis])
@@ -121,7 +122,7 @@ def _renorm(self: Any, p: float, dim: int, maxnorm: float) -> Any:
     return self * fnp.where(norms > maxnorm, maxnorm / (norms + 1e-7), 1.0)
 
 
-def _logcumsumexp(self: Any, dim: int) -> Any:
+def _logcumsumexp(self: Tensor, dim: int) -> Any:
     """Return the logarithm of the sums of exponentials so far along an axis."""
     if not self.shape or not self.shape[normalize_axis(dim, len(self.shape))]:
         return copied(self)
@@ -132,7 +133,7 @@ def _logcumsumexp(self: Any, dim: int) -> Any:
     return fnp.concatenate(parts, axis)
 
 
-def _frexp(self: Any) -> Any:
+def _frexp(self: Tensor) -> Any:
     """Return parts below 1 and exponents of 2 whose products are the elements."""
     return RETURN_TYPES["frexp"](*fnp.frexp(self))
 
@@ -140,14 +141,14 @@ def _frexp(self: Any) -> Any:
 def _in_float(function: Callable[..., Any]) -> Method:
     """Return the method of a function that computes with floats, of integers too."""
 
-    def method(self: Any, *args: Any) -> Any:
+    def method(self: Tensor, *args: Any) -> Any:
         x = self.to(default_dtype()) if self.dtype.kind in "biu" else self
         return function(x, *[plain_value(a) for a in args])
 
     return method
 
 
-def _matrix_exp(self: Any) -> Any:
+def _matrix_exp(self: Tensor) -> Any:
     """Return the exponential of matrices."""
     return linalg.expm(self)
 
@@ -174,7 +175,7 @@ METHODS: dict[str, Method] = {
     "igamma": _in_float(special.gammainc),
     "igammac": _in_float(special.gammaincc),
     "mvlgamma": _in_float(special.multigammaln),
-    "polygamma": lambda self, n: special.polygamma(n, self),
+    "polygamma": _in_float(lambda x, n: special.polygamma(n, x).to(x.dtype)),
     "hardshrink": lambda self, lambd=0.5: fnp.where(fnp.abs(self) > lambd, self, self.dtype.type(0)),
     "prelu": lambda self, weight: fnp.where(self > 0, self, weight * self),
     "gcd": lambda self, other: fnp.gcd(self, plain_value(other)),

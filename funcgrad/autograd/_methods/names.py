@@ -20,10 +20,11 @@ from funcgrad._ops.elementwise.activation import relu_p
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.elementwise.transcendental import logistic_p
 from funcgrad._ops.layout.diagonal import writable_diagonal
+from funcgrad._types import ArrayLike, DTypeLike, Tensor
 from funcgrad.autograd._memory.views import chunk, copied, copying, expanded, hold, split, unbind, viewing
 from funcgrad.autograd._methods import dims
 from funcgrad.autograd._methods.to import to
-from funcgrad.autograd._tape.dtypes import default_dtype
+from funcgrad.autograd._tape.dtypes import default_dtype, result_dtype, type_name
 from funcgrad.numpy.extend import astype_method, clamp, diagonal_of, reshape_method
 
 
@@ -75,7 +76,7 @@ def dims_of(dims: tuple[Any, ...]) -> tuple[int, ...]:
     return tuple(dims[0]) if len(dims) == 1 and isinstance(dims[0], list | tuple) else dims
 
 
-def shape_of(asked: str, other: Any) -> tuple[int, ...]:
+def shape_of(asked: str, other: ArrayLike) -> tuple[int, ...]:
     """Return the shape of the tensor that another one should match."""
     if not isinstance(getattr(other, "shape", None), tuple):
         raise TypeError(
@@ -85,34 +86,54 @@ def shape_of(asked: str, other: Any) -> tuple[int, ...]:
     return tuple(other.shape)
 
 
-def _type_as(self: Any, other: Any) -> Any:
+def _type_as(self: Tensor, other: ArrayLike) -> Any:
     shape_of("type_as", other)
     return cast(self, other.dtype)
 
 
-def _add(self: Any, other: Any, *, alpha: Any = 1) -> Any:
+def _add(self: Tensor, other: ArrayLike, *, alpha: ArrayLike = 1) -> Any:
     return self + (other if type(alpha) is int and alpha == 1 else alpha * other)
 
 
-def _sub(self: Any, other: Any, *, alpha: Any = 1) -> Any:
+def _sub(self: Tensor, other: ArrayLike, *, alpha: ArrayLike = 1) -> Any:
     return self - (other if type(alpha) is int and alpha == 1 else alpha * other)
 
 
-def _expand(self: Any, *lengths: Any) -> Any:
+def _expand(self: Tensor, *lengths: Any) -> Any:
     wanted = dims_of(lengths)
     own = (1,) * (len(wanted) - len(self.shape)) + self.shape
-    shape = tuple([m if n == -1 else n for n, m in zip(wanted, own, strict=False)])
-    new = wanted[: len(wanted) - len(self.shape)]
-    if len(wanted) < len(own) or any(m not in (1, n) for n, m in zip(shape, own, strict=True)) or -1 in new:
+    if len(wanted) < len(own):
         raise RuntimeError(
-            f"expand: the tensor has shape {list(self.shape)} and {shown(list(wanted))} was asked for; only "
-            "axes of length 1 "
-            "and new ones in front can repeat. Give the others their own length, or -1."
+            f"expand(torch.{type_name(self.dtype)}Tensor{{{list(self.shape)}}}, size={shown(list(wanted))}): the "
+            f"number of sizes provided ({len(wanted)}) must be greater or equal to the number of dimensions in the "
+            f"tensor ({len(own)})"
         )
+    shape = tuple([m if n == -1 else n for n, m in zip(wanted, own, strict=True)])
+    new = len(wanted) - len(self.shape)
+    for i in reversed(range(len(wanted))):
+        if wanted[i] == -1 and i < new:
+            raise RuntimeError(
+                f"The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension {i}"
+            )
+        if own[i] not in (1, shape[i]) or shape[i] < 0:
+            raise RuntimeError(
+                f"The expanded size of the tensor ({shape[i]}) must match the existing size ({own[i]}) at "
+                f"non-singleton dimension {i}.  Target sizes: {shown(list(wanted))}.  Tensor sizes: {list(self.shape)}"
+            )
     return expanded(self, shape)
 
 
-def _transpose(self: Any, *axes: Any, **dims_: int) -> Any:
+def _permute(self: Tensor, *axes: Any, dims: Any = ()) -> Any:
+    order = dims_of(axes) or tuple(dims)
+    if len(order) != len(self.shape):
+        raise RuntimeError(
+            "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
+            f"ordering of dimensions i.e. input.dim() = {len(self.shape)} is not equal to len(dims) = {len(order)}"
+        )
+    return fnp.transpose(self, order)
+
+
+def _transpose(self: Tensor, *axes: Any, **dims_: int) -> Any:
     axes = (*axes, *[dims_[name] for name in ("dim0", "dim1") if name in dims_])
     # Two numbers are the axes to exchange, as in PyTorch. NumPy would need a permutation of two axes.
     if len(axes) == 2 and all(isinstance(axis, int) for axis in axes):
@@ -120,20 +141,20 @@ def _transpose(self: Any, *axes: Any, **dims_: int) -> Any:
     return fnp.transpose(self, dims_of(axes) or None)
 
 
-def _swapped(self: Any, first: int, second: int) -> Any:
+def _swapped(self: Tensor, first: int, second: int) -> Any:
     if not self.shape:
         dims.check_of_scalar((first, second))
         return self
     return fnp.swapaxes(self, first, second)
 
 
-def _matrix_transposed(self: Any) -> Any:
+def _matrix_transposed(self: Tensor) -> Any:
     if len(self.shape) > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {len(self.shape)}D")
     return self.T
 
 
-def _view(self: Any, *shape: Any) -> Any:
+def _view(self: Tensor, *shape: Any) -> Any:
     y = self.reshape(*shape)
     if type(self._value) is np.ndarray and not np.may_share_memory(y._value, self._value) and y.size:
         raise RuntimeError(
@@ -143,7 +164,8 @@ def _view(self: Any, *shape: Any) -> Any:
     return y
 
 
-def _contiguous(self: Any) -> Any:
+def _contiguous(self: Tensor, memory_format: Any = None) -> Any:
+    del memory_format
     # The layout of other values is not known.
     return self if type(self._value) is not np.ndarray or self._value.flags.c_contiguous else _in_order(copied(self))
 
@@ -152,7 +174,7 @@ def _in_order(made: Any) -> Any:
     return hold(made, np.ascontiguousarray(made._value))
 
 
-def _flatten(self: Any, start_dim: Any = 0, end_dim: int = -1, *, order: Any = "C") -> Any:
+def _flatten(self: Tensor, start_dim: Any = 0, end_dim: int = -1, *, order: Any = "C") -> Any:
     if isinstance(start_dim, str):
         start_dim, order = 0, start_dim
     if order != "C":
@@ -166,7 +188,7 @@ def _flatten(self: Any, start_dim: Any = 0, end_dim: int = -1, *, order: Any = "
     )
 
 
-def _squeeze(self: Any, dim: Any = None, *, axis: Any = None) -> Any:
+def _squeeze(self: Tensor, dim: Any = None, *, axis: Any = None) -> Any:
     if dim is None:
         return fnp.squeeze(self, axis)
     given = (dim,) if isinstance(dim, int | np.integer) else tuple(dim)
@@ -178,7 +200,7 @@ def _squeeze(self: Any, dim: Any = None, *, axis: Any = None) -> Any:
 
 
 def _product(name: str, ndim: int, other_ndim: int) -> Callable[[Any, Any], Any]:
-    def product(self: Any, other: Any) -> Any:
+    def product(self: Tensor, other: ArrayLike) -> Any:
         if len(self.shape) != ndim or len(np.shape(other)) != other_ndim:
             raise RuntimeError(
                 f"{name}: the operands have shapes {list(self.shape)} and {list(np.shape(other))}; needed {ndim} axes "
@@ -192,7 +214,7 @@ def _product(name: str, ndim: int, other_ndim: int) -> Callable[[Any, Any], Any]
 _BOOL = np.dtype(bool)
 
 
-def _masked_fill(self: Any, mask: Any, value: Any) -> Any:
+def _masked_fill(self: Tensor, mask: ArrayLike, value: ArrayLike) -> Any:
     if isinstance(mask, str) or getattr(mask, "dtype", _BOOL) is not _BOOL:
         raise RuntimeError(
             f"masked_fill: mask is {described(mask)}; needed booleans. Compare first: x.masked_fill(x < 0, 0.0)."
@@ -205,30 +227,42 @@ def _masked_fill(self: Any, mask: Any, value: Any) -> Any:
     return fnp.where(mask, number, self)
 
 
-def _clamp(self: Any, min: Any = None, max: Any = None) -> Any:  # noqa: A002  (PyTorch's names)
+def _clamp(self: Tensor, min: ArrayLike = None, max: ArrayLike = None) -> Any:  # noqa: A002  (PyTorch's names)
     if min is None and max is None:
         raise RuntimeError("clamp: At least one of 'min' or 'max' must not be None")
-    return clamp(self, min, max)
+    return _clamped(self, min, max)
 
 
-def _clip(self: Any, min: Any = None, max: Any = None, out: Any = None) -> Any:  # noqa: A002  (NumPy's names)
+def _clamped(x: Any, low: Any, high: Any) -> Any:
+    # NumPy's rule would make float64 of integers and a Python float.
+    is_int = is_integral(x.dtype)
+    x = cast(x, result_dtype((x, *[bound for bound in (low, high) if bound is not None]))) if is_int else x
+    return clamp(x, low, high)
+
+
+def _clip(self: Tensor, min: ArrayLike = None, max: ArrayLike = None, out: Any = None) -> Any:  # noqa: A002  (NumPy's names)
     if out is not None or (min is None and max is None):
         return fnp.clip(self, min, max, out)
-    return clamp(self, min, max)
+    return _clamped(self, min, max)
 
 
-def _converted(dtype: Any) -> Callable[[Any], Any]:
-    def convert(self: Any) -> Any:
+def _converted(dtype: DTypeLike) -> Callable[[Any], Any]:
+    def convert(self: Tensor) -> Any:
         return cast(self, np.dtype(dtype))
 
     return convert
 
 
-def _inexact(self: Any) -> Any:
+def _inexact(self: Tensor) -> Any:
     return cast(self, default_dtype()) if is_integral(self.dtype) else self
 
 
-def _itself(self: Any) -> Any:
+def _itself(self: Tensor) -> Any:
+    return self
+
+
+def _on_cpu(self: Any, memory_format: Any = None) -> Any:
+    del memory_format
     return self
 
 
@@ -260,7 +294,7 @@ METHODS: dict[str, Callable[..., Any]] = {
     "view_as": viewing(lambda self, other: _view(self, shape_of("view_as", other))),
     "type_as": _type_as,
     "expand": _expand,
-    "permute": viewing(lambda self, *axes, dims=(): fnp.transpose(self, dims_of(axes) or tuple(dims))),
+    "permute": viewing(_permute),
     "transpose": viewing(_transpose),
     "swapaxes": viewing(_swapped),
     "t": viewing(_matrix_transposed),
@@ -279,7 +313,7 @@ METHODS: dict[str, Callable[..., Any]] = {
     "to": to,
     "__pos__": _itself,
     "contiguous": _contiguous,
-    "cpu": _itself,
+    "cpu": _on_cpu,
     "double": _converted(np.float64),
     "float": _converted(np.float32),
     "half": _converted(np.float16),

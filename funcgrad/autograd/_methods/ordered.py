@@ -12,6 +12,7 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._core.words import shown
+from funcgrad._types import ArrayLike, Tensor
 from funcgrad.autograd._memory.views import copied
 from funcgrad.autograd._memory.write import plain_value, value_of
 from funcgrad.autograd._methods.dims import check_of_scalar
@@ -22,19 +23,19 @@ from funcgrad.numpy.extend import normalize_axis
 Method = Callable[..., Any]
 
 
-def titled(y: Any, title: str) -> Any:
+def titled(y: Tensor, title: str) -> Any:
     """Give the node of a result PyTorch's name."""
     if getattr(y, "_node", None) is not None:
         y._node.title = title
     return y
 
 
-def index_tensor(self: Any, index: Any) -> Any:
+def index_tensor(self: Tensor, index: Any) -> Any:
     """Return indices as a tensor of int64."""
     return index if is_tensor(index) else self._owner.constant(np.asarray(index))
 
 
-def _taken(name: str, self: Any, index: Any, axis: int, keepdim: bool = True) -> Any:
+def _taken(name: str, self: Tensor, index: Any, axis: int, keepdim: bool = True) -> Any:
     """Return the elements at indices along an axis, and the indices, in the named tuple of a function."""
     values = titled(fnp.take_along_axis(self, index, axis), f"{name.capitalize()}Backward0")
     if not keepdim:
@@ -45,7 +46,7 @@ def _taken(name: str, self: Any, index: Any, axis: int, keepdim: bool = True) ->
 def _along(function: Callable[..., Any]) -> Method:
     """Wrap a method along one axis, so that it takes a tensor without axes, as a vector of one element."""
 
-    def method(self: Any, dim: int, *args: Any, **options: Any) -> Any:
+    def method(self: Tensor, dim: int, *args: Any, **options: Any) -> Any:
         if self.shape:
             return function(self, normalize_axis(dim, len(self.shape)), *args, **options)
         check_of_scalar((dim,))
@@ -60,12 +61,12 @@ def _extremum(name: str) -> Method:
     pairwise = fnp.maximum if name == "max" else fnp.minimum
 
     @_along
-    def along(self: Any, axis: int, keepdim: bool = False) -> Any:
+    def along(self: Tensor, axis: int, keepdim: bool = False) -> Any:
         if not self.shape[axis]:
             raise IndexError(f"{name}(): Expected reduction dim {axis} to have non-zero size.")
         return _taken(name, self, fnp.expand_dims(position(self, axis), axis), axis, keepdim)
 
-    def method(self: Any, dim: Any = None, keepdim: bool = False, **options: Any) -> Any:
+    def method(self: Tensor, dim: Any = None, keepdim: bool = False, **options: Any) -> Any:
         other = options.pop("other", dim if hasattr(dim, "dtype") and np.shape(dim) else None)
         other = dim if is_tensor(dim) else other
         if other is not None:
@@ -87,19 +88,19 @@ def _extremum(name: str) -> Method:
     return method
 
 
-def _descending(x: Any, axis: int) -> Any:
+def _descending(x: Tensor, axis: int) -> Any:
     """Return the order in which elements descend, equal ones as they stand; NaN counts as the greatest."""
     order = fnp.argsort(fnp.flip(x, axis), axis, stable=True)
     return fnp.flip(x.shape[axis] - 1 - order, axis)
 
 
 @_along
-def _sorted(self: Any, axis: int, descending: bool) -> Any:
+def _sorted(self: Tensor, axis: int, descending: bool) -> Any:
     order = _descending(self, axis) if descending else fnp.argsort(self, axis, stable=True)
     return _taken("sort", self, order, axis)
 
 
-def sort(self: Any, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
+def sort(self: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
     """Return the elements in order along an axis, and their indices. Equal elements keep their order."""
     del stable
     if isinstance(dim, bool):
@@ -108,35 +109,35 @@ def sort(self: Any, dim: int = -1, descending: bool = False, stable: bool = Fals
 
 
 def argsort(
-    self: Any, dim: int = -1, descending: bool = False, stable: bool = False, *, axis: int | None = None
+    self: Tensor, dim: int = -1, descending: bool = False, stable: bool = False, *, axis: int | None = None
 ) -> Any:
     """Return the indices that order the elements along an axis."""
     return sort(self, dim if axis is None else axis, descending, stable).indices
 
 
 @_along
-def _top(self: Any, axis: int, k: int, largest: bool) -> Any:
+def _top(self: Tensor, axis: int, k: int, largest: bool) -> Any:
     if not 0 <= k <= self.shape[axis]:
         raise RuntimeError("selected index k out of range")
     order = _descending(self, axis) if largest else fnp.argsort(self, axis, stable=True)
     return _taken("topk", self, fnp.take(order, np.arange(k), axis), axis)
 
 
-def topk(self: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:  # noqa: A002  (PyTorch's name)
+def topk(self: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:  # noqa: A002  (PyTorch's name)
     """Return the k greatest or least elements along an axis, in order, and their indices."""
     del sorted
     return _top(self, dim, int(k), largest)
 
 
 @_along
-def _kth(self: Any, axis: int, k: int, keepdim: bool) -> Any:
+def _kth(self: Tensor, axis: int, k: int, keepdim: bool) -> Any:
     if not 1 <= k <= self.shape[axis]:
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {axis}")
     order = fnp.argsort(self, axis, stable=True)
     return _taken("kthvalue", self, fnp.take(order, np.array([k - 1]), axis), axis, keepdim)
 
 
-def kthvalue(self: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
+def kthvalue(self: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     """Return the k-th least element along an axis, counted from 1, and its index."""
     return _kth(self, dim, int(k), keepdim)
 
@@ -145,7 +146,7 @@ def _middle(name: str) -> Method:
     """Return the median: the lower one of two, and NaN where there is one unless NaN is left out."""
 
     @_along
-    def along(self: Any, axis: int, keepdim: bool) -> Any:
+    def along(self: Tensor, axis: int, keepdim: bool) -> Any:
         if not self.shape[axis]:
             raise IndexError(f"{name}(): Expected reduction dim {axis} to have non-zero size.")
         order = fnp.argsort(self, axis, stable=True)
@@ -157,7 +158,7 @@ def _middle(name: str) -> Method:
             place = fnp.maximum(count - nans - 1, 0) // 2
         return _taken(name, self, fnp.take_along_axis(order, place, axis), axis, keepdim)
 
-    def method(self: Any, dim: int | None = None, keepdim: bool = False) -> Any:
+    def method(self: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
         if dim is not None:
             return along(self, dim, keepdim)
         return along(self.reshape(-1), 0, False).values if self.size else self.new_full((), np.nan)
@@ -167,7 +168,7 @@ def _middle(name: str) -> Method:
 
 
 @_along
-def _mode(self: Any, axis: int, keepdim: bool) -> Any:
+def _mode(self: Tensor, axis: int, keepdim: bool) -> Any:
     lines = np.moveaxis(np.asarray(value_of(self)), axis, -1)
     index = np.empty((*lines.shape[:-1], 1), np.int64)
     for place in np.ndindex(lines.shape[:-1]):
@@ -176,7 +177,7 @@ def _mode(self: Any, axis: int, keepdim: bool) -> Any:
     return _taken("mode", self, np.moveaxis(index, -1, axis), axis, keepdim)
 
 
-def mode(self: Any, dim: int = -1, keepdim: bool = False) -> Any:
+def mode(self: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
     """Return the most frequent element along an axis, the least of several, and the index of its last occurrence."""
     return _mode(self, dim, keepdim)
 
@@ -185,7 +186,7 @@ def _running(name: str) -> Method:
     accumulate = (np.maximum if name == "cummax" else np.minimum).accumulate
 
     @_along
-    def method(self: Any, axis: int) -> Any:
+    def method(self: Tensor, axis: int) -> Any:
         value = np.asarray(value_of(self))
         place = np.arange(value.shape[axis]).reshape(-1, *(1,) * (value.ndim - axis - 1))
         is_new = (value == accumulate(value, axis)) | (value != value)  # noqa: PLR0124  (NaN)
@@ -195,13 +196,13 @@ def _running(name: str) -> Method:
     return method
 
 
-def aminmax(self: Any, *, dim: int | None = None, keepdim: bool = False) -> Any:
+def aminmax(self: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
     """Return the least and the greatest element, of all or along an axis."""
     axis = dim if dim is None or self.shape else None
     return RETURN_TYPES["aminmax"](*[f(self, axis=axis, keepdims=keepdim) for f in (fnp.min, fnp.max)])
 
 
-def root_of(variance: Any) -> Any:
+def root_of(variance: ArrayLike) -> Any:
     """Return the square root, whose derivative is 0 at 0, as PyTorch's of a standard deviation."""
     is_zero = variance == 0
     return fnp.where(is_zero, variance, fnp.sqrt(fnp.where(is_zero, variance.dtype.type(1), variance)))
@@ -210,7 +211,7 @@ def root_of(variance: Any) -> Any:
 def _spread(name: str) -> Method:
 
     def method(
-        self: Any,
+        self: Tensor,
         dim: Any = None,
         unbiased: Any = None,
         keepdim: bool = False,

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import is_integral
+from funcgrad._types import DTypeLike, Tensor
 from funcgrad.autograd._tape.mode import recording
 
 _REMEDY = (
@@ -22,7 +23,7 @@ _REMEDY = (
 )
 
 
-def numpy(self: Any, *, force: bool = False) -> np.ndarray:
+def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
     """Return the value as an array, which shares the memory of a NumPy value.
 
     ``force=True`` returns the array of a recorded tensor too.
@@ -35,7 +36,7 @@ def numpy(self: Any, *, force: bool = False) -> np.ndarray:
     return np.asarray(self._value)
 
 
-def to_array(self: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+def to_array(self: Tensor, dtype: DTypeLike = None, copy: bool | None = None) -> np.ndarray:
     """Return the array that NumPy's functions make of the tensor; it is refused as in `numpy`."""
     if _is_recorded(self):
         raise RuntimeError(
@@ -47,7 +48,7 @@ def to_array(self: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarr
     return array.copy() if copy else array
 
 
-def to_dlpack(self: Any, **options: Any) -> Any:
+def to_dlpack(self: Tensor, **options: Any) -> Any:
     """Return ``tensor.__dlpack__()``: the memory of the value, for other libraries to share.
 
     Raises:
@@ -58,24 +59,24 @@ def to_dlpack(self: Any, **options: Any) -> Any:
     return self._value.__dlpack__(**options)
 
 
-def dlpack_device(self: Any) -> Any:
+def dlpack_device(self: Tensor) -> Any:
     """Return ``tensor.__dlpack_device__()``, the device of the memory."""
     return self._value.__dlpack_device__()
 
 
-def item(self: Any) -> Any:
+def item(self: Tensor) -> Any:
     """Return the only element as a Python number."""
     if self.size != 1:
         raise RuntimeError(f"a Tensor with {self.size} elements cannot be converted to Scalar")
     return np.asarray(self._value).item()
 
 
-def tolist(self: Any) -> Any:
+def tolist(self: Tensor) -> Any:
     """Return the elements as nested lists of Python numbers."""
     return np.asarray(self._value).tolist()
 
 
-def to_bool(self: Any) -> bool:
+def to_bool(self: Tensor) -> bool:
     """Return ``bool(tensor)``, which selects a branch and carries no derivative."""
     if self.size != 1:
         many = "more than one value" if self.size else "no values"
@@ -83,21 +84,21 @@ def to_bool(self: Any) -> bool:
     return bool(self.item())
 
 
-def to_index(self: Any) -> int:
+def to_index(self: Tensor) -> int:
     """Return ``operator.index(tensor)``. Integers carry no derivative."""
     if not is_integral(self.dtype) or self.size != 1:
         raise TypeError("only integer tensors of a single element can be converted to an index")
     return int(self.item())
 
 
-def to_text(self: Any, spec: str) -> str:
+def to_text(self: Tensor, spec: str) -> str:
     """Return ``format(tensor, spec)``; for a single number, that of the number."""
     is_number = not self.shape and not getattr(self, "_is_parameter", False)
     return format(self.item(), spec) if spec or is_number else str(self)
 
 
 def _conversion(kind: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    def convert(self: Any) -> Any:
+    def convert(self: Tensor) -> Any:
         if self.size != 1:
             raise ValueError("only one element tensors can be converted to Python scalars")
         if _is_recorded(self):
@@ -115,6 +116,6 @@ to_int = _conversion(int)
 to_complex = _conversion(complex)
 
 
-def _is_recorded(x: Any) -> bool:
+def _is_recorded(x: Tensor) -> bool:
     """Return whether operations on a tensor are recorded."""
     return recording.get() and x.requires_grad

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import namedtuple
 from typing import Any
 
+from funcgrad._types import Tensor
 
-def _shown(self: Any) -> str:
+
+def _shown(self: Tensor) -> str:
     parts = ",\n".join(f"{name}={value!r}" for name, value in zip(self._fields, self, strict=True))
     return f"torch.return_types.{type(self).__name__}(\n{parts})"
 

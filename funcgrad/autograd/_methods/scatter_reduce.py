@@ -9,6 +9,7 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._core.aval import is_inexact
+from funcgrad._types import ArrayLike, Tensor
 from funcgrad.autograd._memory.history import check_in_place
 from funcgrad.autograd._memory.write import compute, plain_value, value_of
 from funcgrad.autograd._methods.selected import scattered, source_of
@@ -18,7 +19,7 @@ Method = Callable[..., Any]
 _REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
 
 
-def _reduced(x: Any, dim: int, index: Any, src: Any, reduce: str, *, include_self: bool = True) -> Any:
+def _reduced(x: Tensor, dim: int, index: Any, src: ArrayLike, reduce: str, *, include_self: bool = True) -> Any:
     """Send source elements to the positions along an axis that an index names, and reduce those at one position."""
     if reduce not in _REDUCTIONS:
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
@@ -43,7 +44,7 @@ def _reduced(x: Any, dim: int, index: Any, src: Any, reduce: str, *, include_sel
     return fnp.reshape(y, x.shape)
 
 
-def _multiplied(x: Any, sent: Any, places: np.ndarray) -> Any:
+def _multiplied(x: Tensor, sent: Any, places: np.ndarray) -> Any:
     """Multiply each position by its source elements, one factor at a time, so that zeros get their derivatives."""
     order = np.argsort(places, kind="stable")
     ordered = places[order]
@@ -56,7 +57,7 @@ def _multiplied(x: Any, sent: Any, places: np.ndarray) -> Any:
     return x
 
 
-def _extreme(x: Any, sent: Any, places: np.ndarray, counts_itself: np.ndarray, ufunc: np.ufunc) -> Any:
+def _extreme(x: Tensor, sent: Any, places: np.ndarray, counts_itself: np.ndarray, ufunc: np.ufunc) -> Any:
     """Return the greatest or least element of each position. Equal ones share the cotangent equally."""
     values, own = value_of(sent), value_of(x)
     found = np.array(own)
@@ -77,7 +78,7 @@ def _extreme(x: Any, sent: Any, places: np.ndarray, counts_itself: np.ndarray, u
     return mean + np.where(np.isnan(found), found, rounding)
 
 
-def _in_place(self: Any, dim: int, index: Any, src: Any, reduce: str, *, include_self: bool = True) -> Any:
+def _in_place(self: Tensor, dim: int, index: Any, src: ArrayLike, reduce: str, *, include_self: bool = True) -> Any:
     """`scatter_reduce` in place."""
     src = plain_value(src)
     check_in_place(self, (src,), "scatter_reduce_")

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from funcgrad import numpy as fnp
+from funcgrad._types import ArrayLike, Tensor
 from funcgrad.autograd._memory.history import check_in_place
 from funcgrad.autograd._memory.views import getitem
 from funcgrad.autograd._memory.write import check_memory, compute, plain_value, put, value_of
@@ -42,7 +43,7 @@ def _array(index: Any) -> np.ndarray:
     return np.asarray(value_of(plain_value(index)))
 
 
-def _along(x: Any, dim: int, index: Any) -> tuple[Any, ...]:
+def _along(x: Tensor, dim: int, index: Any) -> tuple[Any, ...]:
     """Return the index of the slices along an axis that an index tensor names."""
     axis, index = normalize_axis(dim, len(x.shape)), _array(index)
     if index.ndim > 1:
@@ -52,7 +53,7 @@ def _along(x: Any, dim: int, index: Any) -> tuple[Any, ...]:
     return (*(_FULL,) * axis, index)
 
 
-def _grid(x: Any, dim: int, index: np.ndarray) -> tuple[Any, ...]:
+def _grid(x: Tensor, dim: int, index: np.ndarray) -> tuple[Any, ...]:
     """Return the index ``x[..., index[i, j, ...], ...]`` along an axis."""
     axis = normalize_axis(dim, len(x.shape))
     if index.ndim != len(x.shape):
@@ -77,7 +78,7 @@ _OTHER_DTYPE = {
 }
 
 
-def source_of(asked: str, x: Any, source: Any) -> Any:
+def source_of(asked: str, x: Tensor, source: ArrayLike) -> Any:
     """Return the value to write or to add.
 
     A tensor of the same dtype, or any array or number, which PyTorch refuses.
@@ -88,13 +89,13 @@ def source_of(asked: str, x: Any, source: Any) -> Any:
     return source
 
 
-def _index_put(x: Any, indices: Any, values: Any, accumulate: bool = False) -> Chosen:
+def _index_put(x: Tensor, indices: Any, values: Any, accumulate: bool = False) -> Chosen:
     """Write, or add, to the elements that index arrays select."""
     values = source_of("index_put", x, values)
     return Chosen(tuple([_array(index) for index in indices]), values, "IndexPutBackward0", accumulate)
 
 
-def _index_add(x: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Chosen:
+def _index_add(x: Tensor, dim: int, index: Any, source: ArrayLike, *, alpha: ArrayLike = 1) -> Chosen:
     """Add slices of a tensor to the slices of this one that an index names."""
     source = source_of("index_add", x, source)
     _check_slices("index_add_()", x, dim, index, source)
@@ -102,14 +103,14 @@ def _index_add(x: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> 
     return Chosen(_along(x, dim, index), added, "IndexAddBackward0", True, source)
 
 
-def _index_copy(x: Any, dim: int, index: Any, source: Any) -> Chosen:
+def _index_copy(x: Tensor, dim: int, index: Any, source: ArrayLike) -> Chosen:
     """Copy slices of a tensor to the slices of this one that an index names."""
     source = source_of("index_copy", x, source)
     _check_slices("index_copy_()", x, dim, index, source)
     return Chosen(_along(x, dim, index), source, "IndexCopyBackward0")
 
 
-def _check_slices(asked: str, x: Any, dim: int, index: Any, source: Any) -> None:
+def _check_slices(asked: str, x: Tensor, dim: int, index: Any, source: ArrayLike) -> None:
     """Refuse slices that would have to be repeated to fill those of a tensor, in PyTorch's words."""
     axis, count, sizes = normalize_axis(dim, len(x.shape)), _array(index).size, np.shape(source)
     along = sizes[axis] if axis < len(sizes) else 1
@@ -124,25 +125,25 @@ def _check_slices(asked: str, x: Any, dim: int, index: Any, source: Any) -> None
         )
 
 
-def _index_fill(x: Any, dim: int, index: Any, value: Any) -> Chosen:
+def _index_fill(x: Tensor, dim: int, index: Any, value: ArrayLike) -> Chosen:
     """Set the slices that an index names to a number."""
     return Chosen(_along(x, dim, index), value, f"IndexFillBackward{int(is_tensor(value))}")
 
 
-def _scatter(x: Any, dim: int, index: Any, src: Any = None, *, value: Any = None) -> Chosen:
+def _scatter(x: Tensor, dim: int, index: Any, src: ArrayLike = None, *, value: ArrayLike = None) -> Chosen:
     """Write source elements, or a number, to the positions along an axis that an index names."""
     src = plain_value(value) if src is None else source_of("scatter", x, src)
     title = f"ScatterBackward{int(not is_tensor(src))}"
     return Chosen(*scattered(x, dim, index, src), title, source=src)
 
 
-def _scatter_add(x: Any, dim: int, index: Any, src: Any) -> Chosen:
+def _scatter_add(x: Tensor, dim: int, index: Any, src: ArrayLike) -> Chosen:
     """Add source elements to the positions along an axis that an index names."""
     src = source_of("scatter", x, src)
     return Chosen(*scattered(x, dim, index, src), "ScatterAddBackward0", True, src)
 
 
-def scattered(x: Any, dim: int, index: Any, src: Any) -> tuple[tuple[Any, ...], Any]:
+def scattered(x: Tensor, dim: int, index: Any, src: ArrayLike) -> tuple[tuple[Any, ...], Any]:
     """Return the positions along an axis that an index names, and the part of the source for them."""
     index = np.atleast_1d(_array(index))
     sizes = getattr(src, "shape", None)
@@ -166,7 +167,7 @@ def _check_scattered(shape: tuple[int, ...], axis: int, index: tuple[int, ...], 
         )
 
 
-def _masked_scatter(x: Any, mask: Any, source: Any) -> Chosen:
+def _masked_scatter(x: Tensor, mask: ArrayLike, source: ArrayLike) -> Chosen:
     """Write the elements of a source, in order, where a mask is true."""
     source, mask = plain_value(source), np.broadcast_to(_array(mask), x.shape)
     if getattr(source, "dtype", None) is None:
@@ -187,7 +188,7 @@ def _masked_scatter(x: Any, mask: Any, source: Any) -> Chosen:
     return Chosen((mask,), fnp.ravel(source)[:count], "MaskedScatterBackward0", source=source)
 
 
-def _put(x: Any, index: Any, source: Any, accumulate: bool = False) -> Chosen:
+def _put(x: Tensor, index: Any, source: ArrayLike, accumulate: bool = False) -> Chosen:
     """Write, or add, to elements by their position in C order."""
     source, index = source_of("put", x, source), _array(index)
     if isinstance(source, type) or not hasattr(source, "size"):
@@ -217,7 +218,7 @@ _CHOOSERS: dict[str, Callable[..., Chosen]] = {
 
 def _new(choose: Callable[..., Chosen]) -> Method:
     @functools.wraps(choose)
-    def method(self: Any, *args: Any, **options: Any) -> Any:
+    def method(self: Tensor, *args: Any, **options: Any) -> Any:
         if not self.shape:
             return method(self.reshape(1), *args, **options).reshape()
         chosen = choose(self, *args, **options)
@@ -227,13 +228,13 @@ def _new(choose: Callable[..., Chosen]) -> Method:
     return method
 
 
-def _write(x: Any, chosen: Chosen, asked: str) -> Any:
+def _write(x: Tensor, chosen: Chosen, asked: str) -> Any:
     key, value, title, adds, source = chosen
     if not adds and not is_fixed(x._value):
         x, index, arrays = parse(x, key)
         return put(x, value, index, arrays, title, asked=asked, source=source)
 
-    def computed(old: Any) -> Any:
+    def computed(old: ArrayLike) -> Any:
         return At(old)[key].add(value) if adds else At(old)[key].set(value)
 
     others = (value if source is None else source,)
@@ -242,7 +243,7 @@ def _write(x: Any, chosen: Chosen, asked: str) -> Any:
 
 def _in_place(name: str, choose: Callable[..., Chosen]) -> Method:
     @functools.wraps(choose)
-    def method(self: Any, *args: Any, **options: Any) -> Any:
+    def method(self: Tensor, *args: Any, **options: Any) -> Any:
         if not self.shape and name != "put_":
             # As in PyTorch, the tensor counts as a vector of one element.
             check_in_place(self, args, name)
@@ -262,7 +263,7 @@ def _in_place(name: str, choose: Callable[..., Chosen]) -> Method:
     return method
 
 
-def _fill_diagonal_(self: Any, fill_value: Any, wrap: bool = False) -> Any:
+def _fill_diagonal_(self: Tensor, fill_value: ArrayLike, wrap: bool = False) -> Any:
     """Set the elements with equal indices to a number, in place; with ``wrap`` start again after each block."""
     if len(self.shape) < 2 or (len(self.shape) > 2 and len(set(self.shape)) > 1):
         raise RuntimeError(
@@ -275,17 +276,17 @@ def _fill_diagonal_(self: Any, fill_value: Any, wrap: bool = False) -> Any:
     return _write(self, Chosen(key, fill_value, "torch::autograd::CopySlices"), "fill_diagonal_")
 
 
-def _gather(self: Any, dim: int, index: Any) -> Any:
+def _gather(self: Tensor, dim: int, index: Any) -> Any:
     """Return the elements at the positions along an axis that an index names."""
     return getitem(self, _grid(self, dim, _array(index))) if self.shape else fnp.broadcast_to(self, np.shape(index))
 
 
-def _index_select(self: Any, dim: int, index: Any) -> Any:
+def _index_select(self: Tensor, dim: int, index: Any) -> Any:
     """Return the slices along an axis that an index names."""
     return getitem(self, _along(self, dim, index))
 
 
-def _masked_select(self: Any, mask: Any) -> Any:
+def _masked_select(self: Tensor, mask: ArrayLike) -> Any:
     """Return the elements where a mask is true, as a vector."""
     x, mask = fnp.broadcast_arrays(self, _array(mask))
     return getitem(x, _array(mask))

@@ -9,6 +9,7 @@ import numpy as np
 from funcgrad._core.aval import is_inexact, is_integral
 from funcgrad._core.words import shown
 from funcgrad._ops.elementwise.cast import cast
+from funcgrad._types import DTypeLike, Tensor
 from funcgrad.autograd._memory.views import copied
 from funcgrad.autograd._tape.base import is_tensor
 
@@ -56,7 +57,7 @@ class device(str):  # noqa: N801  (PyTorch's name)
 CPU = device("cpu")
 
 
-def number_dtype(name: str, dtype: Any) -> np.dtype:
+def number_dtype(name: str, dtype: DTypeLike) -> np.dtype:
     """Return the dtype of numbers that was named; refuse others."""
     try:
         if dtype is None:
@@ -73,14 +74,29 @@ def number_dtype(name: str, dtype: Any) -> np.dtype:
     return made
 
 
-def to(self: Any, *args: Any, dtype: Any = None, device: Any = None, copy: bool = False) -> Any:
+def to(
+    self: Tensor,
+    *args: Any,
+    dtype: DTypeLike = None,
+    device: Any = None,
+    non_blocking: bool = False,
+    copy: bool = False,
+    memory_format: Any = None,
+) -> Any:
     """Return the tensor in another dtype, or in that of another tensor; the tensor itself if nothing changes.
+
+    ``non_blocking`` and ``memory_format`` change nothing: values stay where they are, in NumPy's order.
 
     Raises:
         RuntimeError: the value is not on the named device.
         TypeError: the dtype is none of NumPy's.
     """
+    del non_blocking, memory_format
+    # The second of the positional flags is ``copy``.
+    copy = copy or [x for x in args if isinstance(x, bool)][1:] == [True]
     for x in args:
+        if isinstance(x, bool):
+            continue
         if is_tensor(x):
             dtype = x.dtype
         elif _is_device(x):
@@ -93,13 +109,13 @@ def to(self: Any, *args: Any, dtype: Any = None, device: Any = None, copy: bool 
     return copied(self) if copy and y is self else y
 
 
-def _is_device(x: Any) -> bool:
+def _is_device(x: Tensor) -> bool:
     if isinstance(x, str):
         return x.partition(":")[0] in _PLATFORMS
     return hasattr(x, "platform") or type(x).__name__ == "device"
 
 
-def _check_device(x: Any, device: Any) -> None:
+def _check_device(x: Tensor, device: Any) -> None:
     """Refuse a device that does not hold the value, because nothing is moved."""
     own = getattr(x.device, "platform", "cpu")
     name = getattr(device, "platform", str(device).partition(":")[0] if isinstance(device, str) else "")

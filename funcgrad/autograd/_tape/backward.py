@@ -16,9 +16,10 @@ from funcgrad._engines import loaded_scope
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.layout.fill import zeros_like
 from funcgrad._transforms.base.arguments import memory_of, own
+from funcgrad._types import Array
 from funcgrad.autograd._tape.base import LeafNode, TensorBase, TensorTrace, is_tensor, retained, set_value
 from funcgrad.autograd._tape.graph import Visitor, needed_nodes
-from funcgrad.autograd._tape.hooks import hooked, registered
+from funcgrad.autograd._tape.hooks import call_accumulated, hooked, registered
 from funcgrad.autograd._tape.mode import recorded
 from funcgrad.autograd._tape.seeds import (
     Seed,
@@ -255,9 +256,11 @@ def _accumulate(found: list[tuple[Any, Any]], taken: set[int], create: bool) -> 
             else:
                 set_value(old, cast(fnp.add(old._value, bar), old.dtype))
                 old._source = None
+    if registered:
+        call_accumulated([tensor for tensor, _ in found], is_recorded=create)
 
 
-def _gradient(x: TensorBase, bar: Any, taken: set[int], create: bool) -> TensorBase:
+def _gradient(x: TensorBase, bar: Array, taken: set[int], create: bool) -> TensorBase:
     """Return a cotangent as a gradient, in the tensor's dtype, and in its own memory unless it is recorded."""
     if create:
         bar = cast(bar, x.dtype)

@@ -16,6 +16,7 @@ from funcgrad._core.bind import bind
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.reverse import ReverseTrace, ReverseTracer
 from funcgrad._core.trace.tape import Node, new_leaf, next_serial
+from funcgrad._types import Array, Tensor
 from funcgrad.autograd._tape.dtypes import result_dtype
 from funcgrad.autograd._tape.mode import recording
 from funcgrad.autograd._tape.refused import pytorchs_error
@@ -83,7 +84,11 @@ class TensorBase(ReverseTracer):
     # operations have no source: they may be views, and writing into them is refused.
     _source: TensorBase | None
 
-    def __init__(self, trace: TensorTrace, value: Any, node: Node) -> None:
+    def __init__(self, trace: Any = None, value: Any = None, node: Node | Any = None, *sizes: Any) -> None:
+        if type(node) is not tuple:
+            # A program has called the class, as PyTorch's programs do: ``Tensor(2, 3)``, ``Tensor([1.0])``.
+            self._make((trace, value, node, *sizes))
+            return
         # The value is the result of a recorded operation.
         own = TensorNode(node)
         if type(value) is not _NDARRAY and isinstance(value, np.generic):
@@ -94,6 +99,10 @@ class TensorBase(ReverseTracer):
                     own[slot] = value
         own.value_id = id(value)
         ReverseTracer.__init__(self, trace, value, own)
+
+    def _make(self, given: tuple[Any, ...]) -> None:
+        """Become a leaf of the given sizes or data."""
+        raise NotImplementedError
 
     @property
     def aval(self) -> Aval:
@@ -156,14 +165,19 @@ class TensorTrace(ReverseTrace):
         """Return the array itself: a pass refuses to read an overwritten array, as PyTorch does (``_writes.py``)."""
         return x
 
-    def constant(self, y: Any) -> Any:
+    def constant(self, y: Tensor) -> Any:
         """Return a tensor that requires no gradient."""
         tensor = _new(self.tracer_type)
         ReverseTracer.__init__(tensor, self, y if type(y) is _NDARRAY else owned_array(y), None)
         tensor._gradient = None
         return tensor
 
-    def detached(self, value: Any) -> Any:
+    def begin_leaf(self, tensor: Any, value: Any) -> None:
+        """Make a tensor object a leaf with a value, which requires no gradient."""
+        ReverseTracer.__init__(tensor, self, owned_array(value), None)
+        tensor._gradient = tensor._source = None
+
+    def detached(self, value: Array) -> Any:
         """Return the value of a tensor after `detach`: the same memory."""
         return value
 
@@ -191,22 +205,22 @@ _asarray = np.asarray
 retained: weakref.WeakValueDictionary[TensorNode, TensorBase] = weakref.WeakValueDictionary()
 
 
-def is_tensor(x: Any) -> bool:
+def is_tensor(x: Tensor) -> bool:
     """Return whether a value is a tensor."""
     return isinstance(x, TensorBase)
 
 
-def is_fixed(value: Any) -> bool:
+def is_fixed(value: Array) -> bool:
     """Return whether a tensor's value cannot be written to, because it is JAX's or traced."""
     return not isinstance(value, np.ndarray)
 
 
-def owned_array(value: Any) -> Any:
+def owned_array(value: Array) -> Any:
     """Return a value with memory that can be shared and written to: numbers become arrays."""
     return np.asarray(value) if isinstance(value, np.generic | int | float | complex) else value
 
 
-def set_value(tensor: TensorBase, value: Any) -> None:
+def set_value(tensor: TensorBase, value: Array) -> None:
     """Give a tensor another value. The tensor stays the same object."""
     tensor._value = value = owned_array(value)
     if value.shape != tensor.shape or value.dtype is not tensor.dtype:

@@ -9,6 +9,7 @@ import ml_dtypes
 import numpy as np
 
 from funcgrad._core.aval import aval_of, common_dtype, is_floating, is_integral
+from funcgrad._types import DTypeLike, Tensor
 
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 _FLOATS = frozenset({np.dtype(np.float16), np.dtype(np.float32), np.dtype(np.float64), _BFLOAT16})
@@ -79,7 +80,7 @@ def _over(higher: np.dtype | None, lower: np.dtype | None) -> np.dtype | None:
     return promoted(higher, lower)
 
 
-def _number_dtype(x: Any) -> np.dtype:
+def _number_dtype(x: Tensor) -> np.dtype:
     """Return the dtype of a number that does not widen: a Python number, or a scalar of NumPy's."""
     kind = np.dtype(type(x)).kind
     if kind in "biu":
@@ -123,11 +124,11 @@ _TYPE_NAMES: dict[str, str] = {
 }
 
 
-def tensor_type_name(dtype: Any) -> str:
+def tensor_type_name(dtype: DTypeLike) -> str:
     """Return PyTorch's name for tensors of a dtype: ``FloatTensor``."""
     return _TYPE_NAMES.get(str(dtype), str(dtype))
 
 
-def type_name(dtype: Any) -> str:
+def type_name(dtype: DTypeLike) -> str:
     """Return PyTorch's name for a dtype in messages: ``Float``."""
     return tensor_type_name(dtype).removesuffix("Tensor")

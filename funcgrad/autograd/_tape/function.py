@@ -31,7 +31,16 @@ _NAMES = {
 
 
 class Function:
-    """An operation on the tape, as ``tensor.grad_fn`` shows it."""
+    """An operation on the tape, as ``tensor.grad_fn`` shows it.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> x = fg.autograd.tensor(np.ones(2), requires_grad=True)
+        >>> y = (x * 2).sum()
+        >>> y.grad_fn.name(), [parent.name() for parent, _ in y.grad_fn.next_functions]
+        ('SumBackward0', ['MulBackward0'])
+    """
 
     __slots__ = ("_node", "_trace")
 

@@ -16,6 +16,7 @@ import numpy as np
 from funcgrad._core.trace.backward import Pieces
 from funcgrad._core.trace.checked import pulls_in_use
 from funcgrad._core.trace.tape import is_freed, is_joint, kept_by, parents_of, primitive_of, pulled
+from funcgrad._types import Array
 from funcgrad.autograd._tape.base import TensorBase, TensorNode, TensorTrace
 from funcgrad.autograd._tape.hooks import hooked, hooked_after
 from funcgrad.autograd._tape.writes import WRITES
@@ -55,7 +56,7 @@ class Visitor:
         self.captured: dict[Any, Any] = {}
         self._pulls = pulls_in_use()
 
-    def __call__(self, node: Any, y_bar: Any) -> list[tuple[Any, Any]]:
+    def __call__(self, node: Any, y_bar: Array) -> list[tuple[Any, Any]]:
         """Return the parents to go on with, each with its cotangent."""
         if hasattr(node, "hooks"):
             y_bar = _settled(y_bar) if isinstance(y_bar, Pieces) else y_bar
@@ -116,7 +117,7 @@ def _linked(trace: TensorTrace, kept: Any, sources: dict[int, Any]) -> Any:
     return _tensor(trace, kept, sources[id(kept)]) if id(kept) in sources else kept
 
 
-def _tensor(trace: TensorTrace, value: Any, node: Any) -> TensorBase:
+def _tensor(trace: TensorTrace, value: Array, node: Any) -> TensorBase:
     """Return the value as the result of a node that is on the tape already."""
     tensor = trace.constant(value)
     tensor._node = node

@@ -14,7 +14,18 @@ _numbers = itertools.count()
 
 
 class RemovableHandle:
-    """The result of registering a hook: ``remove()`` removes the hook, and so does the end of a ``with`` statement."""
+    """The result of registering a hook: ``remove()`` removes the hook, and so does the end of a ``with`` statement.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> x = fg.autograd.tensor(np.ones(2), requires_grad=True)
+        >>> with x.register_hook(lambda grad: grad * 10):
+        ...     x.sum().backward()
+        >>> x.sum().backward()
+        >>> x.grad
+        tensor([11., 11.], dtype=float64)
+    """
 
     def __init__(self, hooks: Hooks, number: int) -> None:
         # A handle must not keep the hooks, and the values that they close over, after their tensor or optimizer.

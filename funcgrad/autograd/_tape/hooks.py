@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad._types import Array, Tensor
 from funcgrad.autograd._tape.base import TensorNode, TensorTrace, is_tensor
 from funcgrad.autograd._tape.dtypes import type_name
 from funcgrad.autograd._tape.handles import RemovableHandle
@@ -20,14 +21,18 @@ Hook = Callable[[Any], Any]
 
 
 class Hooks:
-    """The hooks of one node by number, in the order of registration: those before and after its derivative."""
+    """The hooks of one node by number, in the order of registration.
 
-    __slots__ = ("__weakref__", "after", "by_number", "trace")
+    ``by_number`` run before its derivative, ``after`` after it, and ``accumulated`` after a leaf's ``grad`` was filled.
+    """
+
+    __slots__ = ("__weakref__", "accumulated", "after", "by_number", "trace")
 
     def __init__(self, trace: TensorTrace) -> None:
         self.trace = trace
         self.by_number: OrderedDict[int, Hook] = OrderedDict()
         self.after: OrderedDict[int, Hook] = OrderedDict()
+        self.accumulated: OrderedDict[int, Hook] = OrderedDict()
 
 
 # The hooks of existing nodes. A pass looks for hooks only if there are any.
@@ -47,7 +52,7 @@ def _hooks_of(node: TensorNode, trace: TensorTrace) -> Hooks:
     return hooks
 
 
-def hooked(node: Any, bar: Any, *, is_recorded: bool) -> Any:
+def hooked(node: Any, bar: Array, *, is_recorded: bool) -> Any:
     """Return a cotangent after the hooks of its node."""
     hooks = getattr(node, "hooks", None)
     if hooks is None or not hooks.by_number:
@@ -72,7 +77,7 @@ def prehooked(hook: Hook) -> Hook:
     """Return a hook of a node before its derivative, which takes and returns a tuple, as one of a tensor."""
 
     @functools.wraps(hook)
-    def one(gradient: Any) -> Any:
+    def one(gradient: Tensor) -> Any:
         found = hook((gradient,))
         return found[0] if isinstance(found, tuple) and len(found) == 1 else found
 
@@ -84,7 +89,24 @@ def register_after(node: TensorNode, trace: TensorTrace, hook: Callable[..., Any
     return RemovableHandle.register(_hooks_of(node, trace).after, hook)
 
 
-def hooked_after(node: Any, x_bars: Any, y_bar: Any, *, is_recorded: bool) -> Any:
+def register_accumulated(node: TensorNode, trace: TensorTrace, hook: Hook) -> RemovableHandle:
+    """Register a function that `backward` calls with a leaf after it has filled the leaf's ``grad``."""
+    return RemovableHandle.register(_hooks_of(node, trace).accumulated, hook)
+
+
+def call_accumulated(tensors: list[Any], *, is_recorded: bool) -> None:
+    """Call the hooks of leaves whose ``grad`` a pass has filled."""
+    for tensor in tensors:
+        hooks = getattr(tensor._node, "hooks", None)
+        if hooks is None or not hooks.accumulated:
+            continue
+        with recorded(is_recorded):
+            for hook in tuple(hooks.accumulated.values()):
+                if hook(tensor) is not None:
+                    raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+
+
+def hooked_after(node: Any, x_bars: Any, y_bar: Array, *, is_recorded: bool) -> Any:
     """Return the cotangents of a node's operands after its hooks."""
     hooks = getattr(node, "hooks", None)
     if hooks is None or not hooks.after:
@@ -108,7 +130,7 @@ def hooked_after(node: Any, x_bars: Any, y_bar: Any, *, is_recorded: bool) -> An
     return [None if g is None else conjugated(g if is_recorded else g._value) for g in given]
 
 
-def _as_gradient(hooks: Hooks, bar: Any) -> Any:
+def _as_gradient(hooks: Hooks, bar: Array) -> Any:
     if bar is None:
         return None
     bar = bar.total() if hasattr(bar, "total") else bar
@@ -122,7 +144,7 @@ def _name(hook: Hook) -> str:
     return getattr(hook, "__name__", type(hook).__name__)
 
 
-def _check(hook: Hook, gradient: Any, found: Any) -> None:
+def _check(hook: Hook, gradient: Tensor, found: Any) -> None:
     """Refuse a result that is no gradient of the tensor, in PyTorch's words."""
     name = _name(hook)
     if not is_tensor(found):

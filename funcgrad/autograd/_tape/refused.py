@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from collections.abc import Callable, Sequence
@@ -10,6 +11,17 @@ from typing import Any
 import numpy as np
 
 Shape = tuple[int, ...]
+
+
+# Methods that look at axes and shapes before an operation is recorded.
+TRANSLATED = frozenset(
+    """
+    unsqueeze permute expand view reshape cumsum cumprod softmax log_softmax max min median argmax argmin unbind roll
+    flip masked_select movedim moveaxis swapaxes swapdims squeeze logsumexp sort argsort topk unfold diagonal
+    broadcast_to repeat tile flatten unflatten select narrow cummax cummin logcumsumexp all any prod std var norm
+    index_select take_along_dim tensor_split split chunk mode kthvalue quantile nanmedian nansum nanmean amax amin
+    """.split()  # noqa: SIM905  (a table of words)
+)
 
 
 def pytorchs_error(error: Exception, operands: Sequence[Any]) -> Exception | None:
@@ -21,6 +33,22 @@ def pytorchs_error(error: Exception, operands: Sequence[Any]) -> Exception | Non
             made = IndexError if isinstance(error, IndexError) else RuntimeError
             return None if text is None else made(text)
     return None
+
+
+def in_pytorchs_words(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a method of tensors whose errors about shapes and axes are PyTorch's."""
+
+    @functools.wraps(method)
+    def method_in_words(self: Any, *args: Any, **options: Any) -> Any:
+        try:
+            return method(self, *args, **options)
+        except (ValueError, IndexError) as error:
+            theirs = pytorchs_error(error, (self, *args))
+            if theirs is None:
+                raise
+            raise theirs from None
+
+    return method_in_words
 
 
 def out_of_range(dim: int, ndim: int) -> str:
@@ -90,7 +118,14 @@ _TRANSLATIONS: tuple[tuple[type, str, Callable[[re.Match[str], list[Shape]], str
         r"cannot reshape array of size (\d+) into shape \((.*?),?\)$",
         lambda m, _: f"shape '[{m[2]}]' is invalid for input of size {m[1]}",
     ),
-    (ValueError, "operands could not be broadcast", lambda _, shapes: _of_sizes(shapes)),
+    (ValueError, "repeated axis in", lambda *_: "permute(): duplicate dims are not allowed."),
+    (ValueError, "can only specify one unknown dimension", lambda *_: "only one dimension can be inferred"),
+    (
+        ValueError,
+        r"diagonal: axis1 and axis2 are both (-?\d+)",
+        lambda m, _: f"diagonal dimensions cannot be identical {m[1]}, {m[1]}",
+    ),
+    (ValueError, "operands could not be broadcast|shape mismatch: objects", lambda _, shapes: _of_sizes(shapes)),
     (
         ValueError,
         "matmul:|shapes .* not aligned|a contraction of",

@@ -10,6 +10,7 @@ import numpy as np
 from funcgrad import numpy as fnp
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.layout.fill import ones_like
+from funcgrad._types import Array
 from funcgrad.autograd._tape.base import TensorBase, is_tensor
 
 Seed = tuple[Any, Any]
@@ -68,7 +69,7 @@ def seeds_of(outputs: Sequence[Any], grads: Any) -> list[Seed]:
     ]
 
 
-def _seed(i: int, x: TensorBase, bar: Any) -> Seed:
+def _seed(i: int, x: TensorBase, bar: Array) -> Seed:
     if not is_tensor(bar) and not hasattr(bar, "dtype"):
         raise TypeError(f"gradients can be either Tensors or None, but got {type(bar).__name__}")
     if bar.shape != x.shape:
@@ -91,7 +92,7 @@ def _refuse_constant(i: int) -> NoReturn:
     raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
 
 
-def conjugated(bar: Any) -> Any:
+def conjugated(bar: Array) -> Any:
     """Convert a cotangent between JAX's convention, which the tape uses, and PyTorch's, the direction of ascent."""
     return fnp.conjugate(bar) if fnp.iscomplexobj(bar) else bar
 

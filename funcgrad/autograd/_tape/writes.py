@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.trace.tape import is_joint, kept_by, next_serial, parents_of
+from funcgrad._types import Array
 from funcgrad.autograd._tape.base import TensorBase, TensorNode
 from funcgrad.autograd._tape.dtypes import tensor_type_name
 from funcgrad.autograd._tape.function import Function
@@ -32,7 +33,7 @@ class _Record:
 
     __slots__ = ("array", "count", "serials", "title")
 
-    def __init__(self, array: Any, forget: Callable[[Any], Any]) -> None:
+    def __init__(self, array: Array, forget: Callable[[Any], Any]) -> None:
         self.array = weakref.ref(array, forget)
         self.count = 0
         self.title: str | None = None
@@ -67,24 +68,24 @@ class Writes:
             record.count += 1
             record.serials.append(serial)
 
-    def _record(self, array: Any) -> _Record:
+    def _record(self, array: Array) -> _Record:
         record = self._records.get(id(array))
         if record is None:
             # When an array is freed, its record is dropped, before another array can get its id.
             record = self._records[id(array)] = _Record(array, partial(self._records.pop, id(array)))
         return record
 
-    def version(self, value: Any) -> int:
+    def version(self, value: Array) -> int:
         """Return how many writes to the memory of a value there were."""
         record = self._records.get(id(owner_of(value)))
         return 0 if record is None else record.count
 
-    def entitle(self, value: Any, title: str) -> None:
+    def entitle(self, value: Array, title: str) -> None:
         """Keep PyTorch's name for the last operation that wrote to the memory of a value, for errors."""
         if (record := self._records.get(id(owner_of(value)))) is not None:
             record.title = title
 
-    def latest(self, value: Any) -> int:
+    def latest(self, value: Array) -> int:
         """Return the serial number of the last noted write to the memory of a value; 0 if there was none."""
         record = self._records.get(id(owner_of(value)))
         return record.serials[-1] if record is not None and record.serials else 0
@@ -118,7 +119,7 @@ def was_read(gradient: TensorBase) -> bool:
     return getattr(gradient, "_read", False)
 
 
-def owner_of(array: Any) -> Any:
+def owner_of(array: Array) -> Any:
     """Return the array that owns the memory of a view; a JAX array owns its own."""
     if isinstance(array, np.ndarray):
         while isinstance(array.base, np.ndarray):

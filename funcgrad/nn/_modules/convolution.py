@@ -18,7 +18,7 @@ class _Conv(Module):
     """The options of convolutions; ``_axes`` is the number of spatial axes."""
 
     _axes: int
-    _transposed = False
+    transposed = False
 
     def _set_options(
         self, channels: tuple[Any, Any], kernel_size: Any, steps: tuple[Any, Any, Any, Any], groups: int, mode: str
@@ -48,7 +48,7 @@ class _Conv(Module):
 
     def _make_parameters(self, bias: bool, device: Any, dtype: Any) -> None:
         first, second = self.out_channels, self.in_channels // self.groups
-        if self._transposed:
+        if self.transposed:
             first, second = self.in_channels, self.out_channels // self.groups
         self.weight = parameter((first, second, *self.kernel_size), device, dtype)
         self.register_parameter("bias", parameter((self.out_channels,), device, dtype) if bias else None)
@@ -109,13 +109,11 @@ class _Forward(_Conv):
 
     def forward(self, input: Any) -> Any:
         """Compute ``[batch, in, ...] -> [batch, out, ...]``, with or without the batch."""
-        parameters, padding = self._parameters, self.padding
+        padding = self.padding
         if self.padding_mode != "zeros":
             input, padding = F.pad(input, self._paddings(), self.padding_mode), 0
         convolve = (F.conv1d, F.conv2d, F.conv3d)[self._axes - 1]
-        return convolve(
-            input, parameters["weight"], parameters["bias"], self.stride, padding, self.dilation, self.groups
-        )
+        return convolve(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
 
 
 class Conv1d(_Forward):
@@ -169,7 +167,7 @@ class Conv3d(_Forward):
 
 
 class _Transposed(_Conv):
-    _transposed = True
+    transposed = True
 
     def __init__(
         self,
@@ -197,17 +195,7 @@ class _Transposed(_Conv):
         """Compute ``[batch, in, ...] -> [batch, out, ...]``; ``output_size`` chooses the lengths of the result."""
         convolve = (F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d)[self._axes - 1]
         more = self.output_padding if output_size is None else self._more(input, output_size)
-        parameters = self._parameters
-        return convolve(
-            input,
-            parameters["weight"],
-            parameters["bias"],
-            self.stride,
-            self.padding,
-            more,
-            self.groups,
-            self.dilation,
-        )
+        return convolve(input, self.weight, self.bias, self.stride, self.padding, more, self.groups, self.dilation)
 
     def _more(self, x: Any, output_size: Any) -> list[int]:
         """Return the output padding that leads to lengths of the result."""

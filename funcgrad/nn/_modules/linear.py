@@ -52,11 +52,13 @@ class Linear(Module):
     def forward(self, input: Any) -> Any:
         """Compute the output: ``f32[..., in] -> f32[..., out]``."""
         parameters = self._parameters
-        weight = parameters["weight"]
+        # A weight that is computed, such as a parametrized one, is no parameter.
+        is_plain = "weight" in parameters and "bias" in parameters
+        weight, bias = (parameters["weight"], parameters["bias"]) if is_plain else (self.weight, self.bias)
         # Only a refused input pays for the check.
         if getattr(input, "shape", None) and input.shape[-1] == weight.shape[-1]:
-            return linear(input, weight, parameters["bias"])
-        return F.linear(input, weight, parameters["bias"])
+            return linear(input, weight, bias)
+        return F.linear(input, weight, bias)
 
     def extra_repr(self) -> str:
         """Return sizes and options."""

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NoReturn, Self
 
 from funcgrad.autograd.extend import is_tensor
+from funcgrad.nn._containers import pairs, place
 from funcgrad.nn._module import Module
-from funcgrad.nn._modules.containers import pairs, place
 from funcgrad.nn._parameter import Parameter
 
 

@@ -11,9 +11,9 @@ import numpy as np
 from funcgrad.autograd import Tensor, tensor
 from funcgrad.nn import functional as F
 from funcgrad.nn import init
+from funcgrad.nn._containers import ModuleList
 from funcgrad.nn._module import Module
 from funcgrad.nn._modules.attention import MultiheadAttention
-from funcgrad.nn._modules.containers import ModuleList
 from funcgrad.nn._modules.dropout import Dropout
 from funcgrad.nn._modules.linear import Linear
 from funcgrad.nn._modules.normalization import LayerNorm

@@ -1,8 +1,12 @@
-"""Clip gradients, exchange parameters with vectors, and pack sequences, as ``torch.nn.utils`` does."""
+"""Clip gradients, exchange parameters with vectors, pack sequences, and parametrize or prune weights.
+
+The names are those of ``torch.nn.utils``.
+"""
 
 from funcgrad._public import publish
-from funcgrad.nn.utils import rnn
+from funcgrad.nn.utils import parametrizations, parametrize, prune, rnn
 from funcgrad.nn.utils._clip import clip_grad_norm_, clip_grad_value_, clip_grads_with_norm_, get_total_norm
+from funcgrad.nn.utils._norms import remove_spectral_norm, remove_weight_norm, spectral_norm, weight_norm
 from funcgrad.nn.utils._vectors import parameters_to_vector, vector_to_parameters
 
 __all__ = [
@@ -11,8 +15,15 @@ __all__ = [
     "clip_grads_with_norm_",
     "get_total_norm",
     "parameters_to_vector",
+    "parametrizations",
+    "parametrize",
+    "prune",
+    "remove_spectral_norm",
+    "remove_weight_norm",
     "rnn",
+    "spectral_norm",
     "vector_to_parameters",
+    "weight_norm",
 ]
 
 __dir__ = publish(__name__)

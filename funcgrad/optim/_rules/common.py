@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from funcgrad._types import ArrayLike
+from funcgrad._types import Array, ArrayLike
 from funcgrad.optim._rules.rule import Flag, Number
 
 
 def lr(default: Any, message: str = "Invalid learning rate: {}", valid: Callable[[Any], bool] | None = None) -> Number:
-    """The learning rate."""
+    """Describe the learning rate of a rule."""
     about = (
         "learning rate, zero or positive, in parameter units per unit of the direction: a number, an array of shape "
         "``[]``, or a function of the number of steps already taken (0 at the first step). A function is static: it is "
@@ -20,7 +20,7 @@ def lr(default: Any, message: str = "Invalid learning rate: {}", valid: Callable
 
 
 def beta(index: int, default: float, about: str) -> Number:
-    """One of ``betas``."""
+    """Describe one of the ``betas`` of a rule."""
     message = f"Invalid beta parameter at index {index}: {{}}"
     return Number(
         f"beta{index + 1}", default, message, lambda value: 0 <= value < 1, option=("betas", index), about=about
@@ -57,7 +57,7 @@ DECOUPLED = Flag("decoupled_weight_decay", about="shrink the parameters themselv
 COUPLED = "p = p - lr * weight_decay * p        where decoupled_weight_decay, in its place"
 
 
-def begun(p: ArrayLike, g: Any, hyper: Any) -> tuple[Any, Any]:
+def begun(p: ArrayLike, g: Array, hyper: Any) -> tuple[Any, Any]:
     """Return the parameter and the direction of a step, after ``maximize`` and weight decay."""
     d = -g if hyper.maximize else g
     if hyper.weight_decay is None:

@@ -24,6 +24,15 @@ class PyTorch:
         counted_in_tensors: whether checkpoints keep that number as a tensor, or as a Python number.
         check_options: return the text of a refusal, or ``None``, for the options of the constructor together.
         eager: whether the constructor makes the slots; otherwise the first step does.
+
+    Example:
+        >>> import inspect
+        >>> from funcgrad.extend import Flag, Number, PyTorch, Rule, optimizer
+        >>> def step(p, g, slots, hyper, t):
+        ...     return p - hyper.lr * g, {}
+        >>> rule = Rule("plain", (Number("lr", 0.1), Flag("maximize")), (), step, torch=PyTorch("lr, *, maximize"))
+        >>> inspect.signature(optimizer(rule).optimizer)
+        <Signature (params, lr=0.1, *, maximize=False)>
     """
 
     arguments: str | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from funcgrad._types import ArrayLike
+from funcgrad._types import Array, ArrayLike
 from funcgrad.numpy import sqrt, where
 from funcgrad.optim._rules.common import (
     COUPLED,
@@ -22,7 +22,7 @@ from funcgrad.optim._rules.pytorch import PyTorch
 from funcgrad.optim._rules.rule import Rule, Slot
 
 
-def _step(p: ArrayLike, g: Any, slots: dict[str, Any], hyper: Any, t: ArrayLike) -> tuple[Any, dict[str, Any]]:
+def _step(p: ArrayLike, g: Array, slots: dict[str, Any], hyper: Any, t: ArrayLike) -> tuple[Any, dict[str, Any]]:
     p, d = begun(p, g, hyper)
     first = average(slots["exp_avg"], d, hyper.beta1)
     second = average(slots["exp_avg_sq"], d * d, hyper.beta2)

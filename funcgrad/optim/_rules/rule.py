@@ -35,6 +35,12 @@ class Number:
         schedule: whether it may be a function of the steps already taken.
         option: its position in an option of PyTorch's groups, if the option has another name: ``("betas", 0)``.
         about: its meaning and unit, for the generated documentation.
+
+    Example:
+        >>> from funcgrad.extend import Number
+        >>> lr = Number("lr", 0.1, "Invalid learning rate: {}", schedule=True)
+        >>> lr.valid(0.5), lr.valid(-1.0)
+        (True, False)
     """
 
     name: str
@@ -59,6 +65,12 @@ class Choice:
         valid: returns whether a value is accepted.
         fixed: whether it always has its default and is no argument. PyTorch's groups contain it nevertheless.
         about: its meaning, for the generated documentation.
+
+    Example:
+        >>> from funcgrad.extend import Choice
+        >>> norm = Choice("norm", "max", message="Invalid norm: {}", valid=lambda value: value in ("max", "sum"))
+        >>> norm.valid("sum"), norm.valid("mean")
+        (True, False)
     """
 
     name: str
@@ -72,7 +84,17 @@ class Choice:
 
 @dataclasses.dataclass(frozen=True)
 class Flag(Choice):
-    """A hyperparameter that is true or false: structure."""
+    """A hyperparameter that is true or false: structure.
+
+    Args:
+        name: its name in the rule, the state and the functions.
+        default: the value if none is given.
+
+    Example:
+        >>> from funcgrad.extend import Flag
+        >>> Flag("nesterov").default, Flag("nesterov").convert(1)
+        (False, True)
+    """
 
     default: bool = False
     convert: Callable[[Any], Any] = bool
@@ -90,6 +112,12 @@ class Slot:
         begin: the number that fills it at the start, or a function of the hyperparameters: ``lambda hyper:
             hyper.initial_accumulator_value``. It fills the real and the imaginary part of a complex parameter.
         scalar: whether it is one float64 number for the whole parameter, instead of an array like the parameter.
+
+    Example:
+        >>> from funcgrad.extend import Slot
+        >>> slot = Slot("momentum", "momentum_buffer", exists=lambda hyper: hyper.beta is not None)
+        >>> slot.name, slot.key, slot.begin
+        ('momentum', 'momentum_buffer', 0.0)
     """
 
     name: str
@@ -148,6 +176,18 @@ class Rule:
         formula: the step of a parameter ``p`` with gradient ``g``, for the generated documentation.
         rows: the step with a row-sparse gradient, for the generated documentation.
         source: the source of the formula, with each departure from it.
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad.extend import Number, Rule, optimizer
+        >>> def step(p, g, slots, hyper, t):
+        ...     return p - hyper.lr * np.sign(g), {}
+        >>> signs = Rule("signs", (Number("lr", 0.1),), (), step)
+        >>> _, signs_init, signs_update, _ = optimizer(signs)
+        >>> p = np.array([1.0, 2.0])
+        >>> p, state = signs_update(np.array([3.0, -0.5]), signs_init(p), p)
+        >>> p
+        array([0.9, 2.1])
     """
 
     name: str

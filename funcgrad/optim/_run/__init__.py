@@ -1,1 +1,1 @@
-"""How steps are taken: leaf by leaf, packed, in blocks on all cores, in compiled loops, in single rows."""
+"""Ways to take a step: leaf by leaf, packed, in blocks on all cores, in compiled loops, in single rows."""

@@ -1,4 +1,4 @@
-"""Check that the step of an elementwise rule is elementwise, and free its graph of the shape that it was staged for.
+"""Check that the step of an elementwise rule is elementwise, and remove the shape from its staged graph.
 
 Such a step is staged once and then runs on parameters of every shape, in blocks of them, and on several parameters that
 were joined. That is right only if element ``i`` of each result depends on element ``i`` of the arrays and on numbers.
@@ -27,13 +27,14 @@ from funcgrad._ops.layout.fill import full_like_p
 from funcgrad._ops.layout.shape import reshape_p
 from funcgrad._ops.program.barrier import stop_gradient_p
 from funcgrad._transforms.base.stage import stage_flat
+from funcgrad._types import Array
 from funcgrad.errors import RuleError
 
-# The step is staged for both. They have other sizes and ranks, and do not broadcast to each other.
+# The step is staged for both shapes. They have different sizes and ranks, and do not broadcast to each other.
 SHAPES = ((2,), (3, 5))
-# Primitives of one array that treat each element by itself, though they are not declared elementwise.
+# Primitives of one array that treat each element separately, although they are not declared elementwise.
 _OF_EACH = frozenset({cast_p, weak_cast_p, fit_p, copy_p, full_like_p, stop_gradient_p, real_p, imag_p, conj_p})
-# Primitives that keep the elements in their order, where they keep or fill their number.
+# Primitives that keep the elements in their order, if they keep or fill their number.
 _IN_ORDER = frozenset({reshape_p, broadcast_to_p})
 
 
@@ -78,7 +79,7 @@ def _where(equation: Equation) -> str:
 
 
 def _check(name: str, graph: Graph, size: int) -> None:
-    """Refuse equations that read several elements for one, and arrays from elsewhere."""
+    """Refuse equations that read several elements for one result, and constant arrays."""
     for var, value in graph.constants:
         if var.aval.shape and not (var.aval.size == size and _is_uniform(value)):
             raise RuleError(
@@ -101,7 +102,7 @@ def _is_elementwise(equation: Equation, size: int) -> bool:
     if primitive.multiple_results:
         return False
     (result,) = equation.results
-    # No operand is repeated along an axis, so that flat positions agree.
+    # No operand is repeated along an axis, so equal flat positions hold elements that belong together.
     aligned = all(x.aval.size in (1, result.aval.size) for x in operands) and result.aval.size in (1, size)
     if primitive is index_p or primitive is scatter_set_p:
         return aligned and all(entry is Ellipsis or entry == FULL for entry in equation.params["index"].entries)
@@ -109,13 +110,13 @@ def _is_elementwise(equation: Equation, size: int) -> bool:
 
 
 def _is_uniform(value: Any) -> bool:
-    """Whether all elements are one number, to the bit."""
+    """Return whether all elements are the same number, compared by bits."""
     flat = np.ravel(value)
     return all(x.tobytes() == flat[0].tobytes() for x in flat)
 
 
 def _freed(graph: Graph) -> Graph:
-    """The graph without the shape: uniform constants are numbers, and nothing is reshaped."""
+    """Return the graph without shapes: constants with equal elements become numbers, and nothing is reshaped."""
     same: dict[Any, Any] = {var: Literal(np.ravel(value)[0]) for var, value in graph.constants if var.aval.shape}
     equations = []
     for e in graph.equations:
@@ -138,13 +139,13 @@ def _freed(graph: Graph) -> Graph:
     return simplify(stage_flat(run, [x.aval for x in graph.inputs], graph.name))
 
 
-def _filled(y: Any, like: Any, shape: tuple[int, ...]) -> Any:
-    """A number that is a whole result, as an array; adding -0.0 changes no number, nor the sign of a zero."""
+def _filled(y: Array, like: Array, shape: tuple[int, ...]) -> Any:
+    """Return a result that is one number as an array. Adding -0.0 changes no number and no sign of a zero."""
     return add_p(full_like_p(like, value=-0.0), y) if shape and not aval_of(y).shape else y
 
 
 def _check_same(name: str, graph: Graph, other: Graph) -> None:
-    """Refuse a step that is another program for another shape."""
+    """Refuse a step whose program depends on the shape."""
     if _form(graph) == _form(other):
         return
     pairs = zip(_form(graph)[0], _form(other)[0], graph.equations, strict=False)
@@ -157,12 +158,12 @@ def _check_same(name: str, graph: Graph, other: Graph) -> None:
 
 
 def _form(graph: Graph) -> tuple[Any, ...]:
-    """What two graphs have in common that are the same program but for shapes."""
+    """Return the parts of a graph that do not depend on shapes. Graphs with equal parts are the same program."""
     variables = [*graph.inputs, *[var for var, _ in graph.constants]]
     variables += [var for equation in graph.equations for var in equation.results]
     numbers = {var: i for i, var in enumerate(variables)}
 
-    def place(x: Any) -> Any:
+    def place(x: Array) -> Any:
         return value_key(x.value) if type(x) is Literal else numbers[x]
 
     lines = [(e.primitive, *map(place, e.operands), params_key(e.params)) for e in graph.equations]

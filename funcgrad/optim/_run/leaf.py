@@ -1,4 +1,4 @@
-"""The step of one leaf: which form of the rule's program it takes, and in which dtype."""
+"""The step of one leaf. This module chooses the form of the rule's program and the dtype."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from funcgrad._engines.source.extend import Work, write
 from funcgrad._ops.elementwise.cast import cast, imag_p, make_complex, real_p
 from funcgrad._ops.index.rows import Rows
 from funcgrad._ops.layout.copy import fresh
+from funcgrad._types import Array
 from funcgrad.errors import SparseGradientError, TreeMismatchError
 from funcgrad.optim._rules.rule import Row, Rule
 from funcgrad.optim._run.program import Program, program_of
@@ -20,28 +21,28 @@ from funcgrad.optim._run.rows import check_rows, coalesced, rows_at, step_rows, 
 
 _FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 _ARRAYS = frozenset({np.ndarray})
-# From this many elements on a compiled step is bound by memory.
+# A compiled step of this many elements or more is limited by memory.
 _SEPARATED = 1 << 16
 
 
 class Leaf(NamedTuple):
-    """One parameter and all that its step reads."""
+    """One parameter, and all values that its step reads."""
 
     p: Any
     g: Any
-    # The slots that it has.
+    # The slots of the parameter.
     slots: tuple[Any, ...]
-    # A copy of ``p`` in a wider dtype, which is stepped in its place; or ``None``.
+    # A copy of ``p`` in a wider dtype, which the step updates instead; or ``None``.
     master: Any
-    # How many steps it has taken: a number, or ``None`` where the rule does not read it.
+    # The number of steps taken; ``None`` if the rule does not read it.
     taken: Any
     row: Row
-    # NumPy arrays to write the new parameter and slots to, which may be the old ones; ``None`` makes new ones.
+    # NumPy arrays to write the new parameter and slots to, possibly the old ones; ``None`` makes new arrays.
     into: tuple[Any, ...] | None = None
 
 
 class Result(NamedTuple):
-    """What a step makes of a leaf."""
+    """The result of a step for a leaf."""
 
     p: Any
     slots: tuple[Any, ...]
@@ -49,19 +50,19 @@ class Result(NamedTuple):
 
 
 class Stepper:
-    """Steps of one update. What NumPy is to write is gathered, and written by `finish` all together."""
+    """The steps of one update. Steps that NumPy computes are collected, and `finish` runs all of them together."""
 
     def __init__(self, rule: Rule, path: Callable[[int], str]) -> None:
         self.rule = rule
         self._path = path
         self.works: list[Work] = []
-        # What was made of hyperparameters and a count of steps.
+        # Values that are computed from hyperparameters and a count of steps.
         self._scalars: dict[Any, Any] = {}
-        # The programs of known numbers at a step, with what they make of these.
+        # The programs for known numbers at a step, with the values that they compute from the numbers.
         self._now: dict[Any, Any] = {}
 
     def step(self, i: int, leaf: Leaf) -> Result:
-        """The new parameter, slots and master copy of leaf ``i``."""
+        """Return the new parameter, slots and master copy of leaf ``i``."""
         p, g, slots, master, taken, row, into = leaf
         if master is None:
             places = self.gathered(p, g, slots, taken, row, into)
@@ -85,19 +86,19 @@ class Stepper:
         g = self.conformed(i, g, p)
         if master is not None:
             new, slots = self.step_flat(master, cast(g, master.dtype), slots, taken, row)
-            # The parameter is rounded from what is written by then.
+            # The parameter is rounded from the master copy, so the master copy must be written first.
             self.finish()
             return Result(cast(new, p.dtype), _stored(slots, new), _stored((new,), new)[0])
         new, slots = self.step_flat(p, g, slots, taken, row, into)
         return Result(new, _stored(slots, p))
 
     def gathered(
-        self, p: Any, g: Any, slots: tuple[Any, ...], taken: Any, row: Row, into: tuple[Any, ...] | None
+        self, p: Array, g: Array, slots: tuple[Any, ...], taken: Any, row: Row, into: tuple[Any, ...] | None
     ) -> tuple[Any, ...] | None:
-        """The memory that `finish` writes parameter and slots to, in the common case; else ``None``, and no more.
+        """Return the arrays into which `finish` will write parameter and slots; ``None`` if the leaf needs another way.
 
-        That is NumPy's arrays of one type whose program was met before. Tens of thousands of small steps a second are
-        taken here: it asks for no more than it must.
+        This is the way for NumPy arrays of one dtype whose program is known. It makes few checks, because it takes
+        tens of thousands of small steps a second.
         """
         if type(p) is not np.ndarray or type(g) is not np.ndarray or p.dtype is not g.dtype or p.shape != g.shape:
             return None
@@ -124,13 +125,13 @@ class Stepper:
         found = self._now[row, taken, dtype] = program.flat, _computed(program, row, taken, (), dtype)[0]
         return found
 
-    def _takes_rows(self, p: Any, master: Any, row: Row) -> bool:
+    def _takes_rows(self, p: Array, master: Any, row: Row) -> bool:
         return row.structure.by_rows and master is None and p.dtype.kind != "V" and p.dtype.itemsize > 2
 
     def step_flat(
-        self, p: Any, g: Any, slots: tuple[Any, ...], taken: Any, row: Row, into: tuple[Any, ...] | None = None
+        self, p: Array, g: Array, slots: tuple[Any, ...], taken: Any, row: Row, into: tuple[Any, ...] | None = None
     ) -> tuple[Any, tuple[Any, ...]]:
-        """New parameter and slots from arrays of one dtype; half precision is computed with in float32."""
+        """Return the new parameter and slots from arrays of one dtype. Half precision is computed in float32."""
         dtype = p.dtype if type(p) is np.ndarray else aval_of(p).dtype
         if dtype.itemsize == 2 or dtype.kind == "V":
             return self._step_half(p, g, slots, taken, row, into)
@@ -140,7 +141,7 @@ class Stepper:
         program = program_of(row.structure, dtype, first, getattr(p, "shape", ()))
         if True in row.structure.scalars:
             return self._step_mixed(program, (p, g), slots, taken, row, into)
-        # Beside Python's numbers they stay such.
+        # A Python number combined with a Python number stays a Python number (weakly typed).
         scalars = self._numbers(program, row, taken, None if type(p) is float else dtype)
         if row.known and self.rule.elementwise and type(p) is np.ndarray and self.rule.dense is None:
             if not program.reads_t:
@@ -152,7 +153,7 @@ class Stepper:
         return results[0], tuple(results[1:])
 
     def _step_half(
-        self, p: Any, g: Any, slots: tuple[Any, ...], taken: Any, row: Row, into: tuple[Any, ...] | None
+        self, p: Array, g: Array, slots: tuple[Any, ...], taken: Any, row: Row, into: tuple[Any, ...] | None
     ) -> tuple[Any, tuple[Any, ...]]:
         dtype = p.dtype
         wide = [cast(x, _FLOAT32) if _is_like(x, p) else x for x in slots]
@@ -162,16 +163,16 @@ class Stepper:
         rounded = [cast(p, dtype), *[cast(x, dtype) if a is not b else x for x, a, b in triples]]
         if into is None:
             return rounded[0], tuple(rounded[1:])
-        # Scalar slots have no place.
+        # Scalar slots have no memory to write to.
         places = iter(into[1:])
         placed = [into[0], *[None if scalar else next(places) for scalar in row.structure.scalars]]
         p, *rest = _written(rounded, placed)
         return p, tuple(rest)
 
     def _step_parts(
-        self, p: Any, g: Any, slots: tuple[Any, ...], taken: Any, row: Row, into: tuple[Any, ...] | None
+        self, p: Array, g: Array, slots: tuple[Any, ...], taken: Any, row: Row, into: tuple[Any, ...] | None
     ) -> tuple[Any, tuple[Any, ...]]:
-        """The step of a complex parameter: its real and imaginary parts as parameters of their own, as in PyTorch."""
+        """Step a complex parameter as two parameters, its real and its imaginary part, as PyTorch does."""
         scalar = row.structure.scalars
         if (
             into is None
@@ -192,10 +193,10 @@ class Stepper:
         return make_complex(p, imaginary), tuple(joined)
 
     def _step_masked(
-        self, p: Any, g: Rows, slots: tuple[Any, ...], taken: Any, row: Row, into: tuple[Any, ...] | None
+        self, p: Array, g: Rows, slots: tuple[Any, ...], taken: Any, row: Row, into: tuple[Any, ...] | None
     ) -> tuple[Any, tuple[Any, ...]]:
-        """The step in the rows of a gradient, which are the parameter there."""
-        # Rows that are named twice are added up as wide as the step computes.
+        """Step the rows of a parameter that its gradient has."""
+        # Rows with the same index are added in the dtype in which the step computes.
         dtype = _FLOAT32 if p.dtype.itemsize == 2 or p.dtype.kind == "V" else p.dtype
         indices, values = coalesced(Rows(g.indices, cast(g.values, dtype), g.shape), p)
         scalar = row.structure.scalars
@@ -210,7 +211,7 @@ class Stepper:
     def _step_mixed(
         self, program: Program, pair: tuple[Any, Any], slots: tuple[Any, ...], taken: Any, row: Row, into: Any
     ) -> tuple[Any, tuple[Any, ...]]:
-        """The step of a rule of which some slots are numbers."""
+        """Step a parameter by a rule of which some slots are numbers."""
         kinds = row.structure.scalars
         numbers = [x.item() if type(x) is np.ndarray else x for x, scalar in zip(slots, kinds, strict=True) if scalar]
         held = [x for x, scalar in zip(slots, kinds, strict=True) if not scalar]
@@ -224,7 +225,7 @@ class Stepper:
     def _run(
         self, program: Program, arrays: tuple[Any, ...], scalars: Any, taken: Any, row: Row, into: Any
     ) -> Sequence[Any]:
-        """New parameter and array slots: of NumPy's arrays to be written when all are gathered, of others now."""
+        """Return the new parameter and array slots. Steps of NumPy's arrays are collected; others run now."""
         p = arrays[0]
         known = row.known and (taken is None or type(taken) is int)
         # 0-d arrays become NumPy scalars, which cannot be written to.
@@ -233,41 +234,41 @@ class Stepper:
             if into is None:
                 into = (np.empty_like(p), *[np.empty_like(x) for x in arrays[2:]])
             elif arrays[1] is p:
-                # The parameter may be written before the gradient is read for the last time.
+                # A step may write to the parameter before it reads the gradient for the last time.
                 arrays = (p, p.copy(), *arrays[2:])
             self.works.append((flat, arrays, scalars, into))
             return into
         separated = not row.known and program.rule.elementwise and aval_of(p).size >= _SEPARATED
-        # The first buffer is not the gradient itself: it is written to later.
+        # The first buffer must not be the gradient itself, because later steps write to it.
         results = [fresh(y, arrays[1]) for y in program.run(arrays, scalars, separated)]
         return results if into is None else _written(results, into)
 
     def _numbers(self, program: Program, row: Row, taken: Any, dtype: np.dtype | None) -> Sequence[Any]:
-        """What the arrays meet, in their dtype."""
+        """Return the numbers that arrays are combined with, in the arrays' dtype."""
         key = program, row, dtype, taken if type(taken) is int else id(taken)
         found = self._scalars.get(key)
         if found is None:
-            # With the count, whose identity is then its own as long as this lives.
+            # Keep the count as well: then no other object can get its id as long as this entry exists.
             found = self._scalars[key] = _computed(program, row, taken, (), dtype)[0], taken
         return found[0]
 
     def forget(self) -> None:
-        """Drop what was gathered and is not written."""
+        """Forget the collected steps."""
         self.works.clear()
 
     def finish(self) -> None:
-        """Write what is to be written."""
+        """Run the collected steps."""
         if self.works:
             works, self.works = self.works, []
             write(works)
 
-    def conformed(self, i: int, g: Any, p: Any) -> Any:
-        """A gradient in the dtype of its parameter; what does not fit is refused."""
+    def conformed(self, i: int, g: Array, p: Array) -> Any:
+        """Return a gradient in the dtype of its parameter, or refuse it."""
         try:
             if g.shape == p.shape and g.dtype == p.dtype and (type(g) is np.ndarray or is_value(g)):
                 return g
         except AttributeError:
-            # A Python number, or no value at all.
+            # A Python number, or an object without a dtype.
             pass
         if not is_value(g):
             self._refuse(i, f"a {type(g).__name__}", p)
@@ -277,54 +278,54 @@ class Stepper:
             self._refuse(i, str(g_aval), p)
         return g if g_aval.weak else cast(g, p_aval.dtype)
 
-    def _check_rows(self, i: int, g: Rows, p: Any, row: Row) -> None:
+    def _check_rows(self, i: int, g: Rows, p: Array, row: Row) -> None:
         fault = check_rows(row.structure, g, p)
         if fault:
             raise fault[0](f"{self.rule.name}_update: the gradient of params{self._path(i)} {fault[1]}")
 
-    def _refuse(self, i: int, arrived: str, p: Any) -> NoReturn:
+    def _refuse(self, i: int, arrived: str, p: Array) -> NoReturn:
         raise TreeMismatchError(
             f"{self.rule.name}_update: the gradient of params{self._path(i)} is {arrived}; needed {aval_of(p)}, the "
             "type of the parameter, or None. Pass what fg.grad returned for these parameters."
         )
 
 
-def real_part(x: Any) -> Any:
-    """The real part; of a NumPy array the memory of it."""
+def real_part(x: Array) -> Any:
+    """Return the real part. The real part of a NumPy array shares its memory."""
     return np.real(x) if type(x) is np.ndarray else real_p(x) if aval_of(x).dtype.kind == "c" else x
 
 
-def imaginary_part(x: Any) -> Any:
-    """The imaginary part; of a NumPy array the memory of it."""
+def imaginary_part(x: Array) -> Any:
+    """Return the imaginary part. The imaginary part of a NumPy array shares its memory."""
     if aval_of(x).dtype.kind != "c":
         return 0 * x
     return np.imag(x) if type(x) is np.ndarray else imag_p(x)
 
 
-def _is_like(x: Any, p: Any) -> bool:
+def _is_like(x: Array, p: Array) -> bool:
     return aval_of(x).shape == aval_of(p).shape and aval_of(x).dtype == p.dtype
 
 
 def _kept(slots: tuple[Any, ...], master: Any, into: tuple[Any, ...] | None) -> tuple[tuple[Any, ...], Any]:
-    """What stays as it is; NumPy arrays in memory of their own."""
+    """Return the values that do not change; NumPy arrays are copied into memory of their own."""
     if into is not None:
         return slots, master
     return tuple([own(x) for x in slots]), own(master)
 
 
-def _stored(values: tuple[Any, ...], p: Any) -> tuple[Any, ...]:
-    """What is kept for a parameter of shape []: arrays, not NumPy's scalars, which orbax does not give back."""
+def _stored(values: tuple[Any, ...], p: Array) -> tuple[Any, ...]:
+    """Return the state of a parameter of shape [] as arrays: orbax does not restore NumPy's scalars."""
     if getattr(p, "shape", None) != ():
         return values
     return tuple([np.array(x) if isinstance(x, np.generic) else x for x in values])
 
 
-def own(x: Any) -> Any:
+def own(x: Array) -> Any:
     return x.copy() if type(x) is np.ndarray else x
 
 
 def _written(values: Sequence[Any], into: Sequence[Any]) -> list[Any]:
-    """The values in given memory, where that is NumPy's."""
+    """Return the values, copied into the given arrays if these are NumPy's."""
     written = []
     for value, place in zip(values, into, strict=True):
         if type(place) is np.ndarray:
@@ -338,7 +339,10 @@ def _written(values: Sequence[Any], into: Sequence[Any]) -> list[Any]:
 def _computed(
     program: Program, row: Row, taken: Any, slots: Sequence[Any], dtype: np.dtype | None
 ) -> tuple[Sequence[Any], Sequence[Any]]:
-    """What the arrays meet, in their dtype (``None`` leaves Python's numbers), and the new scalar slots."""
+    """Return the numbers that arrays are combined with in the arrays' dtype, and the new scalar slots.
+
+    With the dtype ``None`` Python's numbers stay.
+    """
     t = None
     if program.reads_t:
         t = float(taken + 1) if type(taken) is int else cast(taken, _FLOAT64) + 1

@@ -1,4 +1,4 @@
-"""Many small parameters stepped as one: packed in the state, or for the time of a step."""
+"""Steps of many small parameters as one: packed in the state, or only during a step."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ import numpy as np
 
 from funcgrad._ops.index.rows import Rows
 from funcgrad._ops.index.split import join, split
+from funcgrad._types import Array
 from funcgrad.optim._run.leaf import Leaf, Result, Stepper
 from funcgrad.tree import Packed
 
-# NumPy arrays up to this size are packed for a step where there are so many of a kind: what a step costs beyond its
-# arithmetic (10 us) is then more than the copies.
+# NumPy arrays up to this size are packed for a step if there are many of one kind: the cost of a separate step beyond
+# its arithmetic (10 us) is then larger than the cost of the copies.
 SMALL = 1 << 16
 MANY = 8
 _ARRAYS = frozenset({np.ndarray})
@@ -22,7 +23,7 @@ _ARRAYS = frozenset({np.ndarray})
 def step_packed(
     stepper: Stepper, given: Sequence[Leaf], packed: Sequence[Packed], results: list[Any]
 ) -> tuple[Packed, ...]:
-    """Step the parameters whose slots lie packed in the state; returns the new slots, packed alike."""
+    """Step the parameters whose slots are packed in the state, and return the new slots in the same packing."""
     layout = packed[0].layout
     holders = [i for i, leaf in enumerate(given) if leaf.slots]
     made = []
@@ -54,7 +55,7 @@ def _step_together(
 
 
 def _alike(leaves: Sequence[Leaf]) -> bool:
-    """Whether one step serves all: each has a gradient, and hyperparameters and stage are the same."""
+    """Return whether one step serves all leaves: each has a gradient, and all have equal hyperparameters and stages."""
     first = leaves[0]
     return all(
         leaf.g is not None and type(leaf.g) is not Rows and leaf.row is first.row and _same(leaf.taken, first.taken)
@@ -62,18 +63,18 @@ def _alike(leaves: Sequence[Leaf]) -> bool:
     )
 
 
-def _same(x: Any, y: Any) -> bool:
+def _same(x: Array, y: Array) -> bool:
     return x is y or (type(x) is type(y) is int and x == y)
 
 
 def step_small(stepper: Stepper, given: Sequence[Leaf], results: list[Any]) -> None:
-    """Step small NumPy arrays together where there are many of a kind; the others are left."""
+    """Step small NumPy arrays together if there are many of one kind; leave the others."""
     if len(given) < MANY or not stepper.rule.elementwise:
         return
     groups: dict[Any, list[int]] = {}
     for i, (p, g, slots, master, taken, row, into) in enumerate(given):
         if type(p) is type(g) is np.ndarray and p.size <= SMALL and row.known and master is None and into is None:
-            # Scalar slots are no arrays.
+            # Scalar slots are not arrays.
             if not _ARRAYS.issuperset(map(type, slots)):
                 continue
             kind = p.dtype, row, taken if taken is None or type(taken) is int else id(taken)

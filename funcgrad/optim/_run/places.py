@@ -1,4 +1,4 @@
-"""Where the results of a step lie: as what they replace, whatever else of the step is spread over devices."""
+"""Sharding of a step's results: each result gets the sharding of the array that it replaces."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from funcgrad.tree import Packed
 def in_their_places(
     given: Sequence[Leaf], results: Sequence[Result], packs: Sequence[Packed], new_packs: Sequence[Packed]
 ) -> tuple[Sequence[Result], Sequence[Packed]]:
-    """Results and packed slots of a step, each spread over devices as what it replaces."""
+    """Return the results and packed slots of a step, each with the sharding of the array that it replaces."""
     if not on_several_devices():
         return results, new_packs
     before = [(leaf.p, *(leaf.slots if x.slots else ()), leaf.master) for leaf, x in zip(given, results, strict=True)]

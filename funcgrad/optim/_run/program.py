@@ -1,4 +1,4 @@
-"""A rule's step for one structure and dtype: staged once, and what is made of its graph to run it."""
+"""The step of a rule for one structure and dtype: it is staged once, and the programs are made from its graph."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from funcgrad._engines.source.extend import BLOCK, FlatProgram, float_program
 from funcgrad._ops.elementwise.cast import cast_p
 from funcgrad._ops.program.barrier import separate_p
 from funcgrad._transforms.base.stage import stage_flat
+from funcgrad._types import Array
 from funcgrad.errors import RuleError
 from funcgrad.optim._rules.rule import Structure
 from funcgrad.optim._run.elementwise import shape_free
@@ -26,7 +27,7 @@ _COMPLEX128 = np.dtype(np.complex128)
 
 
 def program_of(structure: Structure, dtype: np.dtype, first: bool, shape: tuple[int, ...]) -> Program:
-    """The program for parameters of a structure and dtype; of a shape, where the rule is not elementwise."""
+    """Return the program for parameters of a structure and dtype, and of a shape if the rule is not elementwise."""
     key = (dtype, first) if structure.rule.elementwise else (dtype, first, shape)
     found = structure.programs.get(key)
     if found is None:
@@ -36,7 +37,7 @@ def program_of(structure: Structure, dtype: np.dtype, first: bool, shape: tuple[
 
 
 class Program:
-    """What a step does, in two graphs: one of the numbers, in float64, and one of the arrays, in their own dtype.
+    """A step in two graphs: one of the numbers, in float64, and one of the arrays, in their own dtype.
 
     ``numbers``: hyperparameters, ``t``, scalar slots -> what the second graph reads of them, new scalar slots.
     ``arrays``: parameter, gradient, array slots, numbers -> new parameter, new array slots.
@@ -57,20 +58,20 @@ class Program:
         array_count = 2 + self.scalar_slots.count(False)
         self.numbers, arrays = _cut(staged, array_count, self.scalar_slots)
         self.array_count = array_count
-        # Numbers meet the arrays in their dtype; what is of another on purpose, conditions first of all, stays such.
+        # Numbers get the dtype of the arrays. Values that have another dtype on purpose, such as conditions, keep it.
         kinds = [x.aval.dtype for x in arrays.inputs[array_count:]]
         self.kinds = [dtype if kind == _FLOAT64 else kind for kind in kinds]
         avals = [Aval(shape, dtype)] * array_count + [Aval((), kind) for kind in self.kinds]
-        # The same equations for the dtype of the parameter.
+        # The same equations in the dtype of the parameter.
         self.arrays = simplify(stage_flat(_of_dtype(arrays, dtype).evaluate, avals, f"{rule.name}_step"))
-        # The memory that each result may take: that of the parameter, and of its slots.
+        # The memory that each result may reuse: that of the parameter and of its slots.
         self.aliases = (0, *range(2, array_count))
-        # The same for NumPy's arrays in given memory, if the rule is elementwise. A first step of its own form is taken
-        # once, and not worth the compilation of a kernel.
+        # The same for NumPy arrays in given memory, if the rule is elementwise. A first step that has a form of its own
+        # runs once, and is not worth compiling a kernel.
         self.flat = FlatProgram(self.arrays, self.aliases, kernels=not first) if rule.elementwise else None
 
     def scalars(self, numbers: Sequence[Any], t: Any, slots: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
-        """What the arrays meet, in float64, and the new scalar slots."""
+        """Return the numbers that arrays are combined with, in float64, and the new scalar slots."""
         given = [*numbers, t, *slots] if self.reads_t else [*numbers, *slots]
         if self.numbers is None:
             return given, ()
@@ -81,14 +82,14 @@ class Program:
         return found[:count], found[count:]
 
     def _of_floats(self, given: Sequence[Any]) -> Sequence[Any] | None:
-        """The numbers, where Python knows them and they come out as numbers."""
+        """Compute the numbers with Python's floats, if they are known and the results are numbers."""
         run = self.of_floats
         if run is None or not _FLOAT.issuperset(map(type, given)):
             return None
         try:
             return run(*given)
         except (ArithmeticError, ValueError):
-            # NumPy says what it is: infinite, or NaN.
+            # NumPy gives the result: infinity or NaN.
             return None
 
     @functools.cached_property
@@ -97,7 +98,7 @@ class Program:
         return None if self.numbers is None else float_program(self.numbers)
 
     def run(self, arrays: Sequence[Any], scalars: Sequence[Any], separated: bool) -> list[Any]:
-        """New parameter and slots, of values of any kind; scalars in their dtype.
+        """Return the new parameter and slots from values of any kind; scalars are converted to their dtype.
 
         Separated, the slots are finished before the parameter begins: both would read parameter, gradient and old
         slots, and the second compute the first again.
@@ -131,7 +132,7 @@ class Program:
 
 
 def _staged(structure: Structure, first: bool, reads_t: bool, dtype: np.dtype, shape: tuple[int, ...]) -> Graph:
-    """The step in double precision: parameter, gradient, slots, numbers, ``t`` -> parameter, slots."""
+    """Stage the step in double precision: parameter, gradient, slots, numbers, ``t`` -> parameter, slots."""
     rule, slots, count = structure.rule, structure.slots, structure.count
     asked = f"{rule.name}_update"
     number = Aval((), _FLOAT64)
@@ -140,7 +141,7 @@ def _staged(structure: Structure, first: bool, reads_t: bool, dtype: np.dtype, s
         wide = Aval(shape, _COMPLEX128 if dtype.kind == "c" else _FLOAT64)
         of_slots = [number if slot.scalar else wide for slot in slots]
 
-        def step(p: Any, g: Any, *values: Any) -> list[Any]:
+        def step(p: Array, g: Array, *values: Any) -> list[Any]:
             held = Slots(asked, zip([slot.name for slot in slots], values, strict=False))
             numbers, t = values[len(slots) : len(slots) + count], values[-1]
             made = rule.step(p, g, held, structure.hyper(numbers), 1 if first else t)
@@ -153,7 +154,7 @@ def _staged(structure: Structure, first: bool, reads_t: bool, dtype: np.dtype, s
 
 
 def _counted(graph: Graph, reads_t: bool, asked: str) -> Graph:
-    """The graph without its last input, the number of the step, where the rule does not count steps."""
+    """Return the graph without its last input, the number of the step, if the rule does not count steps."""
     if reads_t:
         return graph
     *inputs, t = graph.inputs
@@ -166,9 +167,9 @@ def _counted(graph: Graph, reads_t: bool, asked: str) -> Graph:
 
 
 def _of_dtype(graph: Graph, dtype: np.dtype) -> Graph:
-    """The graph with what is of double precision of a dtype: literals, as Python's numbers, and casts."""
+    """Return the graph in another dtype: float64 literals become Python numbers, and casts to float64 change."""
 
-    def weak(x: Any) -> Any:
+    def weak(x: Array) -> Any:
         return Literal(float(x.value)) if type(x) is Literal and x.aval.dtype == _FLOAT64 else x
 
     def params(e: Equation) -> dict[str, Any]:
@@ -181,7 +182,7 @@ def _of_dtype(graph: Graph, dtype: np.dtype) -> Graph:
 
 
 def _cut(graph: Graph, array_count: int, scalar_slots: Sequence[bool]) -> tuple[Graph | None, Graph]:
-    """A staged step in its two parts; ``None`` for the first where it computes nothing."""
+    """Split a staged step into its two parts. The first is ``None`` if it would compute nothing."""
     slots = graph.inputs[2 : 2 + len(scalar_slots)]
     scalar_inputs = [x for x, scalar in zip(slots, scalar_slots, strict=True) if scalar]
     numbers = list(graph.inputs[2 + len(scalar_slots) :])

@@ -1,4 +1,4 @@
-"""What the step of a rule reads and returns: slots by name, and a parameter and slots of the types that they had."""
+"""Values that the step of a rule reads and returns: slots by name, and parameters and slots of their earlier types."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import Any, NoReturn
 from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.bind import is_value
 from funcgrad._ops.elementwise.cast import cast
+from funcgrad._types import Array
 from funcgrad.errors import RuleError
 
 
 class Slots(dict[str, Any]):
-    """The slots that a step reads; a name that is none of them is refused in our words."""
+    """The slots that a step reads. A name that is not a slot raises an error of this library."""
 
     def __init__(self, asked: str, slots: Iterable[tuple[str, Any]]) -> None:
         super().__init__(slots)
@@ -26,7 +27,7 @@ class Slots(dict[str, Any]):
 
 
 def results_of(asked: str, made: Any, slots: Mapping[str, Aval], p: Aval) -> list[Any]:
-    """The new parameter and slots that a step returned, in order.
+    """Return the new parameter and slots that a step returned, in order.
 
     Args:
         asked: the function that runs the step, for messages.
@@ -54,8 +55,8 @@ def results_of(asked: str, made: Any, slots: Mapping[str, Aval], p: Aval) -> lis
     return [_typed(asked, "p", new_p, p), *[_typed(asked, f"slot {name!r}", new[name], slots[name]) for name in slots]]
 
 
-def _typed(asked: str, what: str, x: Any, needed: Aval) -> Any:
-    """A result of the type that is needed; a Python number becomes one."""
+def _typed(asked: str, what: str, x: Array, needed: Aval) -> Any:
+    """Return a result with the needed type; a Python number becomes an array."""
     arrived = aval_of(x) if is_value(x) else None
     if arrived is not None and arrived.shape == needed.shape:
         if arrived.dtype == needed.dtype:

@@ -1,4 +1,4 @@
-"""The step by a gradient that is known in some rows only."""
+"""The step for a gradient that is known only in some rows."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from funcgrad._ops.index.rows import Rows
 from funcgrad._ops.index.scatter import scatter_add_p, scatter_set_p
 from funcgrad._ops.layout.fill import zeros_like
 from funcgrad._ops.layout.shape import reshape
+from funcgrad._types import Array, ArrayLike
 from funcgrad.errors import SparseGradientError, TreeMismatchError
 from funcgrad.optim._rules.rule import Structure
 from funcgrad.optim._run.program import Program
@@ -24,8 +25,8 @@ from funcgrad.optim._run.program import Program
 _ROWS = Index((SLOT,))
 
 
-def check_rows(structure: Structure, g: Rows, p: Any) -> tuple[type[Exception], str] | None:
-    """What is wrong with rows as the gradient of a parameter, if anything."""
+def check_rows(structure: Structure, g: Rows, p: Array) -> tuple[type[Exception], str] | None:
+    """Return the fault in rows as the gradient of a parameter, if there is one."""
     if structure.sparse is not None:
         return SparseGradientError, f"is sparse: {structure.sparse}"
     if tuple(g.shape) != tuple(p.shape):
@@ -52,17 +53,17 @@ def check_rows(structure: Structure, g: Rows, p: Any) -> tuple[type[Exception], 
     return None
 
 
-def step_rows(program: Program, p: Any, g: Rows, scalars: Sequence[Any]) -> Any:
-    """``p`` with a step in the given rows: what the rule makes of 0 there is what it adds to anything."""
+def step_rows(program: Program, p: Array, g: Rows, scalars: Sequence[Any]) -> Any:
+    """Return ``p`` after a step in the given rows. The rule computes the change from 0, and the change is added."""
     (added,) = program.run((0.0, g.values), scalars, separated=False)
     return scatter_add_p(p, added, g.indices, index=_ROWS)
 
 
-def coalesced(g: Rows, p: Any) -> tuple[Any, Any]:
-    """Indices and rows with the sum in each row that is named twice.
+def coalesced(g: Rows, p: Array) -> tuple[Any, Any]:
+    """Return the distinct indices and their rows. Rows with the same index are added.
 
-    NumPy's are then named once. Others stay as many, since shapes are known before values: one of those that name a
-    row is found by all of them.
+    For NumPy arrays the indices become distinct. For other arrays the number of indices stays, because shapes must be
+    known before values: every index of a row then has the row's sum, taken from one of them.
     """
     rest = tuple(g.shape[1:])
     if type(g.indices) is np.ndarray and type(g.values) is np.ndarray:
@@ -71,7 +72,7 @@ def coalesced(g: Rows, p: Any) -> tuple[Any, Any]:
     count = g.indices.shape[0]
     if 0 in rest:
         return g.indices, g.values
-    # One integer for each row of the parameter, on its engine.
+    # One integer for each row of the parameter, on the parameter's engine.
     nowhere = cast(zeros_like(reshape(p, (g.shape[0], math.prod(rest)))[:, 0]), np.dtype(np.int32))
     one = index_p(
         scatter_set_p(nowhere, np.arange(count, dtype=np.int32), g.indices, index=_ROWS), g.indices, index=_ROWS
@@ -79,13 +80,13 @@ def coalesced(g: Rows, p: Any) -> tuple[Any, Any]:
     return g.indices, index_p(scatter_add_p(zeros_like(g.values), g.values, one, index=_ROWS), one, index=_ROWS)
 
 
-def rows_at(x: Any, indices: Any) -> Any:
-    """The rows of ``x`` at some indices."""
+def rows_at(x: Array, indices: ArrayLike) -> Any:
+    """Return the rows of ``x`` at some indices."""
     return index_p(x, indices, index=_ROWS)
 
 
-def with_rows(x: Any, indices: Any, rows: Any, into: Any = None) -> Any:
-    """``x`` with other rows at some indices, in given memory."""
+def with_rows(x: Array, indices: ArrayLike, rows: Any, into: Any = None) -> Any:
+    """Return ``x`` with other rows at some indices, written to the given memory."""
     if type(into) is not np.ndarray:
         return scatter_set_p(x, rows, indices, index=_ROWS)
     if into is not x:

@@ -13,7 +13,7 @@ from funcgrad._engines import place_beside
 from funcgrad.errors import HyperparameterError
 from funcgrad.optim._rules.rule import REQUIRED, Choice, Rule
 from funcgrad.optim._state.hyperparameters import as_entry
-from funcgrad.optim._state.prefix import Place, Prefix, Prefixes, as_vector, of_vector
+from funcgrad.optim._state.prefix import NumberIndex, Prefix, Prefixes, as_vector, of_vector
 from funcgrad.tree import flatten, leaves, unflatten
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def earlier_fields(state: State) -> Iterator[dict[str, Any]]:
         least -= 1
     for count in range(len(prefixes) - 1, 0, -1):
         hypers = Prefixes(prefixes[:count])
-        size = sum(type(entry) is Place for prefix in hypers.prefixes for entry in prefix.entries)
+        size = sum(type(entry) is NumberIndex for prefix in hypers.prefixes for entry in prefix.entries)
         numbers = None if size == 0 else state.numbers[:size]
         for kept in range(len(state.slots), least - 1, -1):
             yield {"hypers": hypers, "numbers": numbers, "slots": state.slots[:kept]}
@@ -65,7 +65,7 @@ def completed_fields(rule: Rule, fields: dict[str, Any], empty: Any = None) -> d
         entry = as_entry(rule.name, kind, kind.default)
         if type(entry) is float and not isinstance(kind, Choice):
             numbers.append(entry)
-            entry = Place(len(numbers) - 1)
+            entry = NumberIndex(len(numbers) - 1)
         added.append(Prefix(None, (entry,)))
     vector = as_vector(numbers)
     if vector is not None and fields["numbers"] is not None:

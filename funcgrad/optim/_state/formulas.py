@@ -29,7 +29,7 @@ class Formula:
     name: str
     options: tuple[tuple[str, Any], ...]
 
-    def __call__(self, count: Any) -> Any:
+    def __call__(self, count: ArrayLike) -> Any:
         """Return the value after ``count`` steps: f64[]."""
         return _FORMULAS[self.name](count, **dict(self.options))
 
@@ -47,20 +47,20 @@ def made(name: str, **options: Any) -> Formula:
     return Formula(name, tuple(options.items()))
 
 
-def _clipped(count: Any, begin: Any, steps: Any) -> Any:
+def _clipped(count: ArrayLike, begin: Any, steps: Any) -> Any:
     """Return the number of steps of a transition that were taken."""
     return fnp.minimum(fnp.maximum(count - begin, 0), steps)
 
 
 def _polynomial(
-    count: Any, init_value: Any, end_value: Any, power: Any, transition_steps: Any, transition_begin: Any
+    count: ArrayLike, init_value: Any, end_value: Any, power: Any, transition_steps: Any, transition_begin: Any
 ) -> Any:
     left = 1 - _clipped(count, transition_begin, transition_steps) / transition_steps
     return (init_value - end_value) * left**power + end_value
 
 
 def _exponential(  # noqa: PLR0917  (they are given by name)
-    count: Any,
+    count: ArrayLike,
     init_value: Any,
     transition_steps: Any,
     decay_rate: Any,
@@ -75,24 +75,24 @@ def _exponential(  # noqa: PLR0917  (they are given by name)
     return fnp.maximum(value, end_value) if decay_rate < 1 else fnp.minimum(value, end_value)
 
 
-def _multi_step(count: Any, init_value: Any, boundaries_and_scales: Any) -> Any:
+def _multi_step(count: ArrayLike, init_value: Any, boundaries_and_scales: Any) -> Any:
     value: Any = np.float64(init_value)
     for boundary, scale in boundaries_and_scales:
         value = value * fnp.where(count >= boundary, float(scale), 1.0)
     return value
 
 
-def _cosine(count: Any, init_value: Any, decay_steps: Any, alpha: Any, exponent: Any) -> Any:
+def _cosine(count: ArrayLike, init_value: Any, decay_steps: Any, alpha: Any, exponent: Any) -> Any:
     wave = 0.5 * (1 + fnp.cos(math.pi * (_clipped(count, 0, decay_steps) / decay_steps)))
     return init_value * ((1 - alpha) * wave**exponent + alpha)
 
 
-def _inverse_sqrt(count: Any, peak_value: Any, warmup_steps: Any) -> Any:
+def _inverse_sqrt(count: ArrayLike, peak_value: Any, warmup_steps: Any) -> Any:
     taken = (count + 1) / warmup_steps
     return peak_value * fnp.minimum(taken, 1 / fnp.sqrt(taken))
 
 
-def _between(count: Any, knots: ArrayLike, cosines: bool) -> Any:
+def _between(count: ArrayLike, knots: ArrayLike, cosines: bool) -> Any:
     """Interpolate between knots, along lines or half cosines."""
     value: Any = np.float64(knots[0][1])
     for (begin, low), (end, high) in itertools.pairwise(knots):
@@ -102,14 +102,14 @@ def _between(count: Any, knots: ArrayLike, cosines: bool) -> Any:
     return value
 
 
-def _join(count: Any, schedules: Any, boundaries: Any) -> Any:
+def _join(count: ArrayLike, schedules: Any, boundaries: Any) -> Any:
     value = schedules[0](count)
     for boundary, schedule in zip(boundaries, schedules[1:], strict=True):
         value = fnp.where(count < boundary, value, schedule(count - boundary))
     return value
 
 
-def _constant(count: Any, value: Any) -> Any:
+def _constant(count: ArrayLike, value: Any) -> Any:
     del count
     return value
 

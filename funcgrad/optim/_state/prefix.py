@@ -25,8 +25,12 @@ from funcgrad.optim._state.hyperparameters import FLOAT64, Schedule, as_entry, c
 from funcgrad.tree import TreeDef, broadcast_prefix, flatten_with_path, key_path_str, unflatten
 
 
-class Place(int):
+class NumberIndex(int):
     """The position of a number in the vector."""
+
+
+# Pickled states of earlier releases contain this name.
+Place = NumberIndex
 
 
 # The value of a choice, a schedule, the position of a number, or ``None`` for a term that is turned off.
@@ -112,7 +116,7 @@ def laid_out(rule: Rule, given: Mapping[str, Any]) -> tuple[Prefixes, list[Any]]
             if isinstance(kind, Choice) or entry is None or isinstance(entry, Schedule):
                 placed.append(entry)
             else:
-                placed.append(Place(len(numbers)))
+                placed.append(NumberIndex(len(numbers)))
                 numbers.append(entry)
         prefixes.append(Prefix(treedef, tuple(placed)))
     return Prefixes(tuple(prefixes)), numbers

@@ -9,7 +9,7 @@ import numpy as np
 
 from funcgrad.optim._rules.rule import Row, Structure
 from funcgrad.optim._state.hyperparameters import Schedule, as_number, check_range, is_host
-from funcgrad.optim._state.prefix import Place, of_vector
+from funcgrad.optim._state.prefix import NumberIndex, of_vector
 from funcgrad.tree import TreeDef
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def is_known(entry: Any, numbers: Sequence[Any]) -> bool:
     """Return whether an entry is the position of a number that Python knows."""
-    return type(entry) is Place and type(numbers[entry]) is float
+    return type(entry) is NumberIndex and type(numbers[entry]) is float
 
 
 def rows_of(state: State, treedef: TreeDef, asked: str) -> Sequence[Row]:
@@ -61,7 +61,7 @@ def _row(state: State, entries: tuple[Any, ...], numbers: Sequence[Any]) -> Row:
             check_range(kind, value)
             # A JAX function, such as an optax schedule, may return float32, and numbers are float64.
             values.append(as_number(state.rule.name, kind, value))
-        elif type(entry) is Place:
+        elif type(entry) is NumberIndex:
             values.append(numbers[entry])
     return Row(structure, values)
 
@@ -75,7 +75,7 @@ def _structure(state: State, entries: tuple[Any, ...]) -> Structure:
     found = state.hypers.structures.get(entries)
     if found is None:
         found = state.rule.structure(
-            tuple([True if type(x) is Place or isinstance(x, Schedule) else x for x in entries])
+            tuple([True if type(x) is NumberIndex or isinstance(x, Schedule) else x for x in entries])
         )
         state.hypers.structures[entries] = found
     return found

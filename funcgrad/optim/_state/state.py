@@ -14,7 +14,15 @@ from funcgrad.errors import HyperparameterError
 from funcgrad.optim._rules.rule import Choice, Rule, Structure
 from funcgrad.optim._state.earlier import completed_fields, earlier_fields
 from funcgrad.optim._state.hyperparameters import by_name
-from funcgrad.optim._state.prefix import NO_PREFIXES, Place, Prefixes, as_vector, check_together, laid_out, of_vector
+from funcgrad.optim._state.prefix import (
+    NO_PREFIXES,
+    NumberIndex,
+    Prefixes,
+    as_vector,
+    check_together,
+    laid_out,
+    of_vector,
+)
 from funcgrad.optim._state.rows import is_known, structures_of
 from funcgrad.optim._state.text import Shown, hyperparameters_shown, shown, stored, terms_of
 from funcgrad.tree import Packed, flatten, key_paths, leaves, ravel, register_dataclass, structure, unflatten
@@ -91,6 +99,14 @@ class State(Shown):
         foreach: static.
         differentiable: static.
         master_dtype: static.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> from funcgrad.extend import State
+        >>> state = fg.sgd_init(np.ones(2), lr=0.5)
+        >>> isinstance(state, State), state.rule.name, len(fg.tree.leaves(state))
+        (True, 'sgd', 2)
     """
 
     rule: ClassVar[Rule]
@@ -115,7 +131,7 @@ class State(Shown):
         step: Any,
         slots: tuple[Any, ...],
         taken: Any,
-        masters: Any = None,
+        masters: PyTree = None,
         hypers: Prefixes = NO_PREFIXES,
         foreach: bool | None = None,
         differentiable: bool = False,
@@ -352,7 +368,7 @@ def _value(entry: Any, numbers: Sequence[Any]) -> Any:
         return 0.0
     if is_known(entry, numbers):
         return np.float64(numbers[entry])
-    return numbers[entry] if type(entry) is Place else entry
+    return numbers[entry] if type(entry) is NumberIndex else entry
 
 
 def packed(tree: PyTree) -> Any:

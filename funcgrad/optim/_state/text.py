@@ -14,7 +14,7 @@ from funcgrad._engines import is_abstract
 from funcgrad._types import ArrayLike, PyTree
 from funcgrad.optim._rules.rule import Choice, Rule
 from funcgrad.optim._state.hyperparameters import Schedule
-from funcgrad.optim._state.prefix import Place, Prefixes, of_vector
+from funcgrad.optim._state.prefix import NumberIndex, Prefixes, of_vector
 from funcgrad.tree import flatten, unflatten
 
 # For more arrays than this, the text shows only how many arrays and elements there are.
@@ -105,7 +105,7 @@ def hyperparameters_shown(rule: Rule, prefixes: Prefixes, numbers: Any) -> list[
     def word(kind: Any, entry: Any) -> Any:
         if isinstance(kind, Choice) or isinstance(entry, Schedule):
             return _Word(repr(entry.function if isinstance(entry, Schedule) else entry))
-        if type(entry) is Place:
+        if type(entry) is NumberIndex:
             return _Word("f64[]") if values is None else values[entry]
         return 0.0
 

@@ -66,6 +66,12 @@ class Declared(NamedTuple):
         init: ``init(params, *, <hyperparameters>, foreach=None, differentiable=False, master_dtype=None) -> state``.
         update: ``update(grads, state, params, *, into=None) -> (params, state)``.
         optimizer: PyTorch's class, a subclass of `RuleOptimizer`.
+
+    Example:
+        >>> from funcgrad.extend import Number, Rule, optimizer
+        >>> declared = optimizer(Rule("plain", (Number("lr", 0.1),), (), lambda p, g, slots, hyper, t: (p, {})))
+        >>> [each.__name__ for each in declared]
+        ['PlainState', 'plain_init', 'plain_update', 'Plain']
     """
 
     state: type[DeclaredState]

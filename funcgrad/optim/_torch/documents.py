@@ -63,6 +63,17 @@ Example:
     >>> params["weight"].shape, int(state.step)
     ((2, 2), 1)
 """
+_STATE_EXAMPLE = """
+Example:
+    >>> import numpy as np
+    >>> from funcgrad.optim import {0}_init
+    >>> params = {{"weight": np.array([[1.0, 2.0], [3.0, 4.0]])}}
+    >>> state = {0}_init(params, lr=0.5)
+    >>> type(state).__name__, float(state.lr), int(state.step)
+    ('{1}State', 0.5, 0)
+    >>> float(state.replace(lr=0.1).lr)
+    0.1
+"""
 _CLASS_EXAMPLE = """
 Example:
     >>> import numpy as np
@@ -97,6 +108,7 @@ def of_state(rule: Rule) -> str:
             ),
             "",
             *_listed("Attributes", about),
+            *_example(rule, _STATE_EXAMPLE),
         ]
     )
 

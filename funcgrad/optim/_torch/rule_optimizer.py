@@ -15,14 +15,14 @@ from funcgrad._engines import engine_scope
 from funcgrad._ops.index.rows import Rows
 from funcgrad._transforms.base.arguments import check_callable
 from funcgrad._transforms.compiled.jit import jit
-from funcgrad._types import ArrayLike, Grads, Params
+from funcgrad._types import Array, ArrayLike, Grads, Params
 from funcgrad.autograd import enable_grad
 from funcgrad.autograd.extend import TRACE, WRITES, gradient_of, is_tensor, recorded, set_value
 from funcgrad.errors import HyperparameterError
 from funcgrad.optim._rules.rule import REQUIRED, Choice, Number, Row, Rule, Slot
 from funcgrad.optim._run.leaf import Leaf, Stepper, write
 from funcgrad.optim._state.begin import begun
-from funcgrad.optim._state.prefix import Place, Prefix, Prefixes, as_vector
+from funcgrad.optim._state.prefix import NumberIndex, Prefix, Prefixes, as_vector
 from funcgrad.optim._state.state import State
 from funcgrad.optim._torch.optimizer import Optimizer
 from funcgrad.optim._torch.options import check_option, number_of, option_of
@@ -48,6 +48,14 @@ class RuleOptimizer(Optimizer):
     Args:
         params: as for `Optimizer`.
         options: the hyperparameters, by PyTorch's names, with ``foreach`` and ``differentiable``.
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad import optim
+        >>> from funcgrad.extend import RuleOptimizer
+        >>> optimizer = optim.SGD([np.array([1.0, 2.0])], lr=0.5)
+        >>> isinstance(optimizer, RuleOptimizer), optimizer.kind.rule.name
+        (True, 'sgd')
     """
 
     kind: ClassVar[type[State]]
@@ -244,7 +252,7 @@ class RuleOptimizer(Optimizer):
             found.append((held, taken))
         return found
 
-    def _store_scalars(self, p: Any, row: Row, slots: Sequence[Any]) -> None:
+    def _store_scalars(self, p: Array, row: Row, slots: Sequence[Any]) -> None:
         """Store the scalar slots after a step. Array slots were written in place already."""
         for slot, value in zip(row.structure.slots, slots, strict=False):
             if slot.scalar:
@@ -377,7 +385,7 @@ def _laid_out(rule: Rule, rows: Sequence[Row]) -> tuple[Prefixes, list[float]]:
             entry = row.structure.on[k]
             if type(kind) is Number and entry:
                 numbers.append(next(values))
-                entry = Place(len(numbers) - 1)
+                entry = NumberIndex(len(numbers) - 1)
             entries.append(entry)
         prefixes.append(Prefix(treedef, tuple(entries)))
     return Prefixes(tuple(prefixes)), numbers

@@ -16,7 +16,25 @@ _REMEDY = "Write it as a method with @staticmethod."
 
 
 class FunctionCtx:
-    """The first argument of ``forward`` and ``backward``: what the one keeps for the other."""
+    """The first argument of ``forward`` and ``backward``: ``forward`` keeps tensors in it, and ``backward`` reads them.
+
+    Args:
+        needs_input_grad: for each argument of ``forward``, whether its gradient is needed.
+
+    Example:
+        >>> import funcgrad.torch as torch
+        >>> class Double(torch.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x, name):
+        ...         return 2 * x
+        ...     @staticmethod
+        ...     def backward(ctx, grad):
+        ...         print(type(ctx).__name__, ctx.needs_input_grad)
+        ...         return 2 * grad, None
+        >>> x = torch.tensor([1.0], requires_grad=True)
+        >>> Double.apply(x, "twice").sum().backward()
+        FunctionCtx (True, False)
+    """
 
     def __init__(self, needs_input_grad: tuple[bool, ...]) -> None:
         self.needs_input_grad = needs_input_grad

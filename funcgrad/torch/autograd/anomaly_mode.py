@@ -35,6 +35,17 @@ class set_detect_anomaly:  # noqa: N801  (PyTorch's name)
     Args:
         mode: whether it is on.
         check_nan: whether a NaN in a gradient is an error.
+
+    Example:
+        >>> import warnings
+        >>> import funcgrad.torch as torch
+        >>> x = torch.tensor([0.0], requires_grad=True)
+        >>> with warnings.catch_warnings(action="ignore"), torch.autograd.set_detect_anomaly(True):
+        ...     try:
+        ...         (x.sqrt() * 0).sum().backward()
+        ...     except RuntimeError as error:
+        ...         print(error)
+        Function 'SqrtBackward0' returned nan values in its 0th output.
     """
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:

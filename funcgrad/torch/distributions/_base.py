@@ -38,6 +38,12 @@ class Distribution:
         batch_shape: the shape of the parameters.
         event_shape: the shape of one sample.
         validate_args: whether values are checked.
+
+    Example:
+        >>> import funcgrad.torch as torch
+        >>> d = torch.distributions.Normal(torch.zeros(2), torch.ones(2))
+        >>> isinstance(d, torch.distributions.Distribution), d.batch_shape, d.event_shape
+        (True, torch.Size([2]), torch.Size([]))
     """
 
     has_rsample = False

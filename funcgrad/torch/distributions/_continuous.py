@@ -76,7 +76,13 @@ class Normal(Distribution):
 
 
 class Uniform(Distribution):
-    """The uniform distribution between two bounds, as ``torch.distributions.Uniform``."""
+    """The uniform distribution between two bounds, as ``torch.distributions.Uniform``.
+
+    Example:
+        >>> import funcgrad.torch as torch
+        >>> torch.distributions.Uniform(0.0, 4.0).log_prob(torch.tensor(1.0))
+        tensor(-1.3863)
+    """
 
     has_rsample = True
     _shown = ("low", "high")
@@ -152,7 +158,13 @@ def _factor(loc: Any, name: str, matrix: Any) -> Any:
 
 
 class MultivariateNormal(Distribution):
-    """The normal distribution of vectors, as ``torch.distributions.MultivariateNormal``."""
+    """The normal distribution of vectors, as ``torch.distributions.MultivariateNormal``.
+
+    Example:
+        >>> import funcgrad.torch as torch
+        >>> torch.distributions.MultivariateNormal(torch.zeros(2), torch.eye(2)).log_prob(torch.zeros(2))
+        tensor(-1.8379)
+    """
 
     has_rsample = True
 

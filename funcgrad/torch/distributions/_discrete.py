@@ -26,7 +26,13 @@ class FromProbs(Distribution):
 
 
 class Bernoulli(FromProbs):
-    """One with a probability and else zero, as ``torch.distributions.Bernoulli``."""
+    """One with a given probability, otherwise zero, as ``torch.distributions.Bernoulli``.
+
+    Example:
+        >>> import funcgrad.torch as torch
+        >>> torch.distributions.Bernoulli(torch.tensor(0.25)).log_prob(torch.tensor(1.0))
+        tensor(-1.3863)
+    """
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
         given = self._given(probs, logits)

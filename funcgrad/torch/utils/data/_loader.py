@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad import numpy as fnp
 from funcgrad.autograd import tensor
 from funcgrad.autograd.extend import TRACE, is_tensor
+from funcgrad.torch._joined import stack
 from funcgrad.torch.utils.data._samplers import BatchSampler, RandomSampler, SequentialSampler, drawn_seed
 from funcgrad.torch.utils.data._sets import IterableDataset
 
@@ -37,7 +37,7 @@ def _stacked(batch: Sequence[Any]) -> Any:
     """Return tensors, arrays or numbers along a new first axis."""
     first = batch[0]
     if is_tensor(first):
-        return fnp.stack(list(batch))
+        return stack(list(batch))
     if isinstance(first, np.ndarray | np.generic) and first.dtype.kind in "biufc":
         return TRACE.constant(np.stack([np.asarray(x) for x in batch]))
     if isinstance(first, float | int):
