@@ -11,6 +11,7 @@ from scipy.sparse.linalg import LinearOperator
 from funcgrad._core.aval import Aval, aval_of
 from funcgrad._transforms.derivative.forward import linearize
 from funcgrad._transforms.derivative.reverse import grad, vjp
+from funcgrad._types import PyTree
 from funcgrad.tree import TreeDef, flatten, unflatten
 
 Product = Callable[[np.ndarray], np.ndarray]
@@ -31,7 +32,7 @@ class DerivativeOperator(LinearOperator):
         return self._adjoint_product(x)
 
 
-def jacobian_operator(f: Callable[..., Any], primal: Any) -> DerivativeOperator:
+def jacobian_operator(f: Callable[..., Any], primal: PyTree) -> DerivativeOperator:
     """Return the Jacobian as an operator: forward mode for its products, reverse mode for those of its transpose."""
     out, f_jvp = linearize(f, primal)
     _, pullback = vjp(f, primal)
@@ -47,7 +48,7 @@ def jacobian_operator(f: Callable[..., Any], primal: Any) -> DerivativeOperator:
     return DerivativeOperator((image.size, domain.size), np.result_type(domain.dtype, image.dtype), matvec, rmatvec)
 
 
-def hessian_operator(f: Callable[..., Any], primal: Any) -> DerivativeOperator:
+def hessian_operator(f: Callable[..., Any], primal: PyTree) -> DerivativeOperator:
     """Return the Hessian as an operator.
 
     It is symmetric, so forward over reverse mode gives the products from both sides.
@@ -64,7 +65,7 @@ def hessian_operator(f: Callable[..., Any], primal: Any) -> DerivativeOperator:
 class _Space:
     """The space of flat vectors that represent a pytree of arrays."""
 
-    def __init__(self, tree: Any) -> None:
+    def __init__(self, tree: PyTree) -> None:
         leaves, self.treedef = flatten(tree)
         self.avals: Sequence[Aval] = [aval_of(x) for x in leaves]
         self.size = sum(aval.size for aval in self.avals)
@@ -72,7 +73,7 @@ class _Space:
 
     treedef: TreeDef
 
-    def ravel(self, tree: Any) -> np.ndarray:
+    def ravel(self, tree: PyTree) -> np.ndarray:
         return np.concatenate([np.ravel(np.asarray(x)) for x in flatten(tree)[0]]).astype(self.dtype, copy=False)
 
     def unravel(self, vector: np.ndarray) -> Any:

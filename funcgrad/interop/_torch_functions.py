@@ -14,6 +14,7 @@ from funcgrad._transforms.base.shape_dtype import ShapeDtype
 from funcgrad._transforms.custom.callback import call_numpy
 from funcgrad._transforms.custom.decorators import custom_vjp
 from funcgrad._transforms.derivative.reverse import vjp
+from funcgrad._types import ArrayLike, PyTree
 from funcgrad.autograd.extend import array_of, is_torchs
 from funcgrad.tree import flatten, unflatten
 
@@ -91,7 +92,7 @@ def from_torch_function(g: Callable[..., Any]) -> Callable[..., Any]:
         with torch.no_grad():
             return array_of(g(*[torch.from_numpy(np.array(x)) for x in xs]))
 
-    def cotangents(y_bar: Any, *xs: Any) -> list[Any]:
+    def cotangents(y_bar: ArrayLike, *xs: Any) -> list[Any]:
         torch = _loaded("from_torch_function")
         tensors = [torch.from_numpy(np.array(x)) for x in xs]
         moving = [t.requires_grad_() for t in tensors if t.is_floating_point() or t.is_complex()]
@@ -111,7 +112,7 @@ def from_torch_function(g: Callable[..., Any]) -> Callable[..., Any]:
         like = values(*[np.ones(x.shape, x.dtype) for x in map(_with_type, xs)])
         return call_numpy(values, ShapeDtype(like.shape, like.dtype), *xs)
 
-    def backward(xs: tuple, y_bar: Any) -> tuple:
+    def backward(xs: tuple, y_bar: ArrayLike) -> tuple:
         types = [ShapeDtype(x.shape, x.dtype) for x in map(_with_type, xs)]
         return tuple(call_numpy(cotangents, types, y_bar, *xs))
 
@@ -119,7 +120,7 @@ def from_torch_function(g: Callable[..., Any]) -> Callable[..., Any]:
     return called
 
 
-def _with_type(x: Any) -> Any:
+def _with_type(x: ArrayLike) -> Any:
     return x if hasattr(x, "dtype") else np.asarray(x)
 
 
@@ -143,7 +144,7 @@ def _kind(torch: Any) -> Any:
             return tuple([torch.from_numpy(np.array(y)) for y in ys])
 
         @staticmethod
-        def backward(ctx: Any, *y_bars: Any) -> Any:
+        def backward(ctx: Any, *y_bars: PyTree) -> Any:
             tensors, moving = ctx.saved_tensors, ctx.needs_input_grad[1:]
             if not torch.is_grad_enabled():
                 bars = ctx.pull([np.conj(array_of(y_bar)) for y_bar in y_bars])

@@ -8,6 +8,7 @@ from typing import Any
 from funcgrad._core.lazy import LazyModule
 from funcgrad._core.tracebacks import folded
 from funcgrad._public import publish
+from funcgrad._types import PyTree
 
 __all__ = ["linear_operator"]
 
@@ -16,7 +17,7 @@ _operators = LazyModule("funcgrad.interop._operators")
 
 
 @folded
-def linear_operator(f: Callable[..., Any], primal: Any, of: str = "jacobian") -> Any:
+def linear_operator(f: Callable[..., Any], primal: PyTree, of: str = "jacobian") -> Any:
     """View a derivative at a point as a ``scipy.sparse.linalg.LinearOperator``, without computing the matrix.
 
     SciPy's ``cg``, ``gmres``, ``lsqr``, ``eigsh`` and ``svds`` accept it. Vectors are the raveled leaves of the

@@ -15,6 +15,7 @@ from funcgrad._core.lazy import LazyModule
 from funcgrad._ops.elementwise.arithmetic import add_p, sub_p
 from funcgrad._ops.layout.fill import zeros_like
 from funcgrad._public import publish
+from funcgrad._types import Grads, Params, PyTree
 from funcgrad.errors import TreeMismatchError
 from funcgrad.interop.jax import from_jax
 from funcgrad.tree import flatten, flatten_up_to, key_paths, unflatten
@@ -65,10 +66,10 @@ def to_optax(init: Init, update: Update, **options: Any) -> Any:
     """
     read_anew = {name: value for name, value in options.items() if _is_data(value)}
 
-    def begin(params: Any) -> Any:
+    def begin(params: Params) -> Any:
         return init(params, **options)
 
-    def step(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
+    def step(updates: PyTree, state: PyTree, params: Params = None) -> tuple[Any, Any]:
         if params is None:
             name = getattr(update, "__name__", "update")
             raise ValueError(
@@ -129,20 +130,20 @@ def from_optax(transformation: Any) -> tuple[Init, Update]:
     """
     transformation = _optax.with_extra_args_support(transformation)
 
-    def optax_init(params: Any) -> Any:
+    def optax_init(params: Params) -> Any:
         return transformation.init(params)
 
-    def optax_update(grads: Any, state: Any, params: Any, extra: Mapping[str, Any]) -> tuple[Any, Any]:
+    def optax_update(grads: Grads, state: PyTree, params: Params, extra: Mapping[str, Any]) -> tuple[Any, Any]:
         updates, state = transformation.update(grads, state, params, **extra)
         return _optax.apply_updates(params, updates), state
 
     begin, step = from_jax(optax_init), from_jax(optax_update)
 
-    def init(params: Any) -> Any:
+    def init(params: Params) -> Any:
         """Return the first state of the transformation."""
         return begin(params)
 
-    def update(grads: Any, state: Any, params: Any, **extra: Any) -> tuple[Any, Any]:
+    def update(grads: Grads, state: PyTree, params: Params, **extra: Any) -> tuple[Any, Any]:
         """Take one step: ``(grads, state, params) -> (params, state)``."""
         treedef = flatten(params)[1]
         for i, g in enumerate(flatten_up_to(treedef, grads, "update: grads")):

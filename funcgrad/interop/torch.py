@@ -11,6 +11,7 @@ import numpy as np
 
 from funcgrad._core.bind import is_value
 from funcgrad._public import publish
+from funcgrad._types import ArrayLike, PyTree
 from funcgrad.autograd import Tensor
 from funcgrad.autograd.extend import array_of, is_tensor, is_torchs, rebuild
 from funcgrad.interop._torch_functions import differentiable, from_torch_function
@@ -20,7 +21,7 @@ __all__ = ["differentiable", "from_torch", "from_torch_function", "to_torch"]
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 
 
-def from_torch(tree: Any) -> Any:
+def from_torch(tree: PyTree) -> Any:
     """Convert PyTorch's tensors to tensors of this library, anywhere in nested containers.
 
     Args:
@@ -38,7 +39,7 @@ def from_torch(tree: Any) -> Any:
     return _mapped(_shared(_from_tensor), tree)
 
 
-def to_torch(tree: Any) -> Any:
+def to_torch(tree: PyTree) -> Any:
     """Convert tensors and arrays to PyTorch's, anywhere in nested containers.
 
     Args:
@@ -68,7 +69,7 @@ def _shared(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Return a conversion that gives the same result for the same object, so that shared tensors stay shared."""
     done: dict[int, Any] = {}
 
-    def once(x: Any) -> Any:
+    def once(x: ArrayLike) -> Any:
         if id(x) not in done:
             done[id(x)] = convert(x)
         return done[id(x)]
@@ -76,7 +77,7 @@ def _shared(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return once
 
 
-def _mapped(convert: Callable[[Any], Any], tree: Any) -> Any:
+def _mapped(convert: Callable[[Any], Any], tree: PyTree) -> Any:
     """Return the containers with each value converted.
 
     Dicts keep their order, which flattening as a pytree would not.
@@ -91,14 +92,14 @@ def _mapped(convert: Callable[[Any], Any], tree: Any) -> Any:
     return convert(tree)
 
 
-def _from_tensor(x: Any) -> Any:
+def _from_tensor(x: ArrayLike) -> Any:
     if not is_torchs(x):
         return x
     torch: Any = sys.modules["torch"]
     return rebuild(array_of(x), x.requires_grad, isinstance(x, torch.nn.Parameter))
 
 
-def _to_tensor(torch: Any, x: Any) -> Any:
+def _to_tensor(torch: Any, x: ArrayLike) -> Any:
     if isinstance(x, int | float | complex | np.generic) or not (is_tensor(x) or is_value(x)):
         return x
     value = np.array(x._value if is_tensor(x) else x)

@@ -1,4 +1,4 @@
-"""The suites of packages written for autograd, with autograd and with ``funcgrad.interop.autograd`` in its place.
+"""Run the suites of packages written for autograd, with autograd and with ``funcgrad.interop.autograd`` instead.
 
 ``make clients`` runs it in an environment of its own: ``python -m tests.clients [--repeat N] [package ...]``. What
 passes with autograd must pass with ours, but for what ``suites.py`` lists with a reason. Times are the
@@ -23,7 +23,7 @@ ROOT = HERE.parents[1]
 SIDES = {"autograd": [], "funcgrad": ["-p", "as_autograd"]}
 LIMIT = 1.2
 
-Times = dict[str, float | None]  # of each test the processor's seconds, None where it did not pass
+Times = dict[str, float | None]  # The seconds of CPU time of each test; None if it did not pass.
 
 
 def say(line: str) -> None:
@@ -32,7 +32,7 @@ def say(line: str) -> None:
 
 
 def sources(suite: Suite, folder: Path) -> Path:
-    """The folder with a package's tests: of its source distribution, or of its repository at that release."""
+    """Return the folder with a package's tests: of its source distribution, or of its repository at that release."""
     place = folder / f"{suite.package}-{suite.version}"
     if place.exists():
         return place
@@ -59,7 +59,7 @@ def sources(suite: Suite, folder: Path) -> Path:
 
 
 def run(suite: Suite, place: Path, side: str) -> Times:
-    """The tests of a suite with one of the two."""
+    """Run the tests of a suite with one of the two."""
     with tempfile.TemporaryDirectory() as scratch:
         report = Path(scratch) / "report.json"
         plugins = ["-p", "no:cacheprovider", "-p", "no:warnings", "-p", "measured", *SIDES[side]]
@@ -75,12 +75,12 @@ def run(suite: Suite, place: Path, side: str) -> Times:
 
 
 def shorter(a: Times, b: Times) -> Times:
-    """Of two runs the shorter times, of what passed in both."""
+    """Return the shorter time of two runs for each test that passed in both."""
     return {name: None if t is None or (u := b.get(name)) is None else min(t, u) for name, t in a.items()}
 
 
 def compared(suite: Suite, theirs: Times, ours: Times) -> list[str]:
-    """Print a suite's line, and return what passes with autograd only and is not known."""
+    """Print a suite's line, and return the tests that pass with autograd only and are not known."""
     passed = {name for name, t in theirs.items() if t is not None}
     passed_here = {name for name, t in ours.items() if t is not None}
     both = passed & passed_here
@@ -111,7 +111,7 @@ def main() -> None:
         try:
             place = sources(suite, options.sources)
         except subprocess.CalledProcessError as error:
-            # The others are run all the same.
+            # The remaining suites still run.
             failed = " ".join(error.cmd[:2])
             say(f"{package} {suite.version}: its tests were not had, {failed} ended with {error.returncode}")
             lost.append(package)

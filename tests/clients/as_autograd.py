@@ -1,4 +1,4 @@
-"""Imports of ``autograd`` give ``funcgrad.interop.autograd``: a plugin for pytest, under which packages are tried."""
+"""A plugin for pytest in which ``import autograd`` gives ``funcgrad.interop.autograd``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _OURS = "funcgrad.interop.autograd"
 
 class _Loader(importlib.abc.Loader):
     def exec_module(self, module: ModuleType) -> None:
-        """Put our module in the place of the empty one."""
+        """Put our module in place of the empty one."""
         sys.modules[module.__name__] = importlib.import_module(_OURS + module.__name__.removeprefix("autograd"))
 
 
@@ -29,7 +29,7 @@ class _Finder(importlib.abc.MetaPathFinder):
 
 
 def install() -> None:
-    """From now on ``autograd`` is ours, in this process."""
+    """Replace ``autograd`` in this process."""
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder())
 

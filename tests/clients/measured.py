@@ -1,4 +1,4 @@
-"""A plugin for pytest: which tests passed, and the processor's time for each, in the file that CLIENTS_REPORT names.
+"""A plugin for pytest: it writes the tests that passed, with their CPU time, to the file CLIENTS_REPORT.
 
 Time on the clock says little on a machine that does other work too. pymanopt's tests import TensorFlow and PyTorch,
 whose part of them is not run: where one of them is not installed, an empty module stands for it, with what a fixture
@@ -33,7 +33,7 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[Any]:
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """What failed or was skipped in any of its phases has no time."""
+    """A test that failed or was skipped in one of its phases has no time."""
     if not report.passed:
         _seconds[report.nodeid] = None
 
@@ -46,7 +46,7 @@ def pytest_sessionfinish() -> None:
 
 
 def stand_in(name: str, **attributes: object) -> None:
-    """Have ``import name`` give an empty module, unless there is a real one."""
+    """Make ``import name`` give an empty module, unless there is a real one."""
     if name not in sys.modules and importlib.util.find_spec(name) is None:
         module = ModuleType(name)
         vars(module).update(attributes)
@@ -54,11 +54,11 @@ def stand_in(name: str, **attributes: object) -> None:
 
 
 def seeded(seed: int) -> None:
-    """Nothing has numbers to seed."""
+    """Do nothing: there are no random numbers to seed."""
     del seed
 
 
 if __name__ == "measured":
     stand_in("tensorflow", random=SimpleNamespace(set_seed=seeded))
-    # SciPy asks whether arrays are of this class wherever a module of the name is there.
+    # SciPy asks whether arrays are of this class whenever a module of that name is loaded.
     stand_in("torch", manual_seed=seeded, autograd=SimpleNamespace(), Tensor=type("Tensor", (), {}))

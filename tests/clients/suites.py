@@ -1,4 +1,4 @@
-"""The suites that are run: where their tests are, which of them, and what is known to differ."""
+"""The suites that are run: the places of their tests, the selected tests, and known differences."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Suite:
-    """A package's tests.
+    """The tests of a package.
 
     ``differs`` has the tests that pass with autograd only, each with the reason; ``proof`` says whether others fail the
     run.
@@ -16,9 +16,9 @@ class Suite:
     package: str
     version: str
     options: tuple[str, ...] = ()
-    # Folders and files with tests, from the top of the source.
+    # Folders and files with tests, relative to the source.
     tests: tuple[str, ...] = ("tests",)
-    # Where the tests are, if the source distribution has none.
+    # The repository with the tests, if the source distribution has none.
     repository: str | None = None
     differs: dict[str, str] = field(default_factory=dict)
     proof: bool = True
@@ -36,7 +36,7 @@ SUITES = {
         Suite(
             "pymanopt",
             "2.2.1",
-            # What other libraries differentiate, and what only TensorFlow can run.
+            # Backends of other libraries, and tests that only TensorFlow can run.
             options=(
                 *(f"--ignore=tests/backends/test_{name}.py" for name in ("jax", "pytorch", "tensorflow")),
                 "--ignore=tests/test_problem.py",
@@ -62,13 +62,13 @@ SUITES = {
             "lifelines",
             "0.30.3",
             tests=("lifelines/tests/test_estimation.py",),
-            # The fits that differentiate; those of the whole file take ten times as long.
+            # The fits that use derivatives. Those of the whole file take ten times as long.
             options=("-k TestWeibullFitter or TestLogNormalFitter or TestLogLogisticFitter or TestExponentialFitter",),
         ),
         Suite(
             "surpyval",
             "0.25",
-            # A sample of thousands of tests: the functions declared for autograd, and the fits that use them.
+            # A sample of thousands of tests: functions declared for autograd, and fits that use them.
             tests=(
                 "surpyval/tests/test_autograd_gamma_compat_shapes.py",
                 *(
@@ -102,7 +102,7 @@ SUITES = {
         Suite(
             "autograd",
             "1.9.1",
-            # They look into tables of rules, vector spaces and graphs of autograd's own.
+            # These tests read autograd's own tables of rules, vector spaces and graphs.
             options=tuple(f"--ignore=tests/test_{name}.py" for name in ("logic", "misc", "vspaces")),
             differs={
                 **dict.fromkeys(

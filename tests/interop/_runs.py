@@ -1,4 +1,4 @@
-"""A run of training that can be saved, and resumed in the other library: written once for both."""
+"""A training run that can be saved and resumed in the other library, written once for both."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def model_of(library: Any) -> Any:
 
 
 def begun(library: Any, make: Any, sgd: Any) -> tuple[Any, Any]:
-    """A model and its optimizer after the steps before the run is saved."""
+    """Return a model and its optimizer after the steps before saving."""
     model = model_of(library)
     model.load_state_dict({name: make(x) for name, x in WEIGHTS.items()})
     optimizer = sgd(model.parameters(), **OPTIONS)
@@ -41,7 +41,7 @@ def train(library: Any, make: Any, model: Any, optimizer: Any, steps: int = AFTE
 
 
 def saved(library: Any, make: Any, sgd: Any) -> dict[str, np.ndarray]:
-    """What a run saves, as arrays by name, and its losses after that."""
+    """Return the saved arrays of a run by name, and the losses after that."""
     model, optimizer = begun(library, make, sgd)
     found = {f"model/{name}": np.array(x.numpy()) for name, x in model.state_dict().items()}
     state = optimizer.state_dict()

@@ -1,4 +1,4 @@
-"""Write the checkpoint and losses of a run in PyTorch to ``golden_run.npz``: resumed here where it is not installed.
+"""Write the checkpoint and losses of a run in PyTorch to ``golden_run.npz``, to be resumed without PyTorch.
 
 python -m tests.interop.make_golden
 """
@@ -11,7 +11,7 @@ import numpy as np
 from tests.interop._runs import saved
 
 if __name__ == "__main__":
-    # Not an import statement: only who writes the file needs PyTorch, and the type checker does without.
+    # This is not an import statement, because the tests and the type checker run without PyTorch.
     torch = import_module("torch")
     run = saved(torch.nn, torch.tensor, torch.optim.SGD)
     np.savez_compressed(Path(__file__).with_name("golden_run.npz"), allow_pickle=False, **run)

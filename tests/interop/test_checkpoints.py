@@ -1,4 +1,4 @@
-"""What is saved is what PyTorch saves, and a run that it began goes on here with its losses: from a golden file."""
+"""Saved checkpoints equal PyTorch's. A run that PyTorch began continues here with the same losses (golden file)."""
 
 from ast import literal_eval
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""einops on traced values, beside the same functions on plain arrays."""
+"""einops on traced values, compared with the same functions on plain arrays."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def loss(np: Any, inner: Any, params: Any, x: Any) -> Any:
 
 
 def mixed(params: Any, x: Any = X) -> Any:
-    """NumPy code around a function written in JAX."""
+    """Return NumPy code around a function written in JAX."""
     return loss(np, INNER, params, x)
 
 

@@ -1,4 +1,4 @@
-"""SciPy's solvers on Jacobians and Hessians that are never made."""
+"""SciPy's solvers on Jacobians and Hessians as operators, without matrices."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def energy(params: Any) -> Any:
 
 
 def matrix(tree: Any, rows: list[tuple[int, ...]], columns: list[tuple[int, ...]]) -> np.ndarray:
-    """A tree of blocks as one matrix."""
+    """Return a tree of blocks as one matrix."""
     blocks = iter(fg.tree.leaves(tree))
     return np.block([[np.reshape(next(blocks), (int(np.prod(r)), int(np.prod(c)))) for c in columns] for r in rows])
 

@@ -1,4 +1,4 @@
-"""optax and the rules here: each as the other, and equal numbers where the formulas are equal."""
+"""optax and our rules: each used as the other, and equal numbers for equal formulas."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def on_device(tree: Any) -> Any:
 
 
 def trained(update: Callable[..., Any], state: Any, params: Any, steps: int = 8) -> Any:
-    """Steps of a transformation of optax's."""
+    """Take steps of a transformation of optax."""
     for step in range(steps):
         updates, state = update(on_device(grads_of(step)), state, params)
         params = optax.apply_updates(params, updates)
@@ -58,7 +58,7 @@ def by_rule(init: Any, update: Any, params: Any, steps: int = 8, **options: Any)
 def test_updates_lead_to_the_new_parameters_to_the_last_bit(name: str, dtype: Any) -> None:
     made = FAMILY[name]
     run = drawn(made, 3, dtype)
-    # SGD alone has no default for it.
+    # Only SGD has no default for it.
     options = {key: x for key, x in run.groups[0].items() if key != "lr" or name == "SGD"}
     transformation = to_optax(made.init, made.update, **options)
     params = run.starts[0]
@@ -130,7 +130,7 @@ def test_a_rule_within_scan_and_accumulated() -> None:
 
 
 def test_hyperparameters_are_data() -> None:
-    """They change by ``replace``, or by optax's own injection, without tracing anew."""
+    """They change by ``replace`` or by optax's own injection, and are not traced again."""
     params, grads = on_device(params_of()), on_device(grads_of(0))
     traced = []
 
@@ -183,7 +183,7 @@ def test_what_a_rule_refuses_as_optaxs() -> None:
         rule.update({"w": params["w"]}, rule.init(params), params)
 
 
-# Where the formulas are equal: ours, options, and optax's.
+# Optimizers with equal formulas: ours, its options, and optax's.
 EQUAL: dict[str, tuple[str, dict[str, Any], Callable[[], Any]]] = {
     "adam": ("adam", {"lr": 0.01}, lambda: optax.adam(0.01)),
     "adam, betas": ("adam", {"lr": 0.01, "betas": (0.8, 0.95), "eps": 1e-3}, lambda: optax.adam(0.01, 0.8, 0.95, 1e-3)),
@@ -209,7 +209,7 @@ EQUAL: dict[str, tuple[str, dict[str, Any], Callable[[], Any]]] = {
 def test_where_formulas_are_equal_so_are_numbers(name: str) -> None:
     rule, options, make = EQUAL[name]
     home = fg if rule == "sgd" else fg.optim
-    # optax's bias corrections are of float32, and drift away from what they should be.
+    # optax's bias corrections are of float32 and drift from the exact values.
     ours = by_rule(getattr(home, f"{rule}_init"), getattr(home, f"{rule}_update"), params_of(), 10, **options)
     transformation = make()
     params = on_device(params_of())
@@ -219,7 +219,7 @@ def test_where_formulas_are_equal_so_are_numbers(name: str) -> None:
         np.testing.assert_allclose(x, theirs[key], rtol=1e-6, atol=1e-6)
 
 
-# Transformations of optax's, with what their updates are given besides.
+# Transformations of optax, with the extra arguments of their updates.
 OPTAXS: dict[str, tuple[Callable[[], Any], dict[str, Any]]] = {
     "chain": (
         lambda: optax.chain(optax.clip_by_global_norm(1.0), optax.adamw(optax.cosine_decay_schedule(0.1, 10))),

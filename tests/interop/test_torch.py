@@ -1,4 +1,4 @@
-"""Tensors and checkpoints cross over to PyTorch and back, and a training that crosses over goes on as it would have."""
+"""Tensors and checkpoints are converted to PyTorch and back, and a training that changes the library continues."""
 
 import subprocess
 import sys

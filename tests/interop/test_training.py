@@ -1,4 +1,4 @@
-"""Models written for JAX, trained by ``sgd_update``: under our transforms by way of ``from_jax``, and under JAX's own.
+"""Models written for JAX, trained by ``sgd_update`` under our transforms with ``from_jax``, and under JAX's own.
 
 The models are a module in Equinox's form, a dataclass that is a pytree itself, and Flax's two kinds and Equinox's own
 where these are installed.
@@ -28,7 +28,7 @@ STEPS = 6
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass
 class Mlp:
-    """Arrays as leaves, the activation as static data: what ``equinox.Module`` makes of a class."""
+    """A class with arrays as leaves and the activation as static data, as ``equinox.Module`` makes it."""
 
     first: dict[str, jax.Array]
     second: dict[str, jax.Array]
@@ -40,7 +40,7 @@ class Mlp:
 
 
 class Model(NamedTuple):
-    """Parameters, and the function of them written in JAX."""
+    """Return parameters and a function of them written in JAX."""
 
     params: Any
     apply: Callable[[Any, Any], Any]
@@ -84,13 +84,13 @@ def loss_in_jax(model: Model, params: Any, x: Any, y: Any) -> Any:
 
 
 def loss_in_numpy(model: Model) -> Callable[..., Any]:
-    """Our loss of what the JAX model gives."""
+    """Return our loss of the JAX model's result."""
     apply = fg.from_jax(model.apply)
     return lambda params, x, y: nn.cross_entropy(apply(params, x), y)
 
 
 def reference(model: Model) -> tuple[Any, list[float]]:
-    """PyTorch's rule written out over JAX's gradients."""
+    """Step by PyTorch's rule, written out for JAX's gradients."""
     params, losses = model.params, []
     buffers = jax.tree.map(jnp.zeros_like, params)
     for _ in range(STEPS):
@@ -138,10 +138,10 @@ def test_model_of_jax_under_our_transforms(model: Model, foreach: bool | None) -
         return loss_in_numpy(model)(params, x, y)
 
     step = fg.jit(make_step(loss, fg.value_and_grad), donate_argnums=(0, 1))
-    # Donated buffers are gone afterwards: the model keeps its own.
+    # Donated buffers are deleted afterwards, so the model keeps its own.
     params, losses = train(step, jax.tree.map(jnp.copy, model.params), foreach=foreach)
     check_trained(model, params, losses)
-    # Once to be compiled, and once to see how donated arguments pair with results.
+    # One call compiles, and a second one shows how donated arguments pair with results.
     assert len(traced) <= 2
 
 

@@ -14,6 +14,7 @@ from funcgrad._core.aval import aval_of
 from funcgrad._core.bind import is_value
 from funcgrad._transforms.base.arguments import name_of
 from funcgrad._transforms.derivative import forward, higher_order, reverse
+from funcgrad._types import PyTree
 from funcgrad.errors import NonScalarOutputError, NotDifferentiableError
 from funcgrad.interop.autograd.wrap_util import positions, unary
 from funcgrad.tree import map as tree_map
@@ -40,7 +41,7 @@ def named(what: str, fun: Function, argnum: Argnum, made: Function) -> Function:
     return of_floats
 
 
-def _floats(x: Any) -> Any:
+def _floats(x: PyTree) -> Any:
     """Convert an argument to differentiate: integer arrays become float64, because autograd accepts integers too."""
     if isinstance(x, np.ndarray):
         return x.astype(float) if x.dtype.kind in "iu" else x
@@ -238,7 +239,7 @@ def elementwise_grad(fun: Function, argnum: Argnum = 0) -> Function:
     return named("elementwise_grad", fun, argnum, of_all)
 
 
-def _ones(transform: str, fun: Function, y: Any) -> Any:
+def _ones(transform: str, fun: Function, y: PyTree) -> Any:
     aval = aval_of(y)
     if aval.dtype.kind == "c":
         raise NotDifferentiableError(

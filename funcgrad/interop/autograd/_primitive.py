@@ -17,6 +17,7 @@ from funcgrad._ops.program.custom import custom_jvp_p, custom_vjp_p
 from funcgrad._transforms.base.arguments import name_of, taken
 from funcgrad._transforms.custom.calls import CustomCall, JvpOfCall, VjpOfCall
 from funcgrad._transforms.custom.decorators import called
+from funcgrad._types import ArrayLike, PyTree
 from funcgrad.errors import ConcretizationTypeError
 from funcgrad.numpy.extend import is_covered
 from funcgrad.tree import leaves
@@ -72,7 +73,7 @@ class Primitive:
             assert self.jvp is not None
             return ans, tree_map(_tangent, ans, self.jvp(argnums, tangents, ans, whole, kwargs))
 
-        def forward(*primals: Any) -> tuple[Any, Any]:
+        def forward(*primals: PyTree) -> tuple[Any, Any]:
             whole = replaced(args, argnums, primals)
             ans = self(*whole, **kwargs)
             assert self.vjp is not None
@@ -129,7 +130,7 @@ def _tell_kept(fun: Function) -> None:
     )
 
 
-def _tangent(y: Any, y_dot: Any) -> Any:
+def _tangent(y: PyTree, y_dot: ArrayLike) -> Any:
     """Return a rule's tangent of a result.
 
     Integer results have no tangent, and autograd's rules return any value for them.
@@ -137,7 +138,7 @@ def _tangent(y: Any, y_dot: Any) -> Any:
     return y_dot if is_inexact(aval_of(y).dtype) else fnp.zeros_like(y)
 
 
-def _pulled(pull: Function, out_bar: Any) -> tuple[Any, ...]:
+def _pulled(pull: Function, out_bar: PyTree) -> tuple[Any, ...]:
     """Return the cotangents that a rule's pullback computes.
 
     A Jacobian passes a batch of cotangents. A pullback that needs plain numbers (``getval(g)``), which autograd always
@@ -152,7 +153,7 @@ def _pulled(pull: Function, out_bar: Any) -> tuple[Any, ...]:
         return _one_by_one(trace, lambda each: tuple(pull(each)), (out_bar,))
 
 
-def _is_traced(x: Any) -> bool:
+def _is_traced(x: object) -> bool:
     if isinstance(x, list | tuple | dict):
         return any(isinstance(leaf, Tracer) for leaf in leaves(x))
     return isinstance(x, Tracer)
@@ -176,5 +177,5 @@ def _one_by_one(trace: BatchTrace, f: Function, chosen: tuple) -> Any:
     return tree_map(lambda *ys: BatchTracer(trace, fnp.stack(ys)), *results)
 
 
-def _is_of(trace: BatchTrace, x: Any) -> bool:
+def _is_of(trace: BatchTrace, x: PyTree) -> bool:
     return isinstance(x, BatchTracer) and x._owner is trace

@@ -10,6 +10,7 @@ import numpy as np
 import funcgrad.numpy as fnp
 from funcgrad._core.aval import aval_of
 from funcgrad._transforms.derivative import forward, reverse
+from funcgrad._types import PyTree
 from funcgrad.interop.autograd._gradients import Argnum, Function, grad, jacobian, named
 from funcgrad.interop.autograd.wrap_util import unary, unary_to_nary
 from funcgrad.tree import map as tree_map
@@ -36,7 +37,7 @@ def make_vjp(fun: Function, argnum: Argnum = 0) -> Function:
     def pulled(*args: Any, **kwargs: Any) -> tuple[Function, Any]:
         out, pullback = reverse.vjp(*unary(fun, argnum, args, kwargs))
 
-        def vjp(cotangent: Any) -> Any:
+        def vjp(cotangent: PyTree) -> Any:
             return pullback(_fitted(cotangent, out))[0]
 
         return vjp, out
@@ -47,7 +48,7 @@ def make_vjp(fun: Function, argnum: Argnum = 0) -> Function:
 def _fitted(given: Any, like: Any) -> Any:
     """Convert cotangents and tangents to the dtypes of their primals; autograd accepts any dtype."""
 
-    def fitted(x: Any, y: Any) -> Any:
+    def fitted(x: PyTree, y: PyTree) -> Any:
         dtype = aval_of(y).dtype
         return fnp.real(x).astype(dtype) if dtype.kind != "c" and np.iscomplexobj(x) else fnp.asarray(x, dtype)
 
@@ -176,7 +177,7 @@ hessian_vector_product = hessian_tensor_product
 vector_jacobian_product = tensor_jacobian_product
 
 
-def _half_square(x: Any) -> Any:
+def _half_square(x: PyTree) -> Any:
     return fnp.sum(x**2) / 2
 
 
@@ -203,7 +204,7 @@ def make_ggnvp(f: Function, g: Function = _half_square, f_argnum: Argnum = 0) ->
     """
 
     @unary_to_nary
-    def at(f: Function, x: Any) -> Function:
+    def at(f: Function, x: PyTree) -> Function:
         vjp, out = make_vjp(f)(x)
         push = make_jvp_reversemode(f)(x)
         hvp, _ = make_hvp(g)(out)

@@ -9,6 +9,7 @@ import numpy as np
 
 import funcgrad.numpy as fnp
 from funcgrad._core.aval import aval_of, is_inexact
+from funcgrad._types import ArrayLike, PyTree
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.tree import flatten, leaves, unflatten
 from funcgrad.tree import map as tree_map
@@ -79,17 +80,17 @@ class VSpace:
                     found[i][place] = unit
                     yield unflatten(self.tree, found)
 
-    def add(self, x_prev: Any, x_new: Any) -> Any:
+    def add(self, x_prev: ArrayLike, x_new: ArrayLike) -> Any:
         """Return the sum of two vectors; ``None`` is zero."""
         return x_new if x_prev is None else tree_map(fnp.add, x_prev, x_new)
 
     mut_add = add
 
-    def scalar_mul(self, x: Any, a: Any) -> Any:
+    def scalar_mul(self, x: PyTree, a: ArrayLike) -> Any:
         """Return a vector times a number."""
         return tree_map(lambda leaf: fnp.multiply(leaf, a), x)
 
-    def inner_prod(self, x: Any, y: Any) -> Any:
+    def inner_prod(self, x: PyTree, y: PyTree) -> Any:
         """Return the inner product, a real number."""
         parts = [fnp.sum(fnp.real(fnp.conj(a) * b)) for a, b in zip(leaves(x), leaves(y), strict=True)]
         total: Any = 0.0
@@ -97,7 +98,7 @@ class VSpace:
             total = total + part
         return total
 
-    def covector(self, x: Any) -> Any:
+    def covector(self, x: PyTree) -> Any:
         """Return the cotangent of a tangent: its conjugate."""
         return tree_map(fnp.conj, x)
 

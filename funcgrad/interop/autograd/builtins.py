@@ -9,6 +9,7 @@ import numpy as np
 
 from funcgrad._core.bind import Tracer
 from funcgrad._public import publish
+from funcgrad._types import PyTree
 from funcgrad.tree import leaves
 
 __all__ = ["DictBox", "ListBox", "SequenceBox", "TupleBox", "dict", "isinstance", "list", "tuple", "type"]
@@ -64,7 +65,7 @@ class DictBox(builtins.dict, metaclass=_HoldsTraced):
     kinds = (builtins.dict,)
 
 
-def type(x: Any) -> builtins.type:  # noqa: A001  (autograd's name)
+def type(x: PyTree) -> builtins.type:  # noqa: A001  (autograd's name)
     """Tell the type of a value, or of the value that a traced one stands for.
 
     Args:
@@ -84,7 +85,7 @@ def type(x: Any) -> builtins.type:  # noqa: A001  (autograd's name)
     return np.ndarray if x.shape else x.dtype.type
 
 
-def isinstance(x: Any, kinds: Any) -> bool:  # noqa: A001  (autograd's name)
+def isinstance(x: PyTree, kinds: Any) -> bool:  # noqa: A001  (autograd's name)
     """Tell whether a value, or what a traced one stands for, is an instance.
 
     Args:

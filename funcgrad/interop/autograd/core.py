@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from funcgrad._public import publish
+from funcgrad._types import PyTree
 from funcgrad.interop.autograd import differential_operators
 from funcgrad.interop.autograd._vspace import VSpace, vspace
 from funcgrad.interop.autograd.extend import (
@@ -39,7 +40,7 @@ __all__ = [
 ]
 
 
-def make_vjp(fun: Callable[[Any], Any], x: Any) -> tuple[Callable[[Any], Any], Any]:
+def make_vjp(fun: Callable[[Any], Any], x: PyTree) -> tuple[Callable[[Any], Any], Any]:
     """Return the pullback of a function of one argument at a point, and its output.
 
     Args:
@@ -59,7 +60,7 @@ def make_vjp(fun: Callable[[Any], Any], x: Any) -> tuple[Callable[[Any], Any], A
     return differential_operators.make_vjp(fun)(x)
 
 
-def make_jvp(fun: Callable[[Any], Any], x: Any) -> Callable[[Any], tuple[Any, Any]]:
+def make_jvp(fun: Callable[[Any], Any], x: PyTree) -> Callable[[Any], tuple[Any, Any]]:
     """Return the function from a tangent to the output of a function of one argument, and its tangent.
 
     Args:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._public import publish
+from funcgrad._types import PyTree
 from funcgrad.interop.autograd.wrap_util import unary
 from funcgrad.testing import check_grads as check
 from funcgrad.tree import leaves, structure
@@ -47,7 +48,7 @@ def check_grads(
     return at
 
 
-def check_vjp(f: Callable[[Any], Any], x: Any) -> None:
+def check_vjp(f: Callable[[Any], Any], x: PyTree) -> None:
     """Check the first derivative of a function of one argument by reverse mode.
 
     Args:
@@ -65,7 +66,7 @@ def check_vjp(f: Callable[[Any], Any], x: Any) -> None:
     check_grads(f, modes=["rev"], order=1)(x)
 
 
-def check_jvp(f: Callable[[Any], Any], x: Any) -> None:
+def check_jvp(f: Callable[[Any], Any], x: PyTree) -> None:
     """Check the first derivative of a function of one argument by forward mode.
 
     Args:
@@ -83,7 +84,7 @@ def check_jvp(f: Callable[[Any], Any], x: Any) -> None:
     check_grads(f, modes=["fwd"], order=1)(x)
 
 
-def check_equivalent(x: Any, y: Any) -> None:
+def check_equivalent(x: PyTree, y: PyTree) -> None:
     """Check that two trees are equal, up to a relative and an absolute error of 1e-6.
 
     Args:

@@ -6,6 +6,7 @@ from typing import Any
 
 from funcgrad._core.bind import Tracer, is_traced
 from funcgrad._public import publish
+from funcgrad._types import PyTree
 from funcgrad.interop.autograd.extend import notrace_primitive, primitive, register_notrace
 from funcgrad.numpy.extend import concrete_value
 from funcgrad.tree import map as tree_map
@@ -16,7 +17,7 @@ Box = Tracer
 isbox = is_traced
 
 
-def getval(x: Any) -> Any:
+def getval(x: PyTree) -> Any:
     """Return the plain value of a traced value, without a derivative.
 
     Args:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from funcgrad._public import publish
+from funcgrad._types import ArrayLike
 
 __all__ = ["subval", "subvals"]
 
@@ -31,7 +32,7 @@ def subvals(x: Sequence[Any], ivs: Iterable[tuple[int, Any]]) -> tuple[Any, ...]
     return tuple(whole)
 
 
-def subval(x: Sequence[Any], i: int, v: Any) -> tuple[Any, ...]:
+def subval(x: Sequence[Any], i: int, v: ArrayLike) -> tuple[Any, ...]:
     """Return a tuple with another value at one position.
 
     Args:

@@ -9,6 +9,7 @@ from typing import Any
 
 from funcgrad._public import publish
 from funcgrad._transforms.base.arguments import name_of
+from funcgrad._types import PyTree
 
 __all__ = ["positions", "unary", "unary_to_nary", "wraps"]
 
@@ -57,7 +58,7 @@ def unary(
     chosen = (numbers,) if isinstance(numbers, int) else numbers
 
     @functools.wraps(fun)
-    def of_one(x: Any) -> Any:
+    def of_one(x: PyTree) -> Any:
         whole = list(args)
         for number, each in zip(chosen, (x,) if isinstance(numbers, int) else x, strict=True):
             whole[number] = each

@@ -1,4 +1,4 @@
-"""Primitives of autograd's kind: their rules in both modes, in batches, nested and staged; and what looks beneath."""
+"""Primitives in autograd's style: their rules in both modes, in batches, nested and staged, and foreign arrays."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ X, V = np.array([0.5, 1.5, 2.5]), np.array([1.0, -2.0, 0.5])
 
 @primitive
 def scaled(x: Any, y: Any, *, k: float = 1.0) -> Any:
-    """A product that only plain arrays can go through; in reverse mode its derivative is twice, in forward thrice."""
+    """A product of plain arrays only.
+
+    Its rule gives twice the derivative in reverse mode, three times in forward mode.
+    """
     assert type(x) is not fg.Tracer
     return k * np.multiply(np.ascontiguousarray(x), np.ascontiguousarray(y))
 
@@ -83,7 +86,7 @@ defjvp(scaled_sin, lambda g, ans, x: 5 * g * np.cos(x))
 
 
 def test_other_declarations() -> None:
-    np.testing.assert_allclose(ag.grad(lambda x: np.sum(scaled_sin(x)))(X), 5 * np.cos(X))  # transposed
+    np.testing.assert_allclose(ag.grad(lambda x: np.sum(scaled_sin(x)))(X), 5 * np.cos(X))  # Transposed.
     parts = primitive(lambda xs, n: tuple(n * x for x in xs))
     extend.defvjp_argnums(parts, lambda argnums, ans, args, kwargs: lambda g: ([7 * g[0], 7 * g[1]],))
     got = ag.grad(lambda xs: np.sum(parts(xs, 2)[0]) + np.sum(parts(xs, 2)[1]))([X, V])
@@ -118,7 +121,7 @@ def test_other_declarations() -> None:
         extend.register_notrace(None, np.sin)  # pyright: ignore[reportArgumentType]  (the misuse under test)
 
 
-# A function of this library, of NumPy, of SciPy, and a method of a distribution, each with its derivative at 0.5.
+# Functions of this library, NumPy and SciPy, and a method of a distribution, with their derivatives at 0.5.
 COVERED = {
     "ours of scipy.special": (asp.special.expit, lambda x: scipy.special.expit(x) * scipy.special.expit(-x)),
     "ours of numpy": (anp.sinc, lambda x: (np.cos(np.pi * x) - np.sinc(x)) / x),
@@ -131,7 +134,7 @@ COVERED = {
 
 @pytest.mark.parametrize("name", COVERED)
 def test_functions_with_derivatives_keep_them(name: str, caplog: pytest.LogCaptureFixture) -> None:
-    """Whatever is declared for them, in either mode; a debug message says so once."""
+    """A function that has derivatives keeps them in either mode, and a debug message reports this once."""
     f, slope = COVERED[name]
     _tell_kept.cache_clear()
     with caplog.at_level(logging.DEBUG, "funcgrad.interop.autograd"):
@@ -148,14 +151,14 @@ def test_functions_with_derivatives_keep_them(name: str, caplog: pytest.LogCaptu
     ]
     np.testing.assert_allclose(ag.grad(f)(0.5), slope(0.5), rtol=1e-14)
     np.testing.assert_allclose(ag.make_jvp(f)(0.5)(2.0)[1], 2 * slope(0.5), rtol=1e-14)
-    # To have a rule used, one makes a primitive.
+    # A function needs a primitive for its rule to be used.
     own = primitive(f)
     defvjp(own, lambda ans, x: lambda g: 7 * g)
     assert ag.grad(own)(0.5) == 7
 
 
 def test_a_rule_for_what_is_no_primitive_is_not_used(caplog: pytest.LogCaptureFixture) -> None:
-    """As in autograd, where the function's operations are differentiated; a warning says so once."""
+    """As in autograd, the operations of the function are differentiated. A warning reports this once."""
 
     def doubled(x: Any) -> Any:
         return 2 * x
@@ -170,7 +173,7 @@ def test_a_rule_for_what_is_no_primitive_is_not_used(caplog: pytest.LogCaptureFi
 
 
 def test_a_jacobian_uses_the_rules_of_reverse_mode() -> None:
-    """As autograd's does: the function of plain values is not called with the tangents of a linear program."""
+    """As in autograd, the function of plain values is not called with the tangents of a linear program."""
 
     @primitive
     def filled(x: Any) -> Any:
@@ -187,12 +190,12 @@ def test_a_jacobian_uses_the_rules_of_reverse_mode() -> None:
 
 
 def test_a_rule_may_ask_for_the_numbers_of_its_cotangent() -> None:
-    """Also in a Jacobian, whose cotangents come as a batch."""
+    """Also in a Jacobian, whose cotangents form a batch."""
     cubed = primitive(lambda x: np.asarray(x) ** 3)
     defvjp(cubed, lambda ans, x: lambda g: tracer.getval(g) * 3 * x**2)
     np.testing.assert_array_equal(ag.jacobian(cubed)(X), np.diag(3 * X**2))
     np.testing.assert_array_equal(ag.jacobian(lambda x: 2 * cubed(x)[:2])(X), 2 * np.diag(3 * X**2)[:2])
-    # As autograd's: the rule says that the derivative by the cotangent is lost, not the one by the argument.
+    # As in autograd, the derivative by the cotangent is lost, and the derivative by the argument is not.
     np.testing.assert_array_equal(ag.hessian(lambda x: np.sum(cubed(x)))(X), np.diag(6 * X))
     broken = primitive(lambda x: np.asarray(x) ** 3)
     defvjp(broken, lambda ans, x: lambda g: g * float(x[0]))
@@ -201,7 +204,7 @@ def test_a_rule_may_ask_for_the_numbers_of_its_cotangent() -> None:
 
 
 def test_results_of_integers_have_no_tangent() -> None:
-    """Whatever a rule returns for them: those of sparse products return what is at hand."""
+    """The tangent of an integer result is ignored, whatever a rule returns for it."""
     ranked = primitive(lambda x: (np.sort(x), np.argsort(x)))
     defjvp(ranked, lambda g, ans, x: (g[ans[1]], g[:1]))
     x, order = np.array([2.0, 3.0, 1.0]), [2, 0, 1]

@@ -38,7 +38,7 @@ def test_makers_make_plain_arrays_and_traced_lists_traced_ones() -> None:
 
 
 def test_arrays_of_objects_are_arrays_of_their_numbers() -> None:
-    """Where values are traced: derivatives are those of autograd, which keeps such arrays."""
+    """Derivatives of traced values in such arrays are those of autograd, which keeps the arrays."""
 
     def f(x: Any) -> Any:
         made = anp.array([x[0], 2.0, x[2]], object), anp.asarray([x[1], 1], dtype="O"), anp.array(x, dtype=object)
@@ -188,7 +188,7 @@ def test_helpers_of_arguments_are_autograds() -> None:
 
 @pytest.mark.parametrize("mode", ["full", "valid", "same"])
 def test_convolutions_along_some_axes(mode: str, rng: np.random.Generator) -> None:
-    """Against loops over the others, with the shorter array on either side."""
+    """Compare with loops over the other axes, with the shorter array on either side."""
     convolve = asp.signal.convolve
     for shapes in (((3, 5), (2, 4)), ((3, 4), (2, 5))):
         a, b = (rng.normal(size=shape) for shape in shapes)

@@ -1,4 +1,4 @@
-"""autograd's operators beside autograd itself, for the same functions."""
+"""autograd's operators compared with autograd itself, for the same functions."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def of_tree(np: Any, tree: Any) -> Any:
     return np.sum(a * b) + sum(np.sum(part**2) for part in rest["parts"])
 
 
-# What the operator is asked of: a name, a function, positional arguments, and what comes of it.
+# Calls of an operator: a name, a function, and positional arguments.
 CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "grad": lambda ag, np: ag.grad(lambda x: scalar(np, x))(X),
     "grad of one element": lambda ag, np: ag.grad(lambda x: np.reshape(scalar(np, x), (1, 1)))(X),
@@ -141,7 +141,7 @@ def test_functions_of_one_argument() -> None:
 
 
 def test_arrays_of_integers_are_taken_as_doubles() -> None:
-    """As by autograd, also nested, and where a density is the derivative by times that are counted in whole days."""
+    """Compare with autograd, nested as well, and for a density whose times are counted in whole days."""
     autograd = pytest.importorskip("autograd")
     days = np.array([1, 2, 5])
     for x in (days, days.astype("u1"), days[::2]):

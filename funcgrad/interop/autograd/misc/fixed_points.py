@@ -7,6 +7,7 @@ from typing import Any
 
 import funcgrad.numpy as fnp
 from funcgrad._public import publish
+from funcgrad._types import ArrayLike
 from funcgrad.interop.autograd.differential_operators import make_vjp
 from funcgrad.interop.autograd.extend import defvjp, primitive
 from funcgrad.tree import map as tree_map
@@ -17,7 +18,7 @@ Distance = Callable[[Any, Any], Any]
 
 
 @primitive
-def _fixed_point(f: Callable[..., Any], a: Any, x0: Any, distance: Distance, tol: float) -> Any:
+def _fixed_point(f: Callable[..., Any], a: ArrayLike, x0: ArrayLike, distance: Distance, tol: float) -> Any:
     step = f(a)
     x, before = step(x0), x0
     while distance(x, before) > tol:
@@ -25,15 +26,17 @@ def _fixed_point(f: Callable[..., Any], a: Any, x0: Any, distance: Distance, tol
     return x
 
 
-def _pull(ans: Any, f: Callable[..., Any], a: Any, x0: Any, distance: Distance, tol: float) -> Callable[[Any], Any]:
+def _pull(
+    ans: Any, f: Callable[..., Any], a: ArrayLike, x0: ArrayLike, distance: Distance, tol: float
+) -> Callable[[Any], Any]:
     """Return the cotangent of the parameters: solve ``u = x_bar + u dstep/dx``, a fixed point too, and pull it back."""
     del x0
 
-    def pull(x_bar: Any) -> Any:
+    def pull(x_bar: ArrayLike) -> Any:
         by_x, _ = make_vjp(f(a))(ans)
         by_a, _ = make_vjp(lambda a: f(a)(ans))(a)
 
-        def backward(x_bar: Any) -> Callable[[Any], Any]:
+        def backward(x_bar: ArrayLike) -> Callable[[Any], Any]:
             return lambda u: tree_map(fnp.add, x_bar, by_x(u))
 
         return by_a(fixed_point(backward, x_bar, tree_map(fnp.zeros_like, x_bar), distance, tol))
@@ -44,7 +47,7 @@ def _pull(ans: Any, f: Callable[..., Any], a: Any, x0: Any, distance: Distance, 
 defvjp(_fixed_point, _pull, None, argnums=[1, 2])
 
 
-def fixed_point(f: Callable[..., Any], a: Any, x0: Any, distance: Distance, tol: float) -> Any:
+def fixed_point(f: Callable[..., Any], a: ArrayLike, x0: ArrayLike, distance: Distance, tol: float) -> Any:
     """Iterate ``x = f(a)(x)`` to convergence, and differentiate the fixed point with respect to ``a``.
 
     Args:

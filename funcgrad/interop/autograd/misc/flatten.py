@@ -9,6 +9,7 @@ import numpy as np
 
 import funcgrad.numpy as fnp
 from funcgrad._public import publish
+from funcgrad._types import ArrayLike, PyTree
 from funcgrad.tree import flatten as tree_flatten
 from funcgrad.tree import unflatten as tree_unflatten
 
@@ -39,7 +40,7 @@ def flatten(value: Any) -> tuple[Any, Callable[[Any], Any]]:
     ends = np.cumsum([int(np.prod(shape)) for shape in shapes]).tolist()
     vector = fnp.concatenate([fnp.reshape(leaf, (-1,)) for leaf in leaves]) if leaves else np.zeros(0)
 
-    def unflatten(vector: Any) -> Any:
+    def unflatten(vector: ArrayLike) -> Any:
         parts = fnp.split(vector, ends[:-1]) if leaves else []
         shaped = [fnp.reshape(part, shape) for part, shape in zip(parts, shapes, strict=True)]
         return tree_unflatten(treedef, [_cast(x, dtype) for x, dtype in zip(shaped, dtypes, strict=True)])
@@ -47,12 +48,12 @@ def flatten(value: Any) -> tuple[Any, Callable[[Any], Any]]:
     return vector, unflatten
 
 
-def _cast(x: Any, dtype: np.dtype) -> Any:
+def _cast(x: PyTree, dtype: np.dtype) -> Any:
     """Cast to the original dtype, except from float to integer and from complex to float, which would lose numbers."""
     return x.astype(dtype) if x.dtype != dtype and np.can_cast(x.dtype, dtype, "same_kind") else x
 
 
-def flatten_func(func: Callable[..., Any], example: Any) -> tuple[Callable[..., Any], Callable[[Any], Any], Any]:
+def flatten_func(func: Callable[..., Any], example: PyTree) -> tuple[Callable[..., Any], Callable[[Any], Any], Any]:
     """Convert a function from trees to trees into a function from vectors to vectors.
 
     Args:
@@ -71,7 +72,7 @@ def flatten_func(func: Callable[..., Any], example: Any) -> tuple[Callable[..., 
     """
     flat_example, unflatten = flatten(example)
 
-    def flat_func(x: Any, *args: Any) -> Any:
+    def flat_func(x: PyTree, *args: Any) -> Any:
         return flatten(func(unflatten(x), *args))[0]
 
     return flat_func, unflatten, flat_example

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._public import publish
+from funcgrad._types import ArrayLike, PyTree
 from funcgrad.interop.autograd.misc.flatten import flatten
 
 __all__ = ["adam", "rmsprop", "sgd"]
@@ -25,10 +26,10 @@ def _unflattened(optimize: Callable[..., Any]) -> Callable[..., Any]:
     """Convert an optimizer of vectors into an optimizer of trees."""
 
     @functools.wraps(optimize)
-    def of_nested(grad: Gradient, x0: Any, callback: Callback = None, *args: Any, **kwargs: Any) -> Any:
+    def of_nested(grad: Gradient, x0: ArrayLike, callback: Callback = None, *args: Any, **kwargs: Any) -> Any:
         x, unflatten = flatten(x0)
 
-        def flat_grad(x: Any, i: int) -> Any:
+        def flat_grad(x: PyTree, i: int) -> Any:
             return flatten(grad(unflatten(x), i))[0]
 
         notify = None if callback is None else lambda x, i, g: callback(unflatten(x), i, unflatten(g))
@@ -39,7 +40,12 @@ def _unflattened(optimize: Callable[..., Any]) -> Callable[..., Any]:
 
 @_unflattened
 def sgd(
-    grad: Gradient, x: Any, callback: Callback = None, num_iters: int = 200, step_size: float = 0.1, mass: float = 0.9
+    grad: Gradient,
+    x: PyTree,
+    callback: Callback = None,
+    num_iters: int = 200,
+    step_size: float = 0.1,
+    mass: float = 0.9,
 ) -> Any:
     """Descend with momentum: ``v = mass v - (1 - mass) g``, ``x = x + step_size v``.
 
@@ -75,7 +81,7 @@ def sgd(
 @_unflattened
 def rmsprop(  # noqa: PLR0917  (autograd's signature)
     grad: Gradient,
-    x: Any,
+    x: PyTree,
     callback: Callback = None,
     num_iters: int = 100,
     step_size: float = 0.1,
@@ -116,7 +122,7 @@ def rmsprop(  # noqa: PLR0917  (autograd's signature)
 @_unflattened
 def adam(  # noqa: PLR0917  (autograd's signature)
     grad: Gradient,
-    x: Any,
+    x: PyTree,
     callback: Callback = None,
     num_iters: int = 100,
     step_size: float = 0.001,

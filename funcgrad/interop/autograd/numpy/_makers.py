@@ -9,13 +9,14 @@ import numpy as np
 
 import funcgrad.numpy as fnp
 from funcgrad._core.bind import Tracer
+from funcgrad._types import ArrayLike, DTypeLike, PyTree
 from funcgrad.numpy.extend import concrete_value
 
 
 def _integer(kind: Any) -> type:
     """Return an integer type that also accepts traced values, as autograd's does: it converts their numbers."""
 
-    def new(cls: type, x: Any = 0, *args: Any) -> Any:
+    def new(cls: type, x: PyTree = 0, *args: Any) -> Any:
         del cls
         return kind(concrete_value(x, kind.__name__) if isinstance(x, Tracer) else x, *args)
 
@@ -25,7 +26,7 @@ def _integer(kind: Any) -> type:
 int8, int16, int32, int64 = map(_integer, (np.int8, np.int16, np.int32, np.int64))
 
 
-def array(A: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N803  (autograd's name)
+def array(A: ArrayLike, *args: Any, **kwargs: Any) -> Any:  # noqa: N803  (autograd's name)
     """Make an array, as ``numpy.array``; a list that contains traced values becomes a traced array.
 
     Args:
@@ -45,7 +46,7 @@ def array(A: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N803  (autograd's 
     return _of_numbers(fnp.array, A, args, kwargs) if _holds_tracer(A) else np.array(A, *args, **kwargs)
 
 
-def asarray(A: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N803  (autograd's name)
+def asarray(A: ArrayLike, *args: Any, **kwargs: Any) -> Any:  # noqa: N803  (autograd's name)
     """Convert to an array, as ``numpy.asarray``; a list that contains traced values becomes a traced array.
 
     Args:
@@ -64,7 +65,7 @@ def asarray(A: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N803  (autograd'
     return _of_numbers(fnp.asarray, A, args, kwargs) if _holds_tracer(A) else np.asarray(A, *args, **kwargs)
 
 
-def _of_numbers(make: Callable[..., Any], x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _of_numbers(make: Callable[..., Any], x: PyTree, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Make a traced array. For dtype object, keep the dtype of the numbers, because only numbers have derivatives."""
     if args and _is_object(args[0]):
         args = (None, *args[1:])
@@ -73,11 +74,11 @@ def _of_numbers(make: Callable[..., Any], x: Any, args: tuple[Any, ...], kwargs:
     return make(x, *args, **kwargs)
 
 
-def _is_object(dtype: Any) -> bool:
+def _is_object(dtype: DTypeLike) -> bool:
     return dtype is not None and np.dtype(dtype) == np.dtype(object)
 
 
-def full(shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C") -> Any:
+def full(shape: Any, fill_value: Any, dtype: DTypeLike = None, order: Any = "C") -> Any:
     """Make an array filled with one value, as ``numpy.full``; a traced value gives a traced array.
 
     Args:
@@ -98,7 +99,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C") -> An
     return (fnp.full if _holds_tracer(fill_value) else np.full)(shape, fill_value, dtype, order)
 
 
-def make_diagonal(D: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:  # noqa: N803  (autograd's name)
+def make_diagonal(D: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:  # noqa: N803  (autograd's name)
     """Make diagonal matrices: the inverse of ``numpy.diagonal`` over the last two axes.
 
     Args:
@@ -126,7 +127,7 @@ def make_diagonal(D: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> An
     return fnp.where(np.eye(D.shape[-1], dtype=bool), D[..., None], np.zeros((), D.dtype))
 
 
-def metadata(A: Any) -> tuple[tuple[int, ...], int, np.dtype, bool]:  # noqa: N803  (autograd's name)
+def metadata(A: ArrayLike) -> tuple[tuple[int, ...], int, np.dtype, bool]:  # noqa: N803  (autograd's name)
     """Return the shape of an array, its number of axes, its dtype, and whether it is complex.
 
     Args:
@@ -145,7 +146,7 @@ def metadata(A: Any) -> tuple[tuple[int, ...], int, np.dtype, bool]:  # noqa: N8
     return shape, len(shape), dtype, dtype.kind == "c"
 
 
-def _holds_tracer(x: Any) -> bool:
+def _holds_tracer(x: PyTree) -> bool:
     if isinstance(x, list | tuple):
         return any(map(_holds_tracer, x))
     return isinstance(x, Tracer)

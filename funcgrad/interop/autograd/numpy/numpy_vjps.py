@@ -9,12 +9,13 @@ import numpy as np
 
 import funcgrad.numpy as fnp
 from funcgrad._public import publish
+from funcgrad._types import ArrayLike, PyTree
 from funcgrad.interop.autograd.numpy._makers import metadata
 
 __all__ = ["balanced_eq", "match_complex", "replace_zero", "unbroadcast", "unbroadcast_f"]
 
 
-def unbroadcast(x: Any, target_meta: tuple[tuple[int, ...], int, np.dtype, bool], broadcast_idx: int = 0) -> Any:
+def unbroadcast(x: PyTree, target_meta: tuple[tuple[int, ...], int, np.dtype, bool], broadcast_idx: int = 0) -> Any:
     """Sum a cotangent over the axes along which its operand was broadcast.
 
     Args:
@@ -61,7 +62,7 @@ def unbroadcast_f(target: Any, f: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda out_bar: unbroadcast(f(out_bar), meta)
 
 
-def replace_zero(x: Any, val: Any) -> Any:
+def replace_zero(x: PyTree, val: Any) -> Any:
     """Return an array in which another value replaces the zeros.
 
     Args:
@@ -80,7 +81,7 @@ def replace_zero(x: Any, val: Any) -> Any:
     return fnp.where(fnp.not_equal(x, 0), x, val)
 
 
-def balanced_eq(x: Any, z: Any, y: Any) -> Any:
+def balanced_eq(x: PyTree, z: ArrayLike, y: PyTree) -> Any:
     """Return the part of a maximum's derivative that belongs to one operand: one half for equal operands.
 
     Args:
@@ -101,7 +102,7 @@ def balanced_eq(x: Any, z: Any, y: Any) -> Any:
     return fnp.equal(x, z) / (1.0 + fnp.equal(x, y))
 
 
-def match_complex(target: Any, x: Any) -> Any:
+def match_complex(target: Any, x: PyTree) -> Any:
     """Return an array as complex if a second array is complex, and its real part if the second is real.
 
     Args:

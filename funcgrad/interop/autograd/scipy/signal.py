@@ -7,6 +7,7 @@ from typing import Any
 
 import funcgrad.numpy as fnp
 from funcgrad._public import origins
+from funcgrad._types import ArrayLike
 from funcgrad.interop.autograd._namespace import namespace
 from funcgrad.numpy.extend import as_value, sliding_window_view
 from funcgrad.scipy import signal
@@ -15,8 +16,8 @@ Axes = tuple[Sequence[int], Sequence[int]] | list[Sequence[int]]
 
 
 def convolve(
-    A: Any,  # noqa: N803  (autograd's name)
-    B: Any,  # noqa: N803  (autograd's name)
+    A: ArrayLike,  # noqa: N803  (autograd's name)
+    B: ArrayLike,  # noqa: N803  (autograd's name)
     axes: Axes | None = None,
     dot_axes: Axes = ((), ()),
     mode: str = "full",
