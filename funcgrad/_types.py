@@ -26,3 +26,15 @@ Params: TypeAlias = Any
 
 Grads: TypeAlias = Any
 """A pytree of gradients, with the structure of the parameters; ``None`` for a parameter that has none."""
+
+Value: TypeAlias = Any
+"""An operand or a result of a primitive: an engine's array, a tracer, or a Python number."""
+
+Tensor: TypeAlias = Any
+"""A ``funcgrad.autograd.Tensor``, in modules that its class imports."""
+
+Key: TypeAlias = Any
+"""A key for random numbers: ``uint32[2]``, or a typed key of JAX. Keys may have leading axes."""
+
+Lax: TypeAlias = Any
+"""The operations that an XLA implementation of a primitive calls: ``jax.lax``, with a few of the engine's own."""

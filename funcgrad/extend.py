@@ -30,7 +30,9 @@ each that it changes, with a `Var` or `Literal` for each operand, and ``fg.Graph
 from funcgrad._core.aval import Aval, aval_of, is_inexact, result_dtype
 from funcgrad._core.graph.ir import Equation, Literal, Var, check_graph
 from funcgrad._core.primitive import Primitive, keep_names
-from funcgrad._core.trace.derivative import CONSTANT, JointlyLinear, Multilinear, PerOperand, Undefined
+from funcgrad._core.trace.derivative import CONSTANT, JointlyLinear, Undefined
+from funcgrad._core.trace.user_rules import UsersMultilinear as Multilinear
+from funcgrad._core.trace.user_rules import UsersPerOperand as PerOperand
 from funcgrad._core.words import told
 from funcgrad._ops.elementwise.families import Elementwise, broadcast_aval, predicate
 from funcgrad._ops.elementwise.families import declare_elementwise as elementwise

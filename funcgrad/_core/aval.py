@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
+
+from funcgrad._types import DTypeLike, Value
 
 _SHORT_KINDS = {"f": "f", "i": "i", "u": "u", "c": "c"}
 
@@ -34,7 +35,20 @@ _WEAK_SCALARS = {"i": 0, "f": 0.0, "c": 0j}
 
 
 class Aval:
-    """The shape and dtype of an array; ``weak`` marks results of Python scalars alone (NEP 50)."""
+    """The shape and dtype of an array; ``weak`` marks results of Python scalars alone (NEP 50).
+
+    Args:
+        shape: the lengths of the axes.
+        dtype: the dtype of the elements.
+        weak: whether the value came from Python numbers only, which take the dtype of an array that they meet.
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad.extend import Aval
+        >>> x = Aval((2, 3), np.dtype(float))
+        >>> print(x, x.size, x.nbytes, x.with_shape((6,)))
+        f64[2,3] 6 48 f64[6]
+    """
 
     __slots__ = ("dtype", "shape", "weak")
 
@@ -59,7 +73,7 @@ class Aval:
         """Return the aval with another shape. It is not weak: NumPy's functions turn a Python number into an array."""
         return Aval(shape, self.dtype)
 
-    def with_dtype(self, dtype: Any) -> Aval:
+    def with_dtype(self, dtype: DTypeLike) -> Aval:
         return Aval(self.shape, np.dtype(dtype))
 
     def __eq__(self, other: object) -> bool:
@@ -132,7 +146,7 @@ def is_real(dtype: np.dtype) -> bool:
     return is_integral(dtype) or is_floating(dtype)
 
 
-def aval_of(value: Any) -> Aval:
+def aval_of(value: Value) -> Aval:
     """Return the aval of an array, scalar or tracer.
 
     Args:
@@ -167,7 +181,7 @@ def aval_of(value: Any) -> Aval:
     return Aval(shape, dtype, getattr(value, "weak_type", False) and dtype.kind != "b")
 
 
-def result_dtype(*values: Any) -> np.dtype:
+def result_dtype(*values: Value) -> np.dtype:
     """Return the dtype that NumPy's promotion (NEP 50) gives for operands: arrays, scalars, tracers or avals.
 
     Args:

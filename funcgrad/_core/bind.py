@@ -21,13 +21,13 @@ from funcgrad._core.aval import WeakComplex, WeakFloat
 from funcgrad._core.definition import definition_of
 from funcgrad._core.numbers import keep_weak
 from funcgrad._public import published_as
+from funcgrad._types import Value
 from funcgrad.errors import UnexpectedTracerError
 
 if TYPE_CHECKING:
     from funcgrad._core.primitive import Primitive
 
 NO_PARAMS: dict[str, Any] = {}
-
 next_serial = itertools.count(1).__next__
 """A counter that only grows. It gives each trace its level, and each tracer its serial number."""
 _active: ContextVar[Trace | None] = ContextVar("funcgrad_active_trace", default=None)
@@ -102,7 +102,7 @@ class Tracer:
         def __setattr__(self, name: str, value: Any) -> None: ...
 
 
-def is_traced(x: Any) -> bool:
+def is_traced(x: object) -> bool:
     """Return whether a value is traced: whether it is a tracer of a transform, or a tensor.
 
     Args:
@@ -208,16 +208,16 @@ class Trace:
         self.check = check
         self.direct = self.alive and check is None and self.refresh is None
 
-    def follow(self, x: Any, asked: str) -> Any:
+    def follow(self, x: Value, asked: str) -> Any:
         """Answer ``bool``, ``int``, ``index`` or ``item`` of a value; only where the trace `follows`."""
         raise NotImplementedError
 
-    def may_be_array(self, x: Any) -> bool:
+    def may_be_array(self, x: Value) -> bool:
         """Return whether a value with no axes may be an array rather than a number, if only its type is known."""
         del x
         return False
 
-    def made_at(self, x: Any) -> str:
+    def made_at(self, x: Value) -> str:
         """Say where a tracer of this trace was made: in which function, because only graphs know lines."""
         del x
         return "" if self.function is None else f"; it was made in {definition_of(self.function)}"
@@ -288,7 +288,7 @@ def bind(primitive: Primitive, operands: tuple, params: dict) -> Any:
     return keep_weak(y, operands) if primitive.operator and type(y) in _SCALAR_RESULTS else y
 
 
-def bind_one(primitive: Primitive, x: Any, params: dict) -> Any:
+def bind_one(primitive: Primitive, x: Value, params: dict) -> Any:
     """Apply a primitive to one operand. If the operand is a tracer, its trace is the innermost one."""
     return x._owner.apply(primitive, (x,), params) if isinstance(x, Tracer) else bind(primitive, (x,), params)
 
@@ -358,7 +358,7 @@ def set_foreign_rule(rule: Callable[[Primitive, tuple, dict], Any]) -> None:
     _foreign_rules[:] = [rule]
 
 
-def _handler_of(x: Any) -> Runner | Literal[_Handler.TRACED, _Handler.FOREIGN] | None:
+def _handler_of(x: Value) -> Runner | Literal[_Handler.TRACED, _Handler.FOREIGN] | None:
     """Return the handler of a value of a new type, and store it unless the type is foreign."""
     handler = None
     if isinstance(x, Tracer):
@@ -381,20 +381,20 @@ def level_of(values: Iterable[Any]) -> int:
     return max((x._owner.level for x in values if isinstance(x, Tracer)), default=0)
 
 
-def engine_of(x: Any) -> Runner | None:
+def engine_of(x: Value) -> Runner | None:
     """Return the engine of a bare value; ``None`` for NumPy's values, for tracers and for other objects."""
     kind = type(x)
     handler = _handlers[kind] if kind in _handlers else _handler_of(x)
     return None if isinstance(handler, _Handler) else handler
 
 
-def is_engine_value(x: Any) -> bool:
+def is_engine_value(x: object) -> bool:
     """Return whether a bare value belongs to another engine than NumPy."""
     kind = type(x)
     handler = _handlers[kind] if kind in _handlers else _handler_of(x)
     return handler is not None and handler is not _TRACED and handler is not _FOREIGN
 
 
-def is_value(x: Any) -> bool:
+def is_value(x: object) -> bool:
     """Return whether primitives accept this value: an array, a number or a tracer."""
     return type(x) in _handlers or _handler_of(x) is not _FOREIGN

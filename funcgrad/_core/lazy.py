@@ -27,6 +27,10 @@ class LazyModule:
         self.module_name = name
 
     def __getattr__(self, attribute: str) -> Any:
+        # Doctest asks all objects of a module for this attribute (`inspect.unwrap`). A module that is not installed
+        # must not be imported then.
+        if attribute == "__wrapped__":
+            raise AttributeError(f"LazyModule of {self.module_name} has no attribute {attribute!r}")
         value = getattr(load(self.module_name), attribute)
         setattr(self, attribute, value)
         return value

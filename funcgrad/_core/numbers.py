@@ -7,11 +7,13 @@ the operands, which have one common dtype by then.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
 
-from funcgrad._core.aval import WeakComplex, WeakFloat, aval_of
+from funcgrad._core.aval import Aval, WeakComplex, WeakFloat, aval_of
+from funcgrad._types import Value
 
 PYTHON_NUMBERS = frozenset({int, float, complex})
 _WEAK_NUMBERS = frozenset({*PYTHON_NUMBERS, WeakFloat, WeakComplex})
@@ -21,12 +23,12 @@ _PLAIN: dict[type, Any] = {WeakFloat: np.float64, WeakComplex: np.complex128}
 _WEAK_RESULTS: dict[type, Any] = {np.float64: WeakFloat, np.complex128: WeakComplex}
 
 
-def array_of(x: Any) -> Any:
+def array_of(x: Value) -> Any:
     """Return a Python number as NumPy's array of it, and anything else unchanged."""
     return x if hasattr(x, "dtype") else np.asarray(x)
 
 
-def differentiated(x: Any) -> Any:
+def differentiated(x: Value) -> Any:
     """Wrap a Python float that a transform differentiates.
 
     Rules divide by values, and Python's division by zero raises.
@@ -35,16 +37,32 @@ def differentiated(x: Any) -> Any:
     return x if make is None else make(x)
 
 
-def plain(x: Any) -> Any:
+def plain(x: Value) -> Any:
     """Unwrap a result of a transform: a Python float that was differentiated becomes NumPy's number."""
     make = _PLAIN.get(type(x))
     return x if make is None else make(x)
 
 
-def keep_weak(y: Any, operands: tuple) -> Any:
+def keep_weak(y: Value, operands: tuple) -> Any:
     """Mark an operator's result as weak if all operands are Python's numbers and one is differentiated."""
     kinds = set(map(type, operands))
     return _WEAK_RESULTS[type(y)](y) if kinds <= _WEAK_NUMBERS and not kinds <= PYTHON_NUMBERS else y
+
+
+def weak_where(ys: Sequence[Any], avals: Iterable[Aval]) -> list[Any]:
+    """Mark those results of a program as weak whose avals are weak. A program computes them as NumPy's numbers."""
+    return [
+        _WEAK_RESULTS[type(y)](y) if aval.weak and type(y) in _WEAK_RESULTS else y
+        for y, aval in zip(ys, avals, strict=True)
+    ]
+
+
+def number_of(y: Any) -> Any:
+    """Return a result without derivative as the user gets it: a weak number as Python's number.
+
+    NumPy would promote a `WeakFloat` as ``np.float64``, because only our own functions know that it is weak.
+    """
+    return y.item() if type(y) in _PLAIN else y
 
 
 def has_number(operands: tuple) -> bool:
@@ -70,7 +88,7 @@ def typed(operands: tuple) -> tuple:
     return tuple([_number(x, dtype) if type(x) in _WEAK_NUMBERS else x for x in operands])
 
 
-def is_weak(x: Any) -> bool:
+def is_weak(x: Value) -> bool:
     """Return whether a value is promoted as a Python number is."""
     return type(x) in _WEAK_NUMBERS or aval_of(x).weak
 
@@ -79,7 +97,7 @@ _RANKS = "biufc"
 _FLOAT64 = np.dtype(np.float64)
 
 
-def _number(x: Any, dtype: np.dtype) -> Any:
+def _number(x: Value, dtype: np.dtype) -> Any:
     if type(x) is float and dtype is _FLOAT64:
         return np.float64(x)
     own = aval_of(x).dtype.kind
@@ -90,7 +108,7 @@ def _number(x: Any, dtype: np.dtype) -> Any:
     return np.asarray(x, np.dtype(dtype.str) if dtype.char in "qQ" else dtype)[()]
 
 
-def refuse_number(x: Any, dtype: np.dtype) -> NoReturn:
+def refuse_number(x: Value, dtype: np.dtype) -> NoReturn:
     """Refuse a Python number, or a result of Python numbers alone, that the dtype of the array cannot hold."""
     kind = "float" if isinstance(x, float) else "integer"
     raise OverflowError(
@@ -107,7 +125,7 @@ def refuse_exponent(exponent: int) -> NoReturn:
     )
 
 
-def require_room(x: Any, dtype: np.dtype) -> None:
+def require_room(x: Value, dtype: np.dtype) -> None:
     """Refuse a Python number that an integer dtype cannot hold, including NaN. NumPy refuses it when it stores it."""
     bounds = np.iinfo(dtype)
     # The fraction is cut off before the bounds are checked.

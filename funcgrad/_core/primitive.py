@@ -12,6 +12,7 @@ import numpy as np
 from funcgrad._core.bind import Tracer, bind
 from funcgrad._core.forms import NO_FORMS, Forms
 from funcgrad._core.lazy import implementing_rooms, load
+from funcgrad._types import Value
 
 _NDARRAY = np.ndarray
 
@@ -27,7 +28,7 @@ class Derivative(Protocol):
         """
         ...
 
-    def push(self, primitive: Primitive, primals: tuple, tangents: list, y: Any, params: dict) -> Any:
+    def push(self, primitive: Primitive, primals: tuple, tangents: list, y: Value, params: dict) -> Any:
         """Return the tangent of the result. The tangent of an operand may be ``None``, which means zero."""
         ...
 
@@ -66,7 +67,7 @@ class View(NamedTuple):
     numpy: Callable[..., Any] | None = None
 
 
-def remember_view(y: Any, x: Any, primitive: Primitive, params: dict) -> None:
+def remember_view(y: Value, x: Value, primitive: Primitive, params: dict) -> None:
     """Store in a traced result the base that it is a view of, for later writes (``trace/place.py``).
 
     A place has it already, and what is no view of a place is no view of its memory.
@@ -103,6 +104,25 @@ class Primitive:
 
     Raises:
         ValueError: the library has a primitive of this name.
+
+    Example:
+        The elements in reverse order:
+
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> from funcgrad import extend
+        >>> backwards_p = extend.Primitive(
+        ...     "backwards",
+        ...     operands=("x",),
+        ...     numpy=lambda x: x[::-1].copy(),
+        ...     xla=lambda lax, x: lax.rev(x, (0,)),
+        ...     aval=lambda x: x,
+        ...     derivative=extend.Multilinear(("x",), [lambda y_bar: backwards_p(y_bar)]),
+        ...     batch=None,
+        ...     cost=lambda y, x: 0,
+        ... )
+        >>> fg.grad(lambda x: np.sum(backwards_p(x) * np.arange(3.0)))(np.ones(3))
+        array([2., 1., 0.])
     """
 
     __slots__ = (
@@ -176,7 +196,7 @@ class Primitive:
         self.node_makers: dict[int, Callable[..., Any]] = {}
         primitives[_key(name, module)] = self
 
-    def __call__(self, *operands: Any, **params: Any) -> Any:
+    def __call__(self, *operands: Value, **params: Any) -> Any:
         """Apply the primitive to values of any kind."""
         return bind(self, operands, params)
 
@@ -226,7 +246,7 @@ class ViewPrimitive(Primitive):
         super().__init__(name, **rules)
         self.view = view
 
-    def __call__(self, *operands: Any, **params: Any) -> Any:
+    def __call__(self, *operands: Value, **params: Any) -> Any:
         y = bind(self, operands, params)
         if type(y) is not _NDARRAY and len(operands) == 1 and isinstance(y, Tracer):
             remember_view(y, operands[0], self, params)

@@ -132,7 +132,7 @@ def _explain(error: BaseException) -> None:
 _CALLING = ("scipy.integrate", "scipy.optimize")
 
 
-def _is_traced(x: Any, depth: int = 3) -> bool:
+def _is_traced(x: object, depth: int = 3) -> bool:
     if isinstance(x, FunctionType):
         # SciPy may call the user's function or a wrapper of it. The traced value is then in a closure.
         return depth > 0 and any(_is_traced(held, depth - 1) for held in _closed_over(x))
@@ -181,6 +181,9 @@ def scipys_name(frame: FrameType) -> tuple[str, str] | None:
         # A frozen distribution holds a named one. A distribution of vectors has its name in the name of its class.
         named = getattr(getattr(own, "dist", own), "name", None)
         name = f"{named or type(own).__name__.rpartition('_')[0]}.{name}"
+    elif name == "axis_nan_policy_wrapper":
+        # SciPy's wrapper of a function that has the option ``nan_policy``.
+        name = getattr(frame.f_locals.get("hypotest_fun_in"), "__name__", name)
     elif room == "scipy.special" and name == "__call__":
         name = getattr(own, "__name__", name)
     elif name in {"wrapped", "wrapper"} and room != "scipy._lib":
@@ -220,6 +223,11 @@ def instead(room: str, name: str) -> str | None:
     known: dict[str, str] = getattr(ours, "INSTEAD", {})
     found = known.get(name, known.get(name[name.find(".") :]))
     return None if found is None else f"There is no derivative: {found}"
+
+
+def compares(room: str, name: str) -> bool:
+    """Return whether a SciPy function finds its result by comparisons of the values of a function."""
+    return name in getattr(_ours(room), "COMPARES", ())
 
 
 def _ours(room: str) -> Any:

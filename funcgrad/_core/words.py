@@ -75,7 +75,7 @@ def _is_librarys(frame: FrameType) -> bool:
     return path.startswith(_LIBRARIES) or (path.startswith(_STANDARD) and "site-packages" not in path)
 
 
-def described(x: Any) -> str:
+def described(x: object) -> str:
     """Describe an argument for messages: an array by its type, an option by its value."""
     if isinstance(x, type):
         return f"the class {x.__name__}"
@@ -84,7 +84,7 @@ def described(x: Any) -> str:
     return shown(x) if x is None or isinstance(x, bool | int | float | str) else f"a {type(x).__name__}"
 
 
-def shown(x: Any) -> str:
+def shown(x: object) -> str:
     """Describe a wrong value for messages: by its type if the text would be long or cannot be printed."""
     try:
         text = repr(x)

@@ -123,7 +123,7 @@ class Match:
         return found if arrays is None else level.rebuild(level.metadata, found)
 
     def _build_earlier(self, node: Node, like: Any, path: str, arrays: Arrays | None) -> tuple[Any] | None:
-        """The tree in a file of an earlier release, whose class had fewer fields; ``None`` where the file differs."""
+        """Return the tree of an earlier release, whose class had fewer fields; ``None`` if the file differs."""
         for form in getattr(like, EARLIER)():
             level = one_level(form)
             if level is None or static_text(level.metadata) != node["static"]:

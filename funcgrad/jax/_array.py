@@ -12,6 +12,7 @@ import numpy as np
 from funcgrad._core.bind import Tracer, is_engine_value
 from funcgrad._core.trace.place import Place, settled
 from funcgrad._public import published_as
+from funcgrad._types import ArrayLike, Key
 from funcgrad.numpy.extend import At, stands_for_numbers
 from funcgrad.tree import map as tree_map
 
@@ -97,7 +98,7 @@ class Array(np.ndarray, metaclass=_Kind):
         y = np.sort(plain(self), axis=axis)
         return arrays(np.flip(y, axis) if options.get("descending") else y)
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: Key) -> Any:
         return arrays(super().__getitem__(key))
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
@@ -122,7 +123,7 @@ class _At:
     def __init__(self, x: np.ndarray) -> None:
         self._x = x
 
-    def __getitem__(self, key: Any) -> _Selection:
+    def __getitem__(self, key: Key) -> _Selection:
         return _Selection(At(self._x)[tree_map(plain, key) if isinstance(key, tuple) else plain(key)])
 
 
@@ -141,12 +142,12 @@ class _Selection:
         return dir(self._selected)
 
 
-def plain(x: Any) -> Any:
+def plain(x: ArrayLike) -> Any:
     """Return an `Array` as NumPy's own array of the same memory, and anything else unchanged."""
     return x.view(np.ndarray) if type(x) is Array else x
 
 
-def arrays(y: Any) -> Any:
+def arrays(y: ArrayLike) -> Any:
     """Return a result with NumPy's arrays and scalars as `Array` s, in tuples, lists and named tuples too."""
     if type(y) is Place:
         # A new array that functions of ours could write into. Here nothing does, so its numbers are enough.
@@ -161,7 +162,7 @@ def arrays(y: Any) -> Any:
     return [arrays(each) for each in y] if kind is list else y
 
 
-def tree_of_arrays(y: Any) -> Any:
+def tree_of_arrays(y: ArrayLike) -> Any:
     """Return a pytree with NumPy's arrays and scalars as `Array` s."""
     kind = type(y)
     # Python's own containers need no registry.
@@ -179,7 +180,7 @@ def tree_of_arrays(y: Any) -> Any:
 _LEAVES = frozenset({Array, bool, int, float, complex, str, type(None)})
 
 
-def _leaf(y: Any) -> Any:
+def _leaf(y: ArrayLike) -> Any:
     return arrays(y) if isinstance(y, np.ndarray | np.generic) else y
 
 
@@ -215,5 +216,5 @@ def _parameters(f: Callable[..., Any]) -> frozenset[str]:
         return frozenset()
 
 
-def _is_left_out(name: str, x: Any, accepted: frozenset[str]) -> bool:
+def _is_left_out(name: str, x: ArrayLike, accepted: frozenset[str]) -> bool:
     return (name in HOW and name not in accepted) or (x is None and name in NONE_IS_DEFAULT)

@@ -16,6 +16,7 @@ from funcgrad._transforms.base.pickled import picklable
 from funcgrad._transforms.control import checkpoint as checkpoints
 from funcgrad._transforms.custom import decorators
 from funcgrad._transforms.derivative import forward, higher_order, reverse
+from funcgrad._types import PyTree
 from funcgrad.jax._array import Array, tree_of_arrays
 from funcgrad.jax._immutable import immutably
 from funcgrad.tree import map as tree_map
@@ -59,7 +60,7 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, **options
     return tree_of_arrays(value), returning_arrays(pull), *map(tree_of_arrays, aux)
 
 
-def jvp(fun: Callable[..., Any], primals: Any, tangents: Any, **options: Any) -> Any:
+def jvp(fun: Callable[..., Any], primals: PyTree, tangents: PyTree, **options: Any) -> Any:
     """``jax.jvp``: the value of a function and its directional derivative."""
     return tree_of_arrays(forward.jvp(immutably(fun), primals, tangents, **options))
 

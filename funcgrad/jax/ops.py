@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from funcgrad import numpy as fnp
+from funcgrad._types import ArrayLike
 from funcgrad.jax._names import publish_as_jax
 
 __all__ = ["segment_max", "segment_min", "segment_prod", "segment_sum"]
 
 
-def _placed(data: Any, segment_ids: Any, num_segments: int | None) -> tuple[Any, Any, int]:
+def _placed(data: ArrayLike, segment_ids: ArrayLike, num_segments: int | None) -> tuple[Any, Any, int]:
     """Return the data, the row of each element, and how many rows there are; strays go into one more row."""
     data, ids = fnp.asarray(data), fnp.asarray(segment_ids)
     if num_segments is None:
@@ -23,7 +24,7 @@ def _placed(data: Any, segment_ids: Any, num_segments: int | None) -> tuple[Any,
 
 
 def segment_sum(
-    data: Any, segment_ids: Any, num_segments: int | None = None, bucket_size: Any = None, mode: Any = None
+    data: ArrayLike, segment_ids: ArrayLike, num_segments: int | None = None, bucket_size: Any = None, mode: Any = None
 ) -> Any:
     """``jax.ops.segment_sum``: the sum of each segment; numbers outside of the range do not count."""
     del bucket_size, mode
@@ -34,7 +35,11 @@ def segment_sum(
 
 def _by_ufunc(name: str, ufunc: np.ufunc, start: Callable[[np.dtype], Any]) -> Callable[..., Any]:
     def segments(
-        data: Any, segment_ids: Any, num_segments: int | None = None, bucket_size: Any = None, mode: Any = None
+        data: ArrayLike,
+        segment_ids: ArrayLike,
+        num_segments: int | None = None,
+        bucket_size: Any = None,
+        mode: Any = None,
     ) -> Any:
         del bucket_size, mode
         data, ids, count = _placed(data, segment_ids, num_segments)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad._types import DTypeLike, Key
 from funcgrad.jax._bridge import of_jax
 from funcgrad.jax._names import publish_as_jax
 from funcgrad.random import (
@@ -99,7 +100,7 @@ def PRNGKey(seed: Any, *, impl: str | None = None) -> Any:  # noqa: N802  (JAX's
     return key(seed, impl=impl)
 
 
-def key_data(keys: Any) -> Any:
+def key_data(keys: Key) -> Any:
     """``jax.random.key_data``: the numbers of a key, which is the key itself."""
     return keys
 
@@ -110,12 +111,12 @@ def wrap_key_data(key_bits_array: Any, *, impl: str | None = None) -> Any:
     return key_bits_array
 
 
-def clone(key: Any) -> Any:
+def clone(key: Key) -> Any:
     """``jax.random.clone``: the same key."""
     return key
 
 
-def bits(key: Any, shape: Any = (), dtype: Any = None) -> Any:
+def bits(key: Key, shape: Any = (), dtype: DTypeLike = None) -> Any:
     """``jax.random.bits``: random bits, of 64-bit integers unless asked otherwise."""
     return _bits(key, shape, np.uint64 if dtype is None else dtype)
 

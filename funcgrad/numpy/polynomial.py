@@ -153,7 +153,7 @@ def _functions(numpys: ModuleType, prefix: str) -> tuple[Function, Function]:
 _ARITHMETIC = ("_add", "_sub", "_mul", "_div", "_pow")
 
 
-def _is_number(x: Any) -> bool:
+def _is_number(x: ArrayLike) -> bool:
     return isinstance(x, Tracer) and not x.shape
 
 

@@ -16,7 +16,7 @@ from funcgrad._ops.elementwise.special.normal import erfinv_p
 from funcgrad._ops.layout.shape import expand_dims
 from funcgrad._ops.program.barrier import stop_gradient_p
 from funcgrad._ops.random import bits as ops
-from funcgrad._types import ArrayLike, DTypeLike
+from funcgrad._types import ArrayLike, DTypeLike, Key
 from funcgrad.numpy.extend import as_value, promote
 from funcgrad.random._keys import FLOATS, Shape, as_key, as_shape, float_dtype, parameter_shape, real_parameter
 from funcgrad.random._uniform import between
@@ -24,7 +24,7 @@ from funcgrad.random._uniform import between
 _SQRT2 = math.sqrt(2)
 
 
-def normal(key: Any, shape: Shape = (), dtype: DTypeLike = None) -> Any:
+def normal(key: Key, shape: Shape = (), dtype: DTypeLike = None) -> Any:
     """Draw normal numbers with mean 0 and variance 1: ``sqrt(2) * erfinv(u)`` for ``u`` uniform from -1 to 1.
 
     Another mean or deviation is arithmetic, which has derivatives: ``mean + deviation * normal(key)``.
@@ -59,7 +59,7 @@ def normal(key: Any, shape: Shape = (), dtype: DTypeLike = None) -> Any:
     return make_complex(re, im) / asked.type(_SQRT2)
 
 
-def _normal(key: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+def _normal(key: Key, shape: tuple[int, ...], dtype: np.dtype) -> Any:
     one = dtype.type(1)
     least = np.nextafter(-one, dtype.type(0))
     return _quantile(between(ops.unit(key, shape, dtype), least, one))
@@ -72,7 +72,9 @@ def _quantile(u: ArrayLike) -> Any:
     return dtype.type(_SQRT2) * cast(erfinv_p(wide), dtype)
 
 
-def truncated_normal(key: Any, lower: Any, upper: Any, shape: Shape | None = None, dtype: DTypeLike = None) -> Any:
+def truncated_normal(
+    key: Key, lower: ArrayLike, upper: ArrayLike, shape: Shape | None = None, dtype: DTypeLike = None
+) -> Any:
     """Draw normal numbers between two bounds: ``sqrt(2) * erfinv(u)``, ``u`` uniform between the bounds' ``erf``.
 
     Args:
@@ -108,7 +110,7 @@ def truncated_normal(key: Any, lower: Any, upper: Any, shape: Shape | None = Non
     return fnp.clip(_quantile(u), least, fnp.nextafter(stop_gradient_p(upper), -infinity))
 
 
-def exponential(key: Any, shape: Shape = (), dtype: DTypeLike = None) -> Any:
+def exponential(key: Key, shape: Shape = (), dtype: DTypeLike = None) -> Any:
     """Draw exponential numbers of rate 1: ``-log(1 - u)``.
 
     Args:
@@ -132,7 +134,7 @@ def exponential(key: Any, shape: Shape = (), dtype: DTypeLike = None) -> Any:
     return -fnp.log1p(-u)
 
 
-def laplace(key: Any, shape: Shape = (), dtype: DTypeLike = None) -> Any:
+def laplace(key: Key, shape: Shape = (), dtype: DTypeLike = None) -> Any:
     """Draw numbers of the Laplace distribution: ``sign(u) * log(1 - abs(u))`` for ``u`` from -1 to 1.
 
     Args:
@@ -157,7 +159,7 @@ def laplace(key: Any, shape: Shape = (), dtype: DTypeLike = None) -> Any:
     return fnp.sign(u) * fnp.log1p(-abs(u))
 
 
-def cauchy(key: Any, shape: Shape = (), dtype: DTypeLike = None) -> Any:
+def cauchy(key: Key, shape: Shape = (), dtype: DTypeLike = None) -> Any:
     """Draw numbers of the Cauchy distribution: ``tan(pi * (u - 1/2))``.
 
     Args:
@@ -183,7 +185,7 @@ def cauchy(key: Any, shape: Shape = (), dtype: DTypeLike = None) -> Any:
     return fnp.tan(number(math.pi) * (u - number(0.5)))
 
 
-def gumbel(key: Any, shape: Shape = (), dtype: DTypeLike = None, mode: Literal["low", "high"] | None = None) -> Any:
+def gumbel(key: Key, shape: Shape = (), dtype: DTypeLike = None, mode: Literal["low", "high"] | None = None) -> Any:
     """Draw numbers of the Gumbel distribution: ``-log(-log(u))``.
 
     Args:
@@ -216,12 +218,12 @@ def gumbel(key: Any, shape: Shape = (), dtype: DTypeLike = None, mode: Literal["
     return -fnp.log(-fnp.log(u))
 
 
-def _unit(name: str, key: Any, shape: Shape, dtype: DTypeLike) -> Any:
+def _unit(name: str, key: Key, shape: Shape, dtype: DTypeLike) -> Any:
     return ops.unit(as_key(name, key), as_shape(name, shape), float_dtype(name, dtype))
 
 
 def multivariate_normal(
-    key: Any,
+    key: Key,
     mean: ArrayLike,
     cov: ArrayLike,
     shape: Shape | None = None,

@@ -14,7 +14,7 @@ from funcgrad._core.bind import is_value
 from funcgrad._core.words import shown
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.random import bits as ops
-from funcgrad._types import ArrayLike, DTypeLike
+from funcgrad._types import ArrayLike, DTypeLike, Key
 from funcgrad.numpy.extend import as_value
 
 Shape = Sequence[int] | int
@@ -61,7 +61,7 @@ def _mask(dtype: np.dtype) -> int:
     return 0xFFFFFFFF if dtype.itemsize == 8 else -1 if dtype.kind == "i" else np.iinfo(dtype).max
 
 
-def split(key: Any, num: int | Sequence[int] = 2) -> Any:
+def split(key: Key, num: int | Sequence[int] = 2) -> Any:
     """Make new keys, independent of each other; do not use the old key afterwards.
 
     Args:
@@ -86,7 +86,7 @@ def split(key: Any, num: int | Sequence[int] = 2) -> Any:
     return ops.split(as_key("split", key), as_shape("split", num))
 
 
-def fold_in(key: Any, data: ArrayLike) -> Any:
+def fold_in(key: Key, data: ArrayLike) -> Any:
     """Make a new key from a key and an integer, for example the number of a step.
 
     Args:
@@ -119,7 +119,7 @@ def fold_in(key: Any, data: ArrayLike) -> Any:
     return ops.fold_in(key, cast(data, _WORD))
 
 
-def as_key(name: str, key: Any) -> Any:
+def as_key(name: str, key: Key) -> Any:
     """Return one key in the form that primitives accept."""
     key = as_value(ops.untyped(key))
     if not is_value(key):
@@ -135,7 +135,7 @@ def as_key(name: str, key: Any) -> Any:
     return key
 
 
-def _refuse(name: str, key: Any) -> NoReturn:
+def _refuse(name: str, key: Key) -> NoReturn:
     what = str(aval_of(key)) if is_value(key) else f"a {type(key).__name__}"
     raise TypeError(
         f"random.{name}: the key is {what}; needed {type_text((2,), _WORD)}. Make one with fg.random.key(seed)."

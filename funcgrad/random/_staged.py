@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.tracebacks import caller_level
+from funcgrad._types import ArrayLike
 from funcgrad.errors import StagedRandomWarning
 
 # The largest number of functions to search. A call into a large library could lead to many more.
@@ -116,7 +117,7 @@ def _generators(f: Any) -> tuple[list[Any], bool]:
     return found, named
 
 
-def _held_by(value: Any) -> Iterable[Any]:
+def _held_by(value: ArrayLike) -> Iterable[Any]:
     """Return the attributes of an object, or the elements of a container."""
     if isinstance(value, list | tuple):
         return value[:_MOST]

@@ -13,12 +13,12 @@ from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.layout.broadcast import broadcast_to
 from funcgrad._ops.layout.shape import reshape
 from funcgrad._ops.random import bits as ops
-from funcgrad._types import ArrayLike, DTypeLike
+from funcgrad._types import ArrayLike, DTypeLike, Key
 from funcgrad.numpy.extend import as_value
 from funcgrad.random._keys import FLOATS, Shape, as_key, as_shape, float_dtype, parameter_shape, real_parameter
 
 
-def bits(key: Any, shape: Shape = (), dtype: DTypeLike = None) -> Any:
+def bits(key: Key, shape: Shape = (), dtype: DTypeLike = None) -> Any:
     """Draw random bits.
 
     Args:
@@ -48,7 +48,9 @@ def bits(key: Any, shape: Shape = (), dtype: DTypeLike = None) -> Any:
     return ops.bits(key, as_shape("bits", shape), found)
 
 
-def uniform(key: Any, shape: Shape = (), dtype: DTypeLike = None, minval: Any = 0.0, maxval: Any = 1.0) -> Any:
+def uniform(
+    key: Key, shape: Shape = (), dtype: DTypeLike = None, minval: ArrayLike = 0.0, maxval: ArrayLike = 1.0
+) -> Any:
     """Draw uniform numbers from ``minval`` (included) to ``maxval`` (excluded).
 
     Args:
@@ -86,7 +88,7 @@ def between(u: ArrayLike, low: ArrayLike, high: ArrayLike) -> Any:
     return fnp.maximum(low, u * (high - low) + low)
 
 
-def bernoulli(key: Any, p: ArrayLike = 0.5, shape: Shape | None = None, mode: Literal["low", "high"] = "low") -> Any:
+def bernoulli(key: Key, p: ArrayLike = 0.5, shape: Shape | None = None, mode: Literal["low", "high"] = "low") -> Any:
     """Draw booleans that are True with probability ``p``.
 
     Args:
@@ -121,7 +123,7 @@ def bernoulli(key: Any, p: ArrayLike = 0.5, shape: Shape | None = None, mode: Li
     return fine * aval.dtype.type(2.0 ** -ml_dtypes.finfo(aval.dtype).nmant) < p - coarse
 
 
-def rademacher(key: Any, shape: Shape = (), dtype: DTypeLike = None) -> Any:
+def rademacher(key: Key, shape: Shape = (), dtype: DTypeLike = None) -> Any:
     """Draw 1 and -1, equally likely.
 
     Args:
@@ -150,7 +152,7 @@ def rademacher(key: Any, shape: Shape = (), dtype: DTypeLike = None) -> Any:
     return cast(2 * cast(heads, np.dtype(np.int8)) - 1, dtype)
 
 
-def randint(key: Any, shape: Shape, minval: Any, maxval: Any, dtype: DTypeLike = None) -> Any:
+def randint(key: Key, shape: Shape, minval: ArrayLike, maxval: ArrayLike, dtype: DTypeLike = None) -> Any:
     """Draw integers from ``minval`` (included) to ``maxval`` (excluded), equally likely.
 
     Args:
@@ -198,7 +200,7 @@ def _brought_to(x: ArrayLike, dtype: np.dtype) -> Any:
     return cast(fnp.clip(x, max(to.min, own.min), min(to.max, own.max)), dtype)
 
 
-def _integers_between(key: Any, shape: tuple[int, ...], low: ArrayLike, high: ArrayLike, dtype: np.dtype) -> Any:
+def _integers_between(key: Key, shape: tuple[int, ...], low: ArrayLike, high: ArrayLike, dtype: np.dtype) -> Any:
     """Draw twice the bits of the dtype, modulo the number of integers, so that small ones are hardly more likely."""
     unsigned = ops.UNSIGNED[8 * dtype.itemsize]
     beyond = high > min(np.iinfo(dtype).max, np.iinfo(high.dtype).max)

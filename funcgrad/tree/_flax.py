@@ -32,7 +32,7 @@ def register_with_flax(
         return None if value is None else serialization.from_state_dict(getattr(target, name), value, name=name)
 
     def is_like(form: Any, saved: dict[str, Any]) -> bool:
-        """Whether the containers among the fields have as many parts."""
+        """Return whether the containers among the fields have equally many parts."""
         return all(not isinstance(x := getattr(form, name), tuple) or len(x) == len(saved[name]) for name in data)
 
     def from_dict(target: Any, saved: dict[str, Any]) -> Any:

@@ -39,6 +39,15 @@ class Packed:
     Args:
         arrays: one flat array for each dtype and device.
         layout: the position of each leaf in the arrays; static.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> packed = fg.tree.ravel({"a": np.ones(2), "b": np.zeros((1, 2))})
+        >>> packed.arrays
+        (array([1., 1., 0., 0.]),)
+        >>> packed.unpack()
+        {'a': array([1., 1.]), 'b': array([[0., 0.]])}
     """
 
     arrays: tuple[Any, ...]

@@ -9,6 +9,7 @@ from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.bind import is_engine_value, is_value
 from funcgrad._core.graph.equation import Equation, Literal, Var
 from funcgrad._core.words import shown
+from funcgrad._types import Value
 from funcgrad.errors import GraphError
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def _check_operands(graph: Graph, defined: set[Var], where: str, operands: Seque
             )
 
 
-def _check_constant(graph: Graph, var: Var, value: Any) -> None:
+def _check_constant(graph: Graph, var: Var, value: Value) -> None:
     if not is_value(value) or not has_type(value, var.aval):
         arrived = aval_of(value) if is_value(value) else f"a {type(value).__name__}"
         raise GraphError(
@@ -136,7 +137,7 @@ def _check_trees(graph: Graph) -> None:
         )
 
 
-def has_type(x: Any, needed: Aval) -> bool:
+def has_type(x: Value, needed: Aval) -> bool:
     """Return whether an argument has the type of an input.
 
     JAX's mode decides between 32 and 64 bits for JAX's values.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.graph.line import Line
 from funcgrad._core.graph.program import GraphMethods
+from funcgrad._types import Value
 
 if TYPE_CHECKING:
     from funcgrad._core.graph.ir import Graph
@@ -49,7 +50,7 @@ class Literal:
 
     __slots__ = ("aval", "value")
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: Value) -> None:
         self.value = value
         self.aval = aval_of(value)
 

@@ -22,6 +22,7 @@ from funcgrad._core.graph.program import GraphMethods
 from funcgrad._core.lazy import LazyModule
 from funcgrad._core.tracebacks import folded
 from funcgrad._public import published_as
+from funcgrad._types import Value
 from funcgrad.errors import TreeMismatchError
 from funcgrad.tree import TreeDef, flatten_up_to, key_path_str, unflatten
 
@@ -49,6 +50,22 @@ class Graph(GraphMethods):
 
     Raises:
         GraphError: the program is not valid; see `fg.extend.check_graph`.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> graph = fg.make_graph(lambda x: np.sum(x * x))(np.ones(3))
+        >>> [equation.primitive.name for equation in graph.equations]
+        ['mul', 'reduce_sum']
+        >>> graph(np.array([1.0, 2.0, 3.0]))
+        np.float64(14.0)
+
+        A pass makes another graph from its parts:
+
+        >>> (square, _), constants = graph.equations, graph.constants
+        >>> squares = fg.Graph(graph.inputs, constants, [square], square.results, "squares")
+        >>> squares(np.array([1.0, 2.0, 3.0]))
+        [array([1., 4., 9.])]
     """
 
     __slots__ = ("__weakref__", "_made", "constants", "equations", "inputs", "name", "outputs", "trees")
@@ -113,7 +130,7 @@ class Graph(GraphMethods):
         pairs = zip(args, self.inputs, strict=True)
         return [x if has_type(x, var.aval) else self._converted(i, x, var.aval) for i, (x, var) in enumerate(pairs)]
 
-    def _converted(self, i: int, x: Any, needed: Aval) -> Any:
+    def _converted(self, i: int, x: Value, needed: Aval) -> Any:
         arrived = aval_of(x) if is_value(x) else None
         number = arrived is not None and arrived.weak and needed.shape == ()
         if number and np.can_cast(aval_of(x).dtype, needed.dtype, "same_kind"):

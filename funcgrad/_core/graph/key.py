@@ -15,6 +15,7 @@ from typing import Any
 
 from funcgrad._core.graph.ir import Graph
 from funcgrad._core.graph.same import NUMBERS, graph_form
+from funcgrad._types import Value
 
 # Programs are kept for this many graphs, the most recently used ones.
 _LIMIT = 256
@@ -66,7 +67,7 @@ class _Same:
 
     __slots__ = ("_value",)
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: Value) -> None:
         self._value = value
 
     def __eq__(self, other: object) -> bool:

@@ -23,6 +23,7 @@ from funcgrad._core.graph.key import params_key, value_key
 from funcgrad._core.graph.line import Line
 from funcgrad._core.graph.same import same_value
 from funcgrad._core.graph.simplify import drop_dead, simplify
+from funcgrad._types import Value
 from funcgrad.tree import TreeDef
 
 
@@ -221,7 +222,7 @@ def _renamed(equation: Equation, known: dict[Operand, Operand]) -> Equation:
     return Equation(equation.primitive, operands, equation.params, equation.results, equation.source)
 
 
-def _constant_key(value: Any) -> Hashable:
+def _constant_key(value: Value) -> Hashable:
     """Return a key that equal arrays of NumPy share."""
     if type(value) is not np.ndarray or value.dtype.hasobject:
         return id(value)

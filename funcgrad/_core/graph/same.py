@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from funcgrad._core.bind import Tracer, engine_of
+from funcgrad._types import Value
 
 if TYPE_CHECKING:
     from funcgrad._core.graph.ir import Graph
@@ -27,7 +28,7 @@ def graph_form(graph: Graph, constant: Callable[[Any], Any], value: Callable[[An
     variables += [var for equation in graph.equations for var in equation.results]
     numbers = {var: i for i, var in enumerate(variables)}
 
-    def operand(x: Any) -> Any:
+    def operand(x: Value) -> Any:
         return numbers[x] if x in numbers else value(x.value)
 
     return (
@@ -66,7 +67,7 @@ class _Bits:
 
     __slots__ = ("value",)
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: Value) -> None:
         self.value = value
 
     def __eq__(self, other: object) -> bool:
@@ -97,7 +98,7 @@ def _same_of_a_kind(a: Any, b: Any) -> bool:
     return bool(a == b)
 
 
-def _same_array(a: Any, b: Any) -> bool:
+def _same_array(a: Value, b: Value) -> bool:
     if a.shape != b.shape or a.dtype != b.dtype or a.dtype.hasobject:
         return False
     return np.asarray(a).tobytes() == np.asarray(b).tobytes()

@@ -13,6 +13,7 @@ from funcgrad._core.bind import onlookers
 from funcgrad._core.graph.line import Line, around, replays
 from funcgrad._core.trace.checked import pulls_in_use
 from funcgrad._core.trace.tape import freed_kinds, parent_counts, parents_of, pulls, takes_pieces
+from funcgrad._types import Value
 
 _NDARRAY = np.ndarray
 
@@ -22,12 +23,12 @@ class Pieces:
 
     __slots__ = ()
 
-    def add(self, other: Any) -> Any:
+    def add(self, other: Value) -> Any:
         """Add a further cotangent, whole or in pieces, and return the sum."""
         raise NotImplementedError
 
     def total(self) -> Any:
-        """The cotangent as one array."""
+        """Return the cotangent as one array."""
         raise NotImplementedError
 
     def result(self) -> Any:
@@ -141,7 +142,7 @@ def _recorded(frame: FrameType, made_at: Callable[[int], Line | None]) -> Line |
 replays(backward_pass, _recorded)
 
 
-def _accumulate(old: Any, new: Any, serial: int, owned: set[int]) -> Any:
+def _accumulate(old: Value, new: Value, serial: int, owned: set[int]) -> Any:
     """Add two cotangents of one node, in place if the buffer belongs to this pass."""
     if isinstance(old, Pieces):
         return old.add(new)

@@ -8,6 +8,7 @@ import numpy as np
 
 from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.bind import Trace, Tracer, keeps, next_serial
+from funcgrad._types import Value
 from funcgrad.tree import register_leaf
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ class BatchTracer(Tracer):
     # The serial number of its creation.
     _serial = vars(Tracer)["_node"]
 
-    def __init__(self, trace: Trace, value: Any) -> None:
+    def __init__(self, trace: Trace, value: Value) -> None:
         self._owner = trace
         self._value = value
         self._serial = next_serial()
@@ -52,7 +53,7 @@ class Shared:
 
     __slots__ = ("value",)
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: Value) -> None:
         self.value = value
 
 
@@ -108,7 +109,7 @@ class BatchTrace(Trace):
         super().__init__()
         self.size = size
 
-    def input(self, value: Any) -> BatchTracer:
+    def input(self, value: Value) -> BatchTracer:
         """Return a tracer for an array whose leading axis is the batch."""
         return BatchTracer(self, value)
 

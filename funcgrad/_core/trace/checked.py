@@ -20,6 +20,7 @@ from funcgrad._core.bind import Trace, Tracer, onlookers
 from funcgrad._core.graph.line import Line, user_line
 from funcgrad._core.trace.staging import StagingTrace
 from funcgrad._core.trace.tape import is_joint, kept_by, parents_of, primitive_of, pulls
+from funcgrad._types import Value
 from funcgrad.errors import NonFiniteError
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class Checks:
         # The line of each node, by the node's serial number.
         self.lines: dict[int, Line | None] = {}
 
-    def is_bad(self, x: Any) -> bool:
+    def is_bad(self, x: Value) -> bool:
         """Return whether a bare array contains one of the values searched for. Other dtypes than floats never do."""
         kind = type(x)
         if kind is np.ndarray:
@@ -61,7 +62,7 @@ class Checks:
             return False
         return not (np.isfinite(x) if self.infinities else ~np.isnan(x)).all()
 
-    def remember(self, y: Any, several: bool = False) -> None:
+    def remember(self, y: Value, several: bool = False) -> None:
         """Keep the line of the operation that made a traced value."""
         node = getattr(y, "_node", None)
         if isinstance(node, tuple | list):
@@ -77,7 +78,7 @@ class Checks:
         primitive: Primitive,
         operands: Sequence[Any],
         params: dict,
-        y: Any,
+        y: Value,
         line: Line | None,
         given: Sequence[Any] | None = None,
     ) -> None:
@@ -89,7 +90,7 @@ class Checks:
                     self.inside(self, primitive, [bare(x) for x in operands], params)
                     raise self.error(what.format(primitive.name), value, [bare(x) for x in operands], line)
 
-    def pull_error(self, node: Any, number: int, value: Any, read: Sequence[Any]) -> Exception:
+    def pull_error(self, node: Any, number: int, value: Value, read: Sequence[Any]) -> Exception:
         """Return the error for a cotangent that a node's pull made for its operand of this number."""
         del number
         primitive = primitive_of(node)
@@ -97,7 +98,7 @@ class Checks:
         what = f"the derivative of {name}, in the pass back over the line"
         return self.error(what, value, read, self.lines.get(node[0]))
 
-    def error(self, what: str, value: Any, read: Sequence[Any], line: Line | None) -> NonFiniteError:
+    def error(self, what: str, value: Value, read: Sequence[Any], line: Line | None) -> NonFiniteError:
         """Return the error, which describes all numbers that the operation read."""
         found = np.asarray(value)
         bad = ~np.isfinite(found) if self.infinities else np.isnan(found)
@@ -116,14 +117,14 @@ class Checks:
 checks: ContextVar[Checks | None] = ContextVar("funcgrad_checks", default=None)
 
 
-def has_nan(x: Any) -> bool:
+def has_nan(x: Value) -> bool:
     """Return whether a bare array or number contains NaN."""
     dtype = getattr(x, "dtype", None)
     inexact = isinstance(x, float) if dtype is None else is_inexact(dtype)
     return inexact and bool(np.isnan(x).any())
 
 
-def bare(x: Any) -> Any:
+def bare(x: Value) -> Any:
     """Return the numbers of a value beneath all transforms; ``None`` if there are none."""
     while isinstance(x, Tracer):
         if isinstance(x._owner, StagingTrace):
@@ -142,7 +143,7 @@ _CARRIED = {
 }
 
 
-def _seen(x: Any) -> list[tuple[Any, str]]:
+def _seen(x: Value) -> list[tuple[Any, str]]:
     """Return the numbers and the tangents of a value, each with a phrase that names the operation for it."""
     seen = [(bare(x), "{}")]
     for name in x._held if isinstance(x, Tracer) else ():
@@ -157,7 +158,7 @@ def _listed(values: Iterable[Any]) -> str:
     return ", ".join(_described(x) for x in values if x is not None) or "nothing"
 
 
-def _described(x: Any) -> str:
+def _described(x: Value) -> str:
     """Describe an array by its type and range."""
     if not hasattr(x, "dtype"):
         return repr(x)
@@ -168,7 +169,7 @@ def _described(x: Any) -> str:
     return f"{text} from {found.min()} to {found.max()}" if found.ndim else f"{text} {found}"
 
 
-def check_result(trace: Trace, primitive: Primitive, operands: tuple, params: dict, y: Any) -> None:
+def check_result(trace: Trace, primitive: Primitive, operands: tuple, params: dict, y: Value) -> None:
     """Look at the result of an application, if checks are on in this thread. It is a trace's ``check`` hook."""
     asked = checks.get()
     if asked is None:
@@ -205,7 +206,7 @@ class CheckedPulls:
         return found
 
 
-def _checked_pull(asked: Checks, pull: Callable[[Any, Any], Any], y_bar: Any, node: Any) -> Any:
+def _checked_pull(asked: Checks, pull: Callable[[Any, Any], Any], y_bar: Value, node: Any) -> Any:
     x_bars = pull(y_bar, node)
     for number, x_bar in enumerate(x_bars if isinstance(x_bars, tuple | list) else (x_bars,)):
         value = x_bar if type(x_bar) is np.ndarray else bare(x_bar)

@@ -16,6 +16,7 @@ from funcgrad._core.aval import aval_of
 from funcgrad._core.trace import recorder
 from funcgrad._core.trace.recorder import Operands, Rule
 from funcgrad._core.trace.tape import Node, Pull, bits, new_kind, next_serial
+from funcgrad._types import Value
 from funcgrad.errors import NotDifferentiableError
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def lasting(trace: Any, kept: Any, primals: Sequence[Any], nodes: Sequence[Any])
     return trace.keep(kept) if any(kept is x for x in others) else kept
 
 
-def _no_node(trace: Any, primals: Sequence[Any], nodes: Sequence[Any], y: Any, params: dict) -> None:
+def _no_node(trace: Any, primals: Sequence[Any], nodes: Sequence[Any], y: Value, params: dict) -> None:
     return None
 
 
@@ -50,6 +51,20 @@ class PerOperand:
 
     The functions that make a node and pull a cotangent through it are generated for each set of active operands: see
     ``recorder.py``.
+
+    Args:
+        operands: the names of the operands.
+        vjps: for each operand its cotangent, a function of the result's cotangent and of what its other arguments name.
+        jvps: for each operand its part of the result's tangent, a function of the operand's tangent.
+
+    Example:
+        The derivative of ``a * a * b``:
+
+        >>> from funcgrad.extend import PerOperand
+        >>> rules = [lambda t, a, b: 2 * t * a * b, lambda t, a: t * a * a]
+        >>> derivative = PerOperand(("a", "b"), vjps=rules, jvps=rules)
+        >>> derivative.vjps[0](1.0, 3.0, 5.0)
+        30.0
     """
 
     __slots__ = ("_nodes", "_operands", "_readers", "jvps", "vjps")
@@ -111,7 +126,7 @@ class PerOperand:
         changing = {"y", *[self._operands.names[k] for k in active]}
         return rule is None or changing.isdisjoint(recorder.names_read([rule]))
 
-    def push(self, primitive: Primitive, primals: tuple, tangents: list, y: Any, params: dict) -> Any:
+    def push(self, primitive: Primitive, primals: tuple, tangents: list, y: Value, params: dict) -> Any:
         y_dot = None
         for i, x_dot in enumerate(tangents):
             rule = self.jvps[i]
@@ -152,6 +167,19 @@ class Multilinear(PerOperand):
     """Linear in each differentiable operand alone (reshape, dot_general), with one transpose for each.
 
     The jvp is the primitive itself, with the tangent in the operand's place.
+
+    Args:
+        operands: the names of the operands.
+        transposes: for each operand its cotangent, a function of the result's cotangent; ``None`` for an operand
+            without derivative.
+
+    Example:
+        The derivative of a product:
+
+        >>> from funcgrad.extend import Multilinear
+        >>> derivative = Multilinear(("a", "b"), [lambda y_bar, b: y_bar * b, lambda y_bar, a: y_bar * a])
+        >>> derivative.is_linear_in(0, {0}), derivative.is_linear_in(0, {0, 1})
+        (True, False)
     """
 
     __slots__ = ()
@@ -165,7 +193,7 @@ class Multilinear(PerOperand):
         """Return whether no other active operand is multiplied with operand ``i``."""
         return not any(k != i and self.vjps[k] is not None for k in active)
 
-    def push(self, primitive: Primitive, primals: tuple, tangents: list, y: Any, params: dict) -> Any:
+    def push(self, primitive: Primitive, primals: tuple, tangents: list, y: Value, params: dict) -> Any:
         y_dot = None
         for i, x_dot in enumerate(tangents):
             if x_dot is not None and self.vjps[i] is not None:
@@ -179,7 +207,7 @@ class ByEdges:
 
     __slots__ = ()
 
-    def edges(self, primals: Sequence[Any], nodes: Sequence[Any], y: Any, params: dict) -> Sequence[Edge]:
+    def edges(self, primals: Sequence[Any], nodes: Sequence[Any], y: Value, params: dict) -> Sequence[Edge]:
         """Return the edges of one application. The node of an operand that needs no cotangent is ``None``."""
         raise NotImplementedError
 
@@ -190,7 +218,7 @@ class ByEdges:
     def node_maker(self, primitive: Primitive, active: int) -> NodeMaker:
         kinds: dict[Any, int] = {}
 
-        def make(trace: Any, primals: Sequence[Any], nodes: Sequence[Any], y: Any, params: dict) -> Node | None:
+        def make(trace: Any, primals: Sequence[Any], nodes: Sequence[Any], y: Value, params: dict) -> Node | None:
             edges = self.edges(primals, nodes, y, params)
             count = len(edges)
             if not count:
@@ -211,7 +239,7 @@ class ByEdges:
         return make
 
 
-def _pull_edge(y_bar: Any, node: Node) -> Any:
+def _pull_edge(y_bar: Value, node: Node) -> Any:
     rule, kept = node[3]
     return rule(y_bar, *kept)
 
@@ -228,6 +256,17 @@ class JointlyLinear(LinearTogether, ByEdges):
             has the values of the non-linear operands (indices, predicates), and ``None`` elsewhere.
         zeros: makes a zero tangent of an aval.
         linear: returns whether the primitive is linear in the operand with a given number; all, if left out.
+
+    Example:
+        The derivative of ``a - b``:
+
+        >>> import numpy as np
+        >>> from funcgrad.extend import JointlyLinear
+        >>> def transpose(y_bar, i, avals, primals, params):
+        ...     return -y_bar if i else y_bar
+        >>> derivative = JointlyLinear(transpose, zeros=lambda x: np.zeros(x.shape, x.dtype))
+        >>> float(derivative.transpose(2.0, 1, (), (), {}))
+        -2.0
     """
 
     __slots__ = ("linear", "transpose", "zeros")
@@ -242,7 +281,7 @@ class JointlyLinear(LinearTogether, ByEdges):
         self.zeros = zeros
         self.linear = linear
 
-    def edges(self, primals: Sequence[Any], nodes: Sequence[Any], y: Any, params: dict) -> Sequence[Edge]:
+    def edges(self, primals: Sequence[Any], nodes: Sequence[Any], y: Value, params: dict) -> Sequence[Edge]:
         avals = tuple(aval_of(x) for x in primals)
         fixed = tuple(None if self.linear(i) else x for i, x in enumerate(primals))
         return [
@@ -251,7 +290,7 @@ class JointlyLinear(LinearTogether, ByEdges):
             if node is not None and self.linear(i)
         ]
 
-    def push(self, primitive: Primitive, primals: tuple, tangents: list, y: Any, params: dict) -> Any:
+    def push(self, primitive: Primitive, primals: tuple, tangents: list, y: Value, params: dict) -> Any:
         if not any(x_dot is not None and self.linear(i) for i, x_dot in enumerate(tangents)):
             return None
         operands = []
@@ -271,7 +310,7 @@ class _Constant:
     def node_maker(self, primitive: Primitive, active: int) -> NodeMaker:
         return _no_node
 
-    def push(self, primitive: Primitive, primals: tuple, tangents: list, y: Any, params: dict) -> Any:
+    def push(self, primitive: Primitive, primals: tuple, tangents: list, y: Value, params: dict) -> Any:
         return None
 
 
@@ -279,7 +318,29 @@ CONSTANT = _Constant()
 
 
 class Undefined:
-    """A derivative exists, but there is no rule for it. Asking for it raises an error that gives the reason."""
+    """A derivative exists, but there is no rule for it. Asking for it raises an error that gives the reason.
+
+    Args:
+        reason: the message of the error.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> from funcgrad import extend
+        >>> counted_p = extend.Primitive(
+        ...     "counted",
+        ...     operands=("x",),
+        ...     numpy=np.cumsum,
+        ...     xla=lambda lax, x: lax.cumsum(x),
+        ...     aval=lambda x: x,
+        ...     derivative=extend.Undefined("counted: it has no derivative. Use np.cumsum."),
+        ...     batch=None,
+        ...     cost=lambda y, x: x.size,
+        ... )
+        >>> fg.grad(lambda x: np.sum(counted_p(x)))(np.ones(2))
+        Traceback (most recent call last):
+        funcgrad.errors.NotDifferentiableError: counted: it has no derivative. Use np.cumsum.
+    """
 
     __slots__ = ("reason",)
 
@@ -289,5 +350,5 @@ class Undefined:
     def node_maker(self, primitive: Primitive, active: int) -> NodeMaker:
         raise NotDifferentiableError(self.reason)
 
-    def push(self, primitive: Primitive, primals: tuple, tangents: list, y: Any, params: dict) -> Any:
+    def push(self, primitive: Primitive, primals: tuple, tangents: list, y: Value, params: dict) -> Any:
         raise NotDifferentiableError(self.reason)

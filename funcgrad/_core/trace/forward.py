@@ -11,28 +11,21 @@ import numpy as np
 from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.bind import NUMPY_TYPES, Trace, Tracer, active_trace, bind, keeps, next_serial
 from funcgrad._core.trace.place import writable
+from funcgrad._types import Value
 from funcgrad.tree import register_leaf
 
 if TYPE_CHECKING:
     from funcgrad._core.primitive import Primitive
 
 
-@register_leaf
-class ForwardTracer(Tracer):
-    """A value and its tangent."""
+class PrimalTracer(Tracer):
+    """A tracer with the shape and dtype of its value. Subclasses store further parts in slots that it leaves free."""
 
     __slots__ = ()
-    _held = ("_value", "_tangent", "_serial")
 
-    _tangent = vars(Tracer)["_node"]
+    _value: Value
     # The serial number of its creation.
     _serial = vars(Tracer)["_shape"]
-
-    def __init__(self, trace: Trace, value: Any, tangent: Any) -> None:
-        self._owner = trace
-        self._value = value
-        self._tangent = tangent
-        self._serial = next_serial()
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -51,7 +44,23 @@ class ForwardTracer(Tracer):
         return aval_of(self._value)
 
 
-def _unmoved(y: Any) -> Any:
+@register_leaf
+class ForwardTracer(PrimalTracer):
+    """A value and its tangent."""
+
+    __slots__ = ()
+    _held = ("_value", "_tangent", "_serial")
+
+    _tangent = vars(Tracer)["_node"]
+
+    def __init__(self, trace: Trace, value: Value, tangent: Value) -> None:
+        self._owner = trace
+        self._value = value
+        self._tangent = tangent
+        self._serial = next_serial()
+
+
+def _unmoved(y: Value) -> Any:
     """Return a result of empty arrays alone without a tangent: 0 times an infinite slope would be NaN."""
     if type(y) is not ForwardTracer or 0 in y.shape:
         return y
@@ -70,7 +79,7 @@ class ForwardTrace(Trace):
         super().__init__()
         self._scope_of = scope_of
 
-    def input(self, value: Any, tangent: Any) -> ForwardTracer:
+    def input(self, value: Value, tangent: Value) -> ForwardTracer:
         return ForwardTracer(self, value, tangent)
 
     def apply(self, primitive: Primitive, operands: tuple, params: dict, hooked: bool = True) -> Any:

@@ -27,11 +27,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from funcgrad._core.aval import Aval, aval_of
-from funcgrad._core.bind import Trace, Tracer, bind, keeps, next_serial
+from funcgrad._core.bind import Trace, Tracer, bind, next_serial
 from funcgrad._core.graph.same import NUMBERS, same_value
 from funcgrad._core.trace.derivative import CONSTANT, is_linear_in
+from funcgrad._core.trace.forward import PrimalTracer
 from funcgrad._core.trace.kept import SMALL, Watched
+from funcgrad._types import Value
 from funcgrad.tree import register_leaf
 
 if TYPE_CHECKING:
@@ -86,37 +87,19 @@ class Series:
 
 
 @register_leaf
-class JetTracer(Tracer):
+class JetTracer(PrimalTracer):
     """A value and its series."""
 
     __slots__ = ()
     _held = ("_value", "_series", "_serial")
 
     _series = vars(Tracer)["_node"]
-    # The serial number of its creation.
-    _serial = vars(Tracer)["_shape"]
 
     def __init__(self, trace: Trace, series: Series) -> None:
         self._owner = trace
         self._value = series[0]
         self._series = series
         self._serial = next_serial()
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return aval_of(self._value).shape
-
-    shape = shape.setter(keeps("shape"))
-
-    @property
-    def dtype(self) -> np.dtype:
-        return aval_of(self._value).dtype
-
-    dtype = dtype.setter(keeps("dtype"))
-
-    @property
-    def aval(self) -> Aval:
-        return aval_of(self._value)
 
 
 class JetTrace(Trace):
@@ -141,7 +124,7 @@ class JetTrace(Trace):
         # The plain arrays that rules read later. A rule of the user may write to them.
         self._watched = Watched(self.transform)
 
-    def input(self, value: Any, terms: Sequence[Any]) -> JetTracer:
+    def input(self, value: Value, terms: Sequence[Any]) -> JetTracer:
         return JetTracer(self, Series([value, *terms]))
 
     def apply(self, primitive: Primitive, operands: tuple, params: dict, hooked: bool = True) -> Any:
@@ -164,7 +147,7 @@ class JetTrace(Trace):
             self._seen = None
         return self._results(primitive, application)
 
-    def _owns(self, x: Any) -> bool:
+    def _owns(self, x: Value) -> bool:
         return type(x) is JetTracer and x._owner is self
 
     def _kept(self, x: np.ndarray) -> np.ndarray:
@@ -303,13 +286,13 @@ class _Application:
         y = JetTracer(trace, self.results[0])
         return [derivative.push(self.primitive, primals, tangents, y, self.params)]
 
-    def _coefficient(self, slope: Any, k: int) -> Any:
+    def _coefficient(self, slope: Value, k: int) -> Any:
         if type(slope) is JetTracer and slope._owner is self.trace:
             return slope._series[k]
         return None if k else slope
 
 
-def _is_same_constant(x: Any, y: Any) -> bool:
+def _is_same_constant(x: Value, y: Value) -> bool:
     return x is y or (isinstance(x, (*NUMBERS, np.ndarray)) and same_value(x, y))
 
 
@@ -371,11 +354,11 @@ def quotient(
     return None if rest is None else divide(rest)
 
 
-def _divided(x: Any, k: int) -> Any:
+def _divided(x: Value, k: int) -> Any:
     return x if x is None or k == 1 else x / k
 
 
-def _in_dtype_of(y: Any, x: Any) -> Any:
+def _in_dtype_of(y: Value, x: Value) -> Any:
     """Return a coefficient in the dtype of the value: rules widen bare arrays of ml_dtypes' floats."""
     dtype = getattr(y, "dtype", None)
     return x.astype(dtype) if x is not None and dtype is not None and dtype.kind == "V" and x.dtype != dtype else x

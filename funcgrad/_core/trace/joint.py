@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from funcgrad._core.trace.backward import Pieces
 from funcgrad._core.trace.tape import Node, Pull, new_kind, next_serial
+from funcgrad._types import Value
 
 if TYPE_CHECKING:
     from funcgrad._core.primitive import Primitive
@@ -22,11 +23,11 @@ class Components(Pieces):
 
     __slots__ = ("bars",)
 
-    def __init__(self, y_bar: Any, index: int, count: int) -> None:
+    def __init__(self, y_bar: Value, index: int, count: int) -> None:
         self.bars = [None] * count
         self.bars[index] = y_bar
 
-    def add(self, other: Any) -> Components:
+    def add(self, other: Value) -> Components:
         self.bars = [mine if its is None else its for mine, its in zip(self.bars, other.bars, strict=True)]
         return self
 

@@ -14,6 +14,7 @@ from funcgrad._core.aval import Aval
 from funcgrad._core.bind import Tracer, bind, untraced
 from funcgrad._core.graph.ir import Literal, Operand
 from funcgrad._core.trace.staging import StagedTracer, StagingTrace
+from funcgrad._types import Value
 
 if TYPE_CHECKING:
     from funcgrad._core.primitive import Primitive
@@ -71,7 +72,7 @@ class PathTrace(StagingTrace):
         self._numbers.update(zip(equation.results, numbers, strict=True))
         return results
 
-    def operand(self, x: Any) -> Operand:
+    def operand(self, x: Value) -> Operand:
         """Return what stands for a value in this graph; remember the number of a constant."""
         found = super().operand(x)
         if type(found) is not Literal and found not in self._numbers:

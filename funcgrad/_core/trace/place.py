@@ -22,6 +22,7 @@ from funcgrad._core.bind import Trace, Tracer, active_trace, bind, is_engine_val
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.refusals import check_known, refuse_outer
 from funcgrad._core.trace.tape import LEAF
+from funcgrad._types import Value
 from funcgrad.tree import register_leaf
 
 _NDARRAY = np.ndarray
@@ -36,7 +37,7 @@ class Memory:
 
     __slots__ = ("home", "layout", "original", "owned", "value", "version")
 
-    def __init__(self, value: Any, home: Trace | None, owned: bool) -> None:
+    def __init__(self, value: Value, home: Trace | None, owned: bool) -> None:
         self.value = value
         bare = _bare(value)
         contiguous = type(bare) is not _NDARRAY or bare.flags.c_contiguous or bare.flags.f_contiguous
@@ -99,7 +100,7 @@ class _PlaceTrace(Trace):
 PLACES = _PlaceTrace()
 
 
-def new_place(value: Any, owned: bool = True) -> Any:
+def new_place(value: Value, owned: bool = True) -> Any:
     """Return an array that takes traced values: a place with this value inside a transform, else the value itself.
 
     Args:
@@ -114,12 +115,12 @@ def new_place(value: Any, owned: bool = True) -> Any:
     return _new(Memory(value, home, owned and type(value) is _NDARRAY), value.shape, value.dtype)
 
 
-def writable(y: Any) -> Any:
+def writable(y: Value) -> Any:
     """Return a result of traced operands; one that does not depend on them, a new plain array, becomes a place."""
     return new_place(y, owned=False) if type(y) is _NDARRAY and y.dtype.kind in "fcV" else y
 
 
-def apart(y: Any) -> Any:
+def apart(y: Value) -> Any:
     """Return a copy of a result that NumPy makes as a new array and we make of views."""
     if is_place(y):
         return new_place(current(y), owned=False)
@@ -128,14 +129,14 @@ def apart(y: Any) -> Any:
     return y
 
 
-def own_place(value: Any, home: Trace) -> Any:
+def own_place(value: Value, home: Trace) -> Any:
     """Return an argument as a function's own array. The caller's array stays unchanged when the function writes."""
     if not isinstance(value, Tracer | _NDARRAY) or is_number(value):
         return value
     return _new(Memory(frozen(value), home, False), value.shape, value.dtype)
 
 
-def _taking(y: Any) -> Any:
+def _taking(y: Value) -> Any:
     return new_place(y, owned=False) if type(y) is _NDARRAY or is_engine_value(y) else y
 
 
@@ -152,7 +153,7 @@ def _new(memory: Memory, shape: tuple[int, ...], dtype: np.dtype) -> Place:
     return place
 
 
-def is_place(x: Any) -> bool:
+def is_place(x: object) -> bool:
     """Return whether a value is an array that was written to, or was made to be written to."""
     return isinstance(x, Tracer) and x._owner is PLACES
 
@@ -178,7 +179,7 @@ def shown_by(place: Tracer) -> Any:
     return place._memory.value if base is None else _applied(place._viewed_by, shown_by(base), place._viewed_at)
 
 
-def settled(x: Any) -> Any:
+def settled(x: Value) -> Any:
     """Return the current value: the value of a place, or of a view that has not learned yet that its base is one."""
     if not isinstance(x, Tracer):
         return x
@@ -190,7 +191,7 @@ def settled(x: Any) -> Any:
     return current(x) if x._owner is PLACES else x
 
 
-def frozen(x: Any) -> Any:
+def frozen(x: Value) -> Any:
     """Return a value that stays unchanged, to be kept: the user may write to a tracer later."""
     x = settled(x)
     return clone(x) if isinstance(x, Tracer) and x._held else x
@@ -205,7 +206,7 @@ def clone(x: Tracer) -> Tracer:
     return made
 
 
-def _base_of(x: Any) -> Any:
+def _base_of(x: Value) -> Any:
     """Return the base that a value is known to be a view of."""
     return getattr(x, "_viewed", None) if isinstance(x, Tracer) else None
 
@@ -221,7 +222,7 @@ def shows_part(x: Tracer) -> bool:
     return is_place(x) or (base is not None and _is_view(base, x._viewed_by, x._viewed_at))
 
 
-def _is_stale(x: Any) -> bool:
+def _is_stale(x: Value) -> bool:
     """Return whether a tracer that is no place may be a view of one."""
     if is_place(x):
         return False
@@ -231,7 +232,7 @@ def _is_stale(x: Any) -> bool:
     return False
 
 
-def _learn(x: Any) -> None:
+def _learn(x: Value) -> None:
     """Turn a view of a place into a place, or drop its base if it is a copy."""
     base = x._viewed
     if base._owner is not PLACES:
@@ -244,7 +245,7 @@ def _learn(x: Any) -> None:
     x._viewed, x._last_read = base, _UNREAD
 
 
-def as_place(x: Any, asked: str) -> Any:
+def as_place(x: Value, asked: str) -> Any:
     """Turn a tracer that is about to be written to into a place, and also all its bases.
 
     Raises:
@@ -273,7 +274,7 @@ def as_place(x: Any, asked: str) -> Any:
     return x
 
 
-def original(x: Any) -> Any:
+def original(x: Value) -> Any:
     """Return an argument of a function that has run, as it was before the first write."""
     return x._memory.original if is_place(x) else x
 
@@ -283,7 +284,7 @@ def had_writes(trace: Trace) -> bool:
     return trace.refresh is not None
 
 
-def _is_view(x: Any, primitive: Primitive, params: dict) -> bool:
+def _is_view(x: Value, primitive: Primitive, params: dict) -> bool:
     """Return whether the primitive's result of a value is a view in NumPy, rather than a copy or a number.
 
     If that depends on the strides, they are those of the known array, or those of C order if no array is known.
@@ -304,7 +305,7 @@ def _shown_of(array: np.ndarray, primitive: Primitive, params: dict) -> np.ndarr
     return (primitive.view.numpy or primitive.numpy)(array, **params)
 
 
-def is_number(x: Any) -> bool:
+def is_number(x: Value) -> bool:
     """Return whether NumPy's value for a tracer is a number rather than an array. Numbers have no views."""
     if x.shape or is_place(x) or type(_bare(x)) is _NDARRAY:
         return False
@@ -315,7 +316,7 @@ def is_number(x: Any) -> bool:
     return type(_shown_of(like[()] if is_number(base) else like, x._viewed_by, x._viewed_at)) is not _NDARRAY
 
 
-def array_like(x: Any) -> np.ndarray:
+def array_like(x: Value) -> np.ndarray:
     """Return an array with the value's layout in memory and arbitrary contents."""
     base = _base_of(x)
     if base is not None and _is_view(base, x._viewed_by, x._viewed_at):
@@ -333,13 +334,13 @@ def keep_layout(memory: Memory) -> None:
         memory.layout = bare
 
 
-def _bare(value: Any) -> Any:
+def _bare(value: Value) -> Any:
     while isinstance(value, Tracer) and value._owner.concrete:
         value = value._value
     return value
 
 
-def _applied(primitive: Primitive, x: Any, params: dict) -> Any:
+def _applied(primitive: Primitive, x: Value, params: dict) -> Any:
     """Apply a primitive, or another step to a view, to one value that is no place."""
     if not isinstance(primitive, Primitive):
         return primitive(x)
@@ -366,7 +367,7 @@ def _view_of(base: Tracer, primitive: Primitive, params: dict) -> Tracer:
     return made
 
 
-def _copied(value: Any) -> Any:
+def _copied(value: Value) -> Any:
     """Return a copy of a value in an owned buffer. The tracer is new and has no other user yet."""
     if type(value) is _NDARRAY:
         return value.copy(order="K")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from funcgrad._core.bind import Trace, Tracer, active_trace
+from funcgrad._types import Value
 from funcgrad.errors import TracerAssignmentError
 
 
@@ -26,7 +27,7 @@ def refuse_outer(home: Trace | None, x: Tracer, asked: str) -> NoReturn:
     )
 
 
-def check_known(x: Tracer, value: Any, asked: str) -> None:
+def check_known(x: Tracer, value: Value, asked: str) -> None:
     """Refuse a write to a view of an argument that may be a number or an array without axes.
 
     NumPy would write to an array, and not to a number; a staged program has one type for both.

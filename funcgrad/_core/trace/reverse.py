@@ -13,7 +13,9 @@ from funcgrad._core.trace.derivative import NodeMaker, PerOperand, lasting
 from funcgrad._core.trace.joint import component, hub
 from funcgrad._core.trace.kept import SMALL, Watched
 from funcgrad._core.trace.place import frozen
+from funcgrad._core.trace.staging import StagedTracer
 from funcgrad._core.trace.tape import LEAF, Node, next_serial, primitive_of
+from funcgrad._types import Value
 from funcgrad.tree import register_leaf
 
 if TYPE_CHECKING:
@@ -37,7 +39,7 @@ class ReverseTracer(Tracer):
         """The serial number of its creation."""
         return 0 if self._node is None else self._node[0]
 
-    def __init__(self, trace: Trace, value: Any, node: Node | None) -> None:
+    def __init__(self, trace: Trace, value: Value, node: Node | None) -> None:
         self._owner = trace
         self._value = value
         self._node = node
@@ -65,12 +67,12 @@ class ReverseTrace(Trace):
     # The large plain arrays that nodes keep.
     watched: Watched | None = None
 
-    def made_at(self, x: Any) -> str:
+    def made_at(self, x: Value) -> str:
         operation = None if x._node is None else primitive_of(x._node)
         role = "one of the arguments" if operation is None else f"the result of {operation.name}"
         return super().made_at(x) and f"{super().made_at(x)}, as {role}"
 
-    def input(self, value: Any) -> ReverseTracer:
+    def input(self, value: Value) -> ReverseTracer:
         return ReverseTracer(self, frozen(value) if isinstance(value, Tracer) else value, (next_serial(), LEAF))
 
     # The common cases are in this one function: each further call would take a tenth of the operation's time.
@@ -161,7 +163,7 @@ class ReverseTrace(Trace):
             self.watched = Watched(self.transform)
         return self.watched.keep(x)
 
-    def constant(self, y: Any) -> Any:
+    def constant(self, y: Value) -> Any:
         """Return the value of a result that depends on no input, or has no derivative."""
         return y
 
@@ -181,6 +183,28 @@ class ReverseTrace(Trace):
     def origin_of(self, primals: tuple, active: int, params: dict) -> Any:
         """Return the note about its operation that a joint node keeps besides the values for its rule."""
         return None
+
+
+class LoggedReverseTrace(ReverseTrace):
+    """A reverse trace over a staged program. It notes which operands and which result of an equation carry derivatives.
+
+    A value that the program uses both with and without its derivative (``stop_gradient``, an outer variable) is one
+    variable of the staged program. The notes tell the two uses apart.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.active: dict[Any, tuple[Primitive, int, bool]] = {}
+
+    def _apply(self, primitive: Primitive, primals: tuple, nodes: tuple, params: dict) -> Any:
+        y = super()._apply(primitive, primals, nodes, params)
+        mask = sum([1 << i for i, node in enumerate(nodes) if node is not None])
+        for each in y if primitive.multiple_results else (y,):
+            is_active = type(each) is ReverseTracer
+            value = each._value if is_active else each
+            if type(value) is StagedTracer:
+                self.active[value._variable] = primitive, mask, is_active
+        return y
 
 
 def _prepare(primitive: Primitive, active: int, params: dict) -> NodeMaker:

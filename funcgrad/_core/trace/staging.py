@@ -16,6 +16,7 @@ from funcgrad._core.graph.ir import Equation, Graph, Literal, Operand, Var, trus
 from funcgrad._core.graph.line import Line, origin
 from funcgrad._core.numbers import has_number, is_weak, typed
 from funcgrad._core.trace.place import frozen
+from funcgrad._types import Value
 from funcgrad.tree import register_leaf
 
 if TYPE_CHECKING:
@@ -67,6 +68,8 @@ class StagingTrace(Trace):
         Without ``effects``, it is a program of tangents alone, and another program runs the function's effects.
         """
         super().__init__()
+        # Programs of more equations are rolled before they are differentiated; ``None`` for none.
+        self.rolls_above: int | None = None
         # ``names(i)`` describes input ``i`` for messages.
         self.names: Callable[[int], str] | None = None
         self.effects = effects
@@ -87,7 +90,7 @@ class StagingTrace(Trace):
         """Forget all but the first equations, for a function that failed and is tried in another way."""
         del self.equations[count:], self._serials[count:]
 
-    def made_at(self, x: Any) -> str:
+    def made_at(self, x: Value) -> str:
         variable = x._variable
         if any(variable is var for var in self.inputs):
             return f"; it is {self.argument(self.inputs.index(variable))}"
@@ -98,7 +101,7 @@ class StagingTrace(Trace):
         """Describe an input, for messages."""
         return "an argument" if self.names is None else self.names(i)
 
-    def comes_from(self, x: Any) -> list[str]:
+    def comes_from(self, x: Value) -> list[str]:
         """Describe the inputs that a value is computed from."""
         needed = {x._variable}
         for equation in reversed(self.equations):
@@ -106,7 +109,7 @@ class StagingTrace(Trace):
                 needed.update(each for each in equation.operands if type(each) is Var)
         return [self.argument(i) for i, var in enumerate(self.inputs) if var in needed]
 
-    def may_be_array(self, x: Any) -> bool:
+    def may_be_array(self, x: Value) -> bool:
         """Return whether the argument may be an array.
 
         A NumPy number has the same type, and a Python number is weak.
@@ -134,7 +137,7 @@ class StagingTrace(Trace):
         i = bisect(self._serials, serial)
         return self.equations[i - 1].source if i else None
 
-    def operand(self, x: Any) -> Operand:
+    def operand(self, x: Value) -> Operand:
         """Return the variable or literal for a value in this graph."""
         if type(x) is StagedTracer and x._owner is self:
             return x._variable

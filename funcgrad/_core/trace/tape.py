@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from funcgrad._core.bind import next_serial
+from funcgrad._types import Value
 
 if TYPE_CHECKING:
     from funcgrad._core.primitive import Primitive
@@ -117,7 +118,7 @@ def kept_by(node: Node) -> Sequence[Any]:
     return node[2 + parent_counts[node[1]] :]
 
 
-def pulled(y_bar: Any, node: Node, pull_of: Any = pulls) -> Sequence[Any]:
+def pulled(y_bar: Value, node: Node, pull_of: Any = pulls) -> Sequence[Any]:
     """Return the cotangents of the parents, one for each."""
     kind = node[1]
     x_bars = pull_of[kind](y_bar, node)

@@ -13,16 +13,17 @@ from funcgrad._ops.elementwise.arithmetic import le_p, max_p
 from funcgrad._ops.elementwise.families import elementwise
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.elementwise.transcendental import gauss
+from funcgrad._types import Array, Value
 
 scipy_special = LazyModule("scipy.special")
 
 
-def _relu_map(t: Any, y: Any) -> Any:
+def _relu_map(t: Value, y: Value) -> Any:
     # At 0 the derivative is 0, as in PyTorch and JAX; where y is NaN the tangent is unchanged.
     return select(le_p(y, 0), 0, t)
 
 
-def _relu_expanded(x: Any) -> Any:
+def _relu_expanded(x: Value) -> Any:
     return max_p(x, 0)
 
 
@@ -39,7 +40,7 @@ relu_p = elementwise(
 _TWO_OVER_SQRT_PI = 2 / math.sqrt(math.pi)
 
 
-def _erf_numpy(x: Any) -> Any:
+def _erf_numpy(x: Array) -> Any:
     # SciPy loads its submodules on first use. Its loops support float32 and float64 only.
     dtype = getattr(x, "dtype", None)
     if dtype is None or dtype.char in "fd":

@@ -15,6 +15,7 @@ from funcgrad._core.trace.derivative import CONSTANT, Multilinear, NodeMaker
 from funcgrad._ops.elementwise.families import elementwise
 from funcgrad._ops.layout.batching import batch_same
 from funcgrad._ops.layout.depends import same
+from funcgrad._types import Array, Lax, Value
 from funcgrad.errors import ForeignArrayError
 
 
@@ -32,11 +33,11 @@ class _CastDerivative(Multilinear):
     def recorder(self, primitive: Primitive, active: int, has_params: bool) -> None:
         """Return ``None``: the parameter decides whether there is a derivative."""
 
-    def push(self, primitive: Primitive, primals: tuple, tangents: list, y: Any, params: dict) -> Any:
+    def push(self, primitive: Primitive, primals: tuple, tangents: list, y: Value, params: dict) -> Any:
         return super().push(primitive, primals, tangents, y, params) if is_inexact(params["dtype"]) else None
 
 
-def _cast_numpy(x: Any, *, dtype: np.dtype) -> Any:
+def _cast_numpy(x: Array, *, dtype: np.dtype) -> Any:
     if hasattr(x, "astype"):
         if x.dtype.kind == "c" and dtype.kind != "c":
             x = x.real if dtype.kind != "b" else x
@@ -44,11 +45,11 @@ def _cast_numpy(x: Any, *, dtype: np.dtype) -> Any:
     return dtype.type(x)
 
 
-def _cast_transpose(y_bar: Any, x_aval: Aval) -> Any:
+def _cast_transpose(y_bar: Value, x_aval: Aval) -> Any:
     return cast(y_bar, x_aval.dtype)
 
 
-def _cast_xla(lax: Any, x: Any, *, dtype: np.dtype) -> Any:
+def _cast_xla(lax: Lax, x: Array, *, dtype: np.dtype) -> Any:
     if x.dtype.kind == "c" and dtype.kind not in "cb":
         x = lax.real(x)
     # XLA has the machine's byte order alone.
@@ -68,7 +69,7 @@ cast_p = Primitive(
 )
 
 
-def cast(x: Any, dtype: np.dtype) -> Any:
+def cast(x: Value, dtype: np.dtype) -> Any:
     """Return ``x`` in another dtype, or ``x`` itself if it has that dtype. A complex value loses its imaginary part."""
     # The default must not be ``None``: NumPy takes it for float64, and they would compare equal.
     if getattr(x, "dtype", False) == dtype:
@@ -96,7 +97,7 @@ weak_cast_p = Primitive(
 weak_cast_p.operator = True
 
 
-def _fit_numpy(x: Any, *, dtype: np.dtype) -> Any:
+def _fit_numpy(x: Array, *, dtype: np.dtype) -> Any:
     y = np.asarray(x).astype(dtype)
     if not np.array_equal(y, x):
         refuse_number(x, dtype)
@@ -180,7 +181,7 @@ conj_p = Primitive(
 real_p.operator = imag_p.operator = conj_p.operator = True
 
 
-def _complex_numpy(a: Any, b: Any) -> Any:
+def _complex_numpy(a: Array, b: Array) -> Any:
     y = np.empty(np.broadcast_shapes(np.shape(a), np.shape(b)), complex_dtype(np.result_type(a, b)))
     y.real = a
     y.imag = b
@@ -199,6 +200,6 @@ complex_p = elementwise(
 )
 
 
-def make_complex(a: Any, b: Any) -> Any:
+def make_complex(a: Value, b: Value) -> Any:
     """Return ``a + ib`` for real parts of one dtype."""
     return complex_p(a, b)

@@ -11,16 +11,18 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad._types import Array, Lax, Value
+
 Function = Callable[[Any, Any], Any]
 
 
-def signbit_xla(lax: Any, x: Any) -> Any:
+def signbit_xla(lax: Lax, x: Array) -> Any:
     """Return whether the sign bit of a float is set."""
     bits = lax.bitcast_convert_type(x, np.dtype(f"i{x.dtype.itemsize}"))
     return lax.lt(bits, lax.full_like(bits, 0))
 
 
-def _with_sign(lax: Any, part: Any, of: Any, opposite: bool = False) -> Any:
+def _with_sign(lax: Lax, part: Value, of: Any, opposite: bool = False) -> Any:
     magnitude = lax.abs(part)
     negative, positive = (magnitude, lax.neg(magnitude)) if opposite else (lax.neg(magnitude), magnitude)
     return lax.select(signbit_xla(lax, of), negative, positive)
@@ -29,7 +31,7 @@ def _with_sign(lax: Any, part: Any, of: Any, opposite: bool = False) -> Any:
 def odd_imaginary(name: str, opposite: bool = False) -> Function:
     """Return a function of ``lax`` whose imaginary part has the sign of the operand's one, or the opposite sign."""
 
-    def function(lax: Any, x: Any) -> Any:
+    def function(lax: Lax, x: Value) -> Any:
         y = getattr(lax, name)(x)
         if x.dtype.kind != "c":
             return y
@@ -41,7 +43,7 @@ def odd_imaginary(name: str, opposite: bool = False) -> Function:
 def odd_parts(name: str) -> Function:
     """Return a function of ``lax`` whose parts have the signs of the operand's parts."""
 
-    def function(lax: Any, x: Any) -> Any:
+    def function(lax: Lax, x: Value) -> Any:
         y = getattr(lax, name)(x)
         if x.dtype.kind != "c":
             return y
@@ -53,7 +55,7 @@ def odd_parts(name: str) -> Function:
 def logarithm(name: str) -> Function:
     """Return a logarithm of ``lax``: the real part is infinite where one part is, even if the other one is NaN."""
 
-    def function(lax: Any, x: Any) -> Any:
+    def function(lax: Lax, x: Value) -> Any:
         y = getattr(lax, name)(x)
         if x.dtype.kind != "c":
             return y
@@ -70,7 +72,7 @@ def odd_angle(name: str, angle: int) -> Function:
     The angle of ``atan`` is its real part (0), and that of ``atanh`` its imaginary part (1).
     """
 
-    def function(lax: Any, x: Any) -> Any:
+    def function(lax: Lax, x: Value) -> Any:
         if x.dtype.kind != "c":
             return getattr(lax, name)(x)
         y, x = odd_parts(name)(lax, x), (lax.real(x), lax.imag(x))[angle]

@@ -16,6 +16,7 @@ from funcgrad._core.trace.recorder import Rule
 from funcgrad._core.trace.user_rules import check_operands, checked_rules
 from funcgrad._ops.layout.broadcast import broadcast_to, sum_to_shape
 from funcgrad._ops.layout.shape import reshape
+from funcgrad._types import Value
 
 
 class Elementwise(PerOperand):
@@ -23,6 +24,21 @@ class Elementwise(PerOperand):
 
     A diagonal map is its own transpose. One function therefore carries a tangent forward and a cotangent back:
     ``lambda t, y: t * (1 - squared(y))``. This class broadcasts tangents and sums cotangents, for all primitives.
+
+    Args:
+        operands: the names of the operands.
+        maps: for each operand its map, a function of a tangent and of what its other arguments name: operands, or ``y``
+            for the result. ``None`` stands for an operand without derivative.
+        jvps: other maps for tangents, if they differ from those for cotangents.
+
+    Example:
+        The derivative of ``tanh(a) * b``:
+
+        >>> import numpy as np
+        >>> from funcgrad.extend import Elementwise
+        >>> derivative = Elementwise(("a", "b"), [lambda t, a, b: t * b / np.cosh(a) ** 2, lambda t, a: t * np.tanh(a)])
+        >>> float(derivative.vjps[1](2.0, 0.0))
+        0.0
     """
 
     __slots__ = ()
@@ -34,7 +50,7 @@ class Elementwise(PerOperand):
     ) -> None:
         super().__init__(operands, maps, maps if jvps is None else jvps)
 
-    def push(self, primitive: Primitive, primals: tuple, tangents: list, y: Any, params: dict) -> Any:
+    def push(self, primitive: Primitive, primals: tuple, tangents: list, y: Value, params: dict) -> Any:
         y_dot = super().push(primitive, primals, tangents, y, params)
         return y_dot if y_dot is None else broadcast_to(y_dot, getattr(y, "shape", ()))
 

@@ -8,14 +8,15 @@ import numpy as np
 
 from funcgrad._core.trace.derivative import CONSTANT
 from funcgrad._ops.elementwise.families import elementwise
+from funcgrad._types import Array, Lax
 
 
-def _size_xla(lax: Any, x: Any) -> Any:
+def _size_xla(lax: Lax, x: Array) -> Any:
     """Return the absolute value in the unsigned dtype, which can hold that of the smallest integer too."""
     return lax.convert_element_type(lax.abs(x), np.dtype(f"u{x.dtype.itemsize}")) if x.dtype.kind == "i" else x
 
 
-def _gcd_xla(lax: Any, a: Any, b: Any) -> Any:
+def _gcd_xla(lax: Lax, a: Array, b: Array) -> Any:
     """Run Euclid's algorithm until all remainders are 0."""
 
     def step(pair: tuple[Any, Any]) -> tuple[Any, Any]:
@@ -31,7 +32,7 @@ def _gcd_xla(lax: Any, a: Any, b: Any) -> Any:
     return lax.convert_element_type(common, a.dtype)
 
 
-def _lcm_xla(lax: Any, a: Any, b: Any) -> Any:
+def _lcm_xla(lax: Lax, a: Array, b: Array) -> Any:
     first, second = _size_xla(lax, a), _size_xla(lax, b)
     common = _gcd_xla(lax, first, second)
     zero = lax.eq(common, lax.full_like(common, 0))

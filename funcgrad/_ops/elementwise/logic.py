@@ -14,19 +14,20 @@ from funcgrad._core.trace.derivative import CONSTANT
 from funcgrad._ops.elementwise.arithmetic import eq_p, max_p, max_xla, min_p, min_xla
 from funcgrad._ops.elementwise.families import elementwise, predicate
 from funcgrad._ops.elementwise.select import select
+from funcgrad._types import Array, Lax, Value
 
 
-def _isnan_xla(lax: Any, x: Any) -> Any:
+def _isnan_xla(lax: Lax, x: Array) -> Any:
     return lax.ne(x, x)
 
 
-def _isfinite_xla(lax: Any, x: Any) -> Any:
+def _isfinite_xla(lax: Lax, x: Array) -> Any:
     if x.dtype.kind == "c":
         return lax.bitwise_and(lax.is_finite(lax.real(x)), lax.is_finite(lax.imag(x)))
     return lax.full_like(x, True, bool) if is_integral(x.dtype) else lax.is_finite(x)
 
 
-def _isinf_xla(lax: Any, x: Any) -> Any:
+def _isinf_xla(lax: Lax, x: Array) -> Any:
     if x.dtype.kind == "c":
         return lax.bitwise_or(_isinf_xla(lax, lax.real(x)), _isinf_xla(lax, lax.imag(x)))
     if is_integral(x.dtype):
@@ -42,7 +43,7 @@ isfinite_p = predicate("isfinite", "x", numpy=np.isfinite, xla=_isfinite_xla)
 def _logical_xla(name: str) -> Any:
     """Return a bitwise operation on the truth values of operands of any dtype."""
 
-    def apply(lax: Any, *xs: Any) -> Any:
+    def apply(lax: Lax, *xs: Value) -> Any:
         truths = [x if x.dtype == bool else lax.ne(x, lax.full_like(x, 0)) for x in xs]
         return getattr(lax, name)(*truths)
 
@@ -59,7 +60,7 @@ def _bitwise(name: str, operands: str, ufunc: Callable[..., Any], xla: str | Cal
     return elementwise(name, operands, numpy=ufunc, xla=xla, maps=CONSTANT, operator=True)
 
 
-def _right_shift_xla(lax: Any, a: Any, b: Any) -> Any:
+def _right_shift_xla(lax: Lax, a: Array, b: Array) -> Any:
     return (lax.shift_right_arithmetic if a.dtype.kind == "i" else lax.shift_right_logical)(a, b)
 
 
@@ -72,14 +73,14 @@ right_shift_p = _bitwise("right_shift", "a b", np.right_shift, _right_shift_xla)
 
 
 def _ignore_nan(name: str) -> Any:
-    def choose(lax: Any, a: Any, b: Any) -> Any:
+    def choose(lax: Lax, a: Value, b: Value) -> Any:
         # If both are NaN, the first is the result, as in NumPy.
         return lax.select(_isnan_xla(lax, b), a, lax.select(_isnan_xla(lax, a), b, getattr(lax, name)(a, b)))
 
     return choose
 
 
-def _winner_map(t: Any, x: Any, other: Any, y: Any) -> Any:
+def _winner_map(t: Value, x: Value, other: Value, y: Value) -> Any:
     """Return all of ``t`` where ``x`` is the result, and half of it where both operands are."""
     return select(eq_p(x, y), select(eq_p(other, y), 0.5 * t, t), 0)
 
@@ -90,25 +91,25 @@ fmax_p = elementwise("fmax", "a b", numpy=np.fmax, xla=_ignore_nan("max"), maps=
 fmin_p = elementwise("fmin", "a b", numpy=np.fmin, xla=_ignore_nan("min"), maps=_WINNER_MAPS)
 
 
-def _clip_numpy(x: Any, low: Any, high: Any) -> Any:
+def _clip_numpy(x: Array, low: Array, high: Array) -> Any:
     # `np.clip` computes the same, but its wrappers take 4 us.
     return np.minimum(np.maximum(x, low), high)
 
 
-def _clip_expanded(x: Any, low: Any, high: Any) -> Any:
+def _clip_expanded(x: Value, low: Value, high: Value) -> Any:
     return min_p(max_p(x, low), high)
 
 
-def _clip_xla(lax: Any, x: Any, low: Any, high: Any) -> Any:
+def _clip_xla(lax: Lax, x: Array, low: Array, high: Array) -> Any:
     return min_xla(lax, max_xla(lax, x, low), high)
 
 
-def _greater_share(t: Any, x: Any, other: Any) -> Any:
+def _greater_share(t: Value, x: Value, other: Value) -> Any:
     """Return all of ``t`` where ``x`` is greater than the other, and half of it where both are equal."""
     return select(x > other, t, select(x == other, 0.5 * t, 0))
 
 
-def _below_high(t: Any, x: Any, low: Any, high: Any) -> Any:
+def _below_high(t: Value, x: Value, low: Value, high: Value) -> Any:
     """Return the part of ``t`` that does not belong to the upper bound."""
     return _greater_share(t, high, max_p(x, low))
 
@@ -144,7 +145,7 @@ clamp_p = elementwise(
 )
 
 
-def _heaviside_xla(lax: Any, a: Any, b: Any) -> Any:
+def _heaviside_xla(lax: Lax, a: Array, b: Array) -> Any:
     zero = lax.full_like(a, 0)
     step = lax.select(lax.lt(a, zero), zero, lax.full_like(a, 1))
     return lax.select(_isnan_xla(lax, a), a, lax.select(lax.eq(a, zero), b, step))

@@ -12,6 +12,7 @@ from funcgrad._core.trace.derivative import CONSTANT, Undefined
 from funcgrad._ops.elementwise.arithmetic import sign_p
 from funcgrad._ops.elementwise.cuts import signbit_xla
 from funcgrad._ops.elementwise.families import elementwise
+from funcgrad._types import Array, Lax, Value
 
 _ROUND_TO_EVEN = 1  # jax.lax.RoundingMethod.TO_NEAREST_EVEN
 
@@ -21,14 +22,14 @@ def _unless_integer(name: str) -> Any:
     return lambda lax, x: getattr(lax, name)(x) if not is_integral(x.dtype) else x
 
 
-def _rint_xla(lax: Any, x: Any) -> Any:
+def _rint_xla(lax: Lax, x: Array) -> Any:
     method = lax.RoundingMethod(_ROUND_TO_EVEN)
     if x.dtype.kind == "c":
         return lax.complex(lax.round(lax.real(x), method), lax.round(lax.imag(x), method))
     return lax.round(x, method)
 
 
-def _trunc_xla(lax: Any, x: Any) -> Any:
+def _trunc_xla(lax: Lax, x: Array) -> Any:
     return x if is_integral(x.dtype) else lax.mul(lax.sign(x), lax.floor(lax.abs(x)))
 
 
@@ -38,7 +39,7 @@ trunc_p = elementwise("trunc", "x", numpy=np.trunc, xla=_trunc_xla, maps=CONSTAN
 rint_p = elementwise("rint", "x", numpy=np.rint, xla=_rint_xla, maps=CONSTANT)
 
 
-def _round_xla(lax: Any, x: Any, *, decimals: int) -> Any:
+def _round_xla(lax: Lax, x: Array, *, decimals: int) -> Any:
     if is_integral(x.dtype):
         if decimals >= 0:
             return x
@@ -61,18 +62,18 @@ round_p = elementwise(
 )
 
 
-def _differ_in_sign(lax: Any, a: Any, b: Any) -> Any:
+def _differ_in_sign(lax: Lax, a: Value, b: Value) -> Any:
     zero = lax.full_like(a, 0)
     return lax.ne(lax.lt(a, zero), lax.lt(b, zero))
 
 
-def _nonzero_divisor(lax: Any, b: Any) -> tuple[Any, Any]:
+def _nonzero_divisor(lax: Lax, b: Value) -> tuple[Any, Any]:
     """Return where an integer divisor is 0, and the divisor with 1 there: NumPy's quotient and remainder are 0."""
     by_zero = lax.eq(b, lax.full_like(b, 0))
     return by_zero, lax.select(by_zero, lax.full_like(b, 1), b)
 
 
-def _integer_division(lax: Any, a: Any, b: Any) -> tuple[Any, Any]:
+def _integer_division(lax: Lax, a: Value, b: Value) -> tuple[Any, Any]:
     """Return quotient and remainder, rounded down."""
     by_zero, b = _nonzero_divisor(lax, b)
     quotient, remainder = lax.div(a, b), lax.rem(a, b)
@@ -83,7 +84,7 @@ def _integer_division(lax: Any, a: Any, b: Any) -> tuple[Any, Any]:
     return lax.select(by_zero, zero, quotient), lax.select(by_zero, zero, remainder)
 
 
-def _float_division(lax: Any, a: Any, b: Any) -> tuple[Any, Any]:
+def _float_division(lax: Lax, a: Value, b: Value) -> tuple[Any, Any]:
     """Return quotient and remainder, rounded down. NumPy too computes them from the exact remainder."""
     zero, one = lax.full_like(a, 0), lax.full_like(a, 1)
     remainder = lax.rem(a, b)
@@ -99,13 +100,13 @@ def _float_division(lax: Any, a: Any, b: Any) -> tuple[Any, Any]:
 
 
 def _division_xla(part: int) -> Any:
-    def divide(lax: Any, a: Any, b: Any) -> Any:
+    def divide(lax: Lax, a: Value, b: Value) -> Any:
         return (_integer_division if is_integer(a.dtype) else _float_division)(lax, a, b)[part]
 
     return divide
 
 
-def _fmod_xla(lax: Any, a: Any, b: Any) -> Any:
+def _fmod_xla(lax: Lax, a: Array, b: Array) -> Any:
     if not is_integer(a.dtype):
         return lax.rem(a, b)
     by_zero, b = _nonzero_divisor(lax, b)
@@ -130,11 +131,11 @@ fmod_p = elementwise(
 )
 
 
-def _signbit_xla(lax: Any, x: Any) -> Any:
+def _signbit_xla(lax: Lax, x: Array) -> Any:
     return lax.lt(x, lax.full_like(x, 0)) if is_integer(x.dtype) else signbit_xla(lax, x)
 
 
-def _copysign_xla(lax: Any, a: Any, b: Any) -> Any:
+def _copysign_xla(lax: Lax, a: Array, b: Array) -> Any:
     magnitude = lax.abs(a)
     return lax.select(_signbit_xla(lax, b), lax.neg(magnitude), magnitude)
 
@@ -151,7 +152,7 @@ copysign_p = elementwise(
 )
 
 
-def _spacing_xla(lax: Any, x: Any) -> Any:
+def _spacing_xla(lax: Lax, x: Array) -> Any:
     magnitude = lax.abs(x)
     gap = lax.sub(lax.nextafter(magnitude, lax.full_like(x, np.inf)), magnitude)
     return _copysign_xla(lax, gap, x)
@@ -170,7 +171,7 @@ nextafter_p = elementwise(
 spacing_p = elementwise("spacing", "x", numpy=np.spacing, xla=_spacing_xla, maps=CONSTANT)
 
 
-def _power_of_two(lax: Any, exponent: Any, like: Any) -> Any:
+def _power_of_two(lax: Lax, exponent: Value, like: Any) -> Any:
     """Return ``2.0 ** exponent``, exact, for integer exponents within the normal range of the dtype of ``like``."""
     info = np.finfo(like.dtype)
     integer = np.dtype(f"i{like.dtype.itemsize}")
@@ -178,7 +179,7 @@ def _power_of_two(lax: Any, exponent: Any, like: Any) -> Any:
     return lax.bitcast_convert_type(lax.shift_left(biased, lax.full_like(biased, info.nmant)), like.dtype)
 
 
-def _ldexp_xla(lax: Any, x: Any, exponent: Any) -> Any:
+def _ldexp_xla(lax: Lax, x: Array, exponent: Array) -> Any:
     limit = 2 - np.finfo(x.dtype).minexp
     if exponent.dtype.itemsize < 4:
         exponent = lax.convert_element_type(exponent, np.int32)
@@ -205,7 +206,7 @@ ldexp_p = elementwise(
 )
 
 
-def _exponent_xla(lax: Any, x: Any) -> Any:
+def _exponent_xla(lax: Lax, x: Array) -> Any:
     plain = lax.bitwise_and(lax.is_finite(x), lax.ne(x, lax.full_like(x, 0)))
     magnitude = lax.abs(lax.select(plain, x, lax.full_like(x, 1)))
     log2 = lax.div(lax.log(magnitude), lax.full_like(x, math.log(2)))

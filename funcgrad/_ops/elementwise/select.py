@@ -11,13 +11,14 @@ from funcgrad._core.choose import choose
 from funcgrad._core.forms import Forms
 from funcgrad._ops.elementwise.families import elementwise
 from funcgrad._ops.layout.depends import choice
+from funcgrad._types import Array, Lax, Value
 
 
 def _select_dtype(c: Aval, a: Aval, b: Aval) -> np.dtype:
     return result_dtype(a, b)
 
 
-def _select_xla(lax: Any, c: Any, a: Any, b: Any) -> Any:
+def _select_xla(lax: Lax, c: Array, a: Array, b: Array) -> Any:
     return lax.select_n(c, b, a)
 
 
@@ -34,6 +35,6 @@ select_p = elementwise(
 )
 
 
-def select(c: Any, a: Any, b: Any) -> Any:
+def select(c: Value, a: Value, b: Value) -> Any:
     """Return ``a`` where ``c``, else ``b``; both of one dtype, or one of them a Python scalar."""
     return select_p(c, a, b)

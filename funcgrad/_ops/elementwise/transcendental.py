@@ -14,12 +14,13 @@ from funcgrad._ops.elementwise.cuts import logarithm
 from funcgrad._ops.elementwise.families import elementwise
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.elementwise.trigonometric import cos_p, sin_p
+from funcgrad._types import Array, Lax, Value
 
 _LN2 = math.log(2)
 _LN10 = math.log(10)
 
 
-def _expm1_xla(lax: Any, x: Any) -> Any:
+def _expm1_xla(lax: Lax, x: Array) -> Any:
     """Return ``exp(x) - 1``; for complex numbers by NumPy's formula, which differs where the imaginary part is NaN."""
     if x.dtype.kind != "c":
         return lax.expm1(x)
@@ -30,7 +31,7 @@ def _expm1_xla(lax: Any, x: Any) -> Any:
 
 
 def _log_to_base(base: float) -> Any:
-    def to_base(lax: Any, x: Any) -> Any:
+    def to_base(lax: Lax, x: Value) -> Any:
         y = logarithm("log")(lax, x)
         if x.dtype.kind != "c":
             return lax.div(y, lax.full_like(y, math.log(base)))
@@ -46,7 +47,7 @@ exp2_p = elementwise("exp2", "x", numpy=np.exp2, xla="exp2", maps=[lambda t, y: 
 expm1_p = elementwise("expm1", "x", numpy=np.expm1, xla=_expm1_xla, maps=[lambda t, x: t * exp_p(x)], flops=10)
 
 
-def gauss(x: Any) -> Any:
+def gauss(x: Value) -> Any:
     """Return ``exp(-x * x)``, whose derivatives of every order are 0 at infinity.
 
     The exponential is 0 from 40 on in every dtype. Without the bound, the derivative at infinity is infinity times 0.
@@ -70,7 +71,7 @@ reciprocal_p = elementwise(
 )
 
 
-def hypot_xla(lax: Any, a: Any, b: Any) -> Any:
+def hypot_xla(lax: Lax, a: Array, b: Array) -> Any:
     a, b = lax.abs(a), lax.abs(b)
     large, small = lax.max(a, b), lax.min(a, b)
     # Zero and infinity cannot be divided by; an infinite side wins over NaN.
@@ -82,7 +83,7 @@ def hypot_xla(lax: Any, a: Any, b: Any) -> Any:
     return lax.select(infinite, infinity, lax.select(plain, length, large))
 
 
-def _leg_map(t: Any, leg: Any, y: Any) -> Any:
+def _leg_map(t: Value, leg: Any, y: Value) -> Any:
     return t * (leg / select(y == 0, 1, y))
 
 
@@ -96,13 +97,13 @@ hypot_p = elementwise(
 )
 
 
-def _logistic_numpy(x: Any) -> Any:
+def _logistic_numpy(x: Array) -> Any:
     # For large negative x the exponential overflows to infinity, and its reciprocal is the correct 0.
     with np.errstate(over="ignore"):
         return 1 / (1 + np.exp(-x))
 
 
-def _logistic_expanded(x: Any) -> Any:
+def _logistic_expanded(x: Value) -> Any:
     return div_p(1, add_p(1, exp_p(neg_p(x))))
 
 
@@ -118,7 +119,7 @@ logistic_p = elementwise(
 )
 
 
-def _gap(a: Any, b: Any, dtype: np.dtype) -> Any:
+def _gap(a: Value, b: Value, dtype: np.dtype) -> Any:
     """Return ``a - b``, and 0 for two infinities of one sign: the operands then share the derivative."""
     # A Python number alone would be an array of its own dtype in a selection, and widen the derivative.
     a, b = cast(a, dtype), cast(b, dtype)
@@ -126,13 +127,13 @@ def _gap(a: Any, b: Any, dtype: np.dtype) -> Any:
     return select(same, 0, a) - select(same, 0, b)
 
 
-def _logaddexp_xla(lax: Any, a: Any, b: Any) -> Any:
+def _logaddexp_xla(lax: Lax, a: Array, b: Array) -> Any:
     # The difference of infinities of one sign is NaN.
     gap = lax.select(lax.eq(a, b), lax.full_like(a, 0), lax.abs(lax.sub(a, b)))
     return lax.add(lax.max(a, b), lax.log1p(lax.exp(lax.neg(gap))))
 
 
-def _logaddexp2_xla(lax: Any, a: Any, b: Any) -> Any:
+def _logaddexp2_xla(lax: Lax, a: Array, b: Array) -> Any:
     ln2 = lax.full_like(a, _LN2)
     return lax.div(_logaddexp_xla(lax, lax.mul(a, ln2), lax.mul(b, ln2)), ln2)
 
@@ -166,7 +167,7 @@ _SINC_SERIES_LIMIT = 2.0
 _SINC_SLOPE = [(-1) ** k * 2 * k / math.factorial(2 * k + 1) for k in range(1, 14)]
 
 
-def _sinc_slope(x: Any) -> Any:
+def _sinc_slope(x: Value) -> Any:
     """Return the derivative of ``sin(pi x) / (pi x)`` by x. Its own derivatives are accurate too."""
     u = x * math.pi
     near = abs_p(u) < _SINC_SERIES_LIMIT
@@ -180,7 +181,7 @@ def _sinc_slope(x: Any) -> Any:
     return math.pi * select(near, inner * series, closed)
 
 
-def _sinc_xla(lax: Any, x: Any) -> Any:
+def _sinc_xla(lax: Lax, x: Array) -> Any:
     zero = lax.eq(x, lax.full_like(x, 0))
     u = lax.mul(lax.select(zero, lax.full_like(x, 1), x), lax.full_like(x, math.pi))
     return lax.select(zero, lax.full_like(x, 1), lax.div(lax.sin(u), u))

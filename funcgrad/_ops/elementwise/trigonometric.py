@@ -10,25 +10,26 @@ from funcgrad._core.aval import Aval
 from funcgrad._ops.elementwise.arithmetic import sqrt_p, squared
 from funcgrad._ops.elementwise.cuts import odd_angle, odd_imaginary, odd_parts
 from funcgrad._ops.elementwise.families import elementwise
+from funcgrad._types import Value
 
 sin_p = elementwise("sin", "x", numpy=np.sin, xla="sin", maps=[lambda t, x: t * cos_p(x)], flops=10)
 cos_p = elementwise("cos", "x", numpy=np.cos, xla="cos", maps=[lambda t, x: t * -sin_p(x)], flops=10)
 tan_p = elementwise("tan", "x", numpy=np.tan, xla="tan", maps=[lambda t, y: t * (squared(y) + 1)], flops=10)
 
 
-def _plus_one(x: Any) -> Any:
+def _plus_one(x: Value) -> Any:
     """Return ``x + 1``, keeping the sign of a zero imaginary part. That sign selects the side of a branch cut."""
     return x - -1
 
 
-def _arcsin_map(t: Any, x: Any, x_aval: Aval) -> Any:
+def _arcsin_map(t: Value, x: Value, x_aval: Aval) -> Any:
     if x_aval.dtype.kind == "c":
         return t / (sqrt_p(-(x - 1)) * sqrt_p(_plus_one(x)))
     # The product keeps the digits that 1 - x * x loses near the ends.
     return t / sqrt_p((1 - x) * (1 + x))
 
 
-def _arccos_map(t: Any, x: Any, x_aval: Aval) -> Any:
+def _arccos_map(t: Value, x: Value, x_aval: Aval) -> Any:
     return _arcsin_map(-t, x, x_aval)
 
 
@@ -56,7 +57,7 @@ arcsinh_p = elementwise(
 )
 
 
-def _arccosh_map(t: Any, x: Any, x_aval: Aval) -> Any:
+def _arccosh_map(t: Value, x: Value, x_aval: Aval) -> Any:
     if x_aval.dtype.kind == "c":
         # Two roots: the root of the product is on the wrong branch in the left half plane.
         return t / (sqrt_p(x - 1) * sqrt_p(_plus_one(x)))

@@ -12,6 +12,7 @@ from funcgrad._ops.index.plan import FULL, SLOT, Index, expand_ellipsis, is_adja
 from funcgrad._ops.index.xla import pieces_of
 from funcgrad._ops.layout.broadcast import broadcast_to, with_batch
 from funcgrad._ops.layout.shape import inverse_permutation, reshape, transpose
+from funcgrad._types import Value
 
 Flags = tuple[bool, ...]
 
@@ -42,7 +43,7 @@ class _Batched:
         """Return the axes of ``x[index]``, of which there are ``ndim``, with the batch leading."""
         return (*self._head, *range(len(self._head), ndim))
 
-    def lay_out(self, v: Any) -> Any:
+    def lay_out(self, v: Value) -> Any:
         """Return a batched value with its axes in the order of the batched ``x[index]``."""
         return _permuted(v, inverse_permutation(self.order(len(v.shape))))
 
@@ -68,7 +69,7 @@ def _place(index: Index, ndim: int) -> int:
     return sum(entry is None or isinstance(entry, slice) for entry in entries[:first])
 
 
-def _permuted(x: Any, order: tuple[int, ...]) -> Any:
+def _permuted(x: Value, order: tuple[int, ...]) -> Any:
     return x if order == tuple(range(len(order))) else transpose(x, order)
 
 
@@ -99,7 +100,7 @@ def update_batch(primitive: Primitive, size: int, operands: tuple, batched: Flag
     return bind(primitive, (x, v, *ours.arrays), {"index": ours.index})
 
 
-def _whole(v: Any, flag: bool, size: int, shape: tuple[int, ...]) -> Any:
+def _whole(v: Value, flag: bool, size: int, shape: tuple[int, ...]) -> Any:
     """Return an assigned value broadcast to the selected shape, with the batch leading."""
     if flag:
         v = reshape(v, (size, *[1] * (len(shape) - len(v.shape) + 1), *v.shape[1:]))

@@ -18,13 +18,14 @@ from funcgrad._ops.index.batch import index_batch, scatter_batch
 from funcgrad._ops.index.depends import indexed, scattered
 from funcgrad._ops.index.plan import FULL, SLOT, Index, selected_shape
 from funcgrad._ops.index.xla import Piece, index_xla, pieces_of, scatter_xla
+from funcgrad._types import Array, Value
 
 # From this many elements on, adding rows by flat positions is faster than np.add.at's slow path for rows: 23 us and 94
 # for 500 rows of 16.
 _FLAT_LIMIT = 256
 
 
-def _index_numpy(x: Any, *arrays: Any, index: Index) -> Any:
+def _index_numpy(x: Array, *arrays: Array, index: Index) -> Any:
     if type(x) is not np.ndarray:
         x = np.asarray(x)
     return x[index.filled(arrays) if arrays else index.entries]
@@ -35,7 +36,7 @@ def index_aval(x: Aval, *arrays: Aval, index: Index) -> Aval:
     return Aval(selected_shape(index, x.shape, tuple([a.shape for a in arrays])), x.dtype)
 
 
-def _pull(y_bar: Any, node: Node) -> IndexPieces:
+def _pull(y_bar: Value, node: Node) -> IndexPieces:
     shape, dtype, entries, unique, arrays = node[3:]
     return IndexPieces(y_bar, shape, dtype, Index(entries, unique), arrays)
 
@@ -50,7 +51,7 @@ class _IndexDerivative(LinearTogether):
             return lambda trace, primals, nodes, y, params: None
         kinds = [new_kind(primitive, 1, _pull, keeps_values=arrays) for arrays in (False, True)]
 
-        def make(trace: Any, primals: Sequence[Any], nodes: Sequence[Any], y: Any, params: dict) -> Node:
+        def make(trace: Any, primals: Sequence[Any], nodes: Sequence[Any], y: Value, params: dict) -> Node:
             x, *arrays = primals
             index = params["index"]
             # The node keeps the parts of the index, not the object: the garbage collector does not track plain values.
@@ -67,7 +68,7 @@ class _IndexDerivative(LinearTogether):
 
         return make
 
-    def push(self, primitive: Primitive, primals: tuple, tangents: list, y: Any, params: dict) -> Any:
+    def push(self, primitive: Primitive, primals: tuple, tangents: list, y: Value, params: dict) -> Any:
         x_dot = tangents[0]
         return None if x_dot is None else primitive(x_dot, *primals[1:], **params)
 
@@ -85,17 +86,17 @@ index_p = ViewPrimitive(
 )
 
 
-def index(x: Any, entries: tuple, arrays: tuple = (), *, unique: bool = False) -> Any:
+def index(x: Value, entries: tuple, arrays: tuple = (), *, unique: bool = False) -> Any:
     """Return ``x[entries]``, with a `SLOT` among the entries for each index array."""
     return index_p(x, *arrays, index=Index(entries, unique))
 
 
-def slice_axis(x: Any, axis: int, start: int, stop: int) -> Any:
+def slice_axis(x: Value, axis: int, start: int, stop: int) -> Any:
     """Return ``x[..., start:stop, ...]`` along one axis."""
     return index_p(x, index=Index((*(FULL,) * axis, slice(start, stop))))
 
 
-def accumulate(buffer: np.ndarray, index: Index, arrays: tuple, v: Any) -> None:
+def accumulate(buffer: np.ndarray, index: Index, arrays: tuple, v: Value) -> None:
     """Do ``buffer[index] += v`` in place; an element that is selected twice is added to twice."""
     if not arrays:
         place = index.filled(())
@@ -120,7 +121,7 @@ def _selects_rows(index: Index, buffer: np.ndarray) -> bool:
     return only_first and buffer.ndim > 1 and buffer.shape[0] > 0 and buffer.flags.c_contiguous
 
 
-def _scatter_numpy(*operands: Any, shape: tuple[int, ...], indices: tuple[Index, ...]) -> np.ndarray:
+def _scatter_numpy(*operands: Array, shape: tuple[int, ...], indices: tuple[Index, ...]) -> np.ndarray:
     buffer = np.zeros(shape, operands[0].dtype)
     for v, index, arrays in pieces_of(operands, indices):
         accumulate(buffer, index, arrays, v)
@@ -132,7 +133,7 @@ class _ScatterDerivative(LinearTogether, ByEdges):
 
     __slots__ = ()
 
-    def edges(self, primals: Sequence[Any], nodes: Sequence[Any], y: Any, params: dict) -> list[Edge]:
+    def edges(self, primals: Sequence[Any], nodes: Sequence[Any], y: Value, params: dict) -> list[Edge]:
         pieces = pieces_of(list(zip(primals, nodes, strict=True)), params["indices"])
         return [
             (node, _piece_cotangent, (index, tuple([a for a, _ in arrays])))
@@ -140,7 +141,7 @@ class _ScatterDerivative(LinearTogether, ByEdges):
             if node is not None
         ]
 
-    def push(self, primitive: Primitive, primals: tuple, tangents: list, y: Any, params: dict) -> Any:
+    def push(self, primitive: Primitive, primals: tuple, tangents: list, y: Value, params: dict) -> Any:
         pieces = pieces_of(list(zip(primals, tangents, strict=True)), params["indices"])
         moving = [
             (v_dot, index, tuple([a for a, _ in arrays])) for (_, v_dot), index, arrays in pieces if v_dot is not None
@@ -148,7 +149,7 @@ class _ScatterDerivative(LinearTogether, ByEdges):
         return scatter(moving, params["shape"]) if moving else None
 
 
-def _piece_cotangent(y_bar: Any, index: Index, arrays: tuple) -> Any:
+def _piece_cotangent(y_bar: Value, index: Index, arrays: tuple) -> Any:
     return index_p(y_bar, *arrays, index=index)
 
 
@@ -181,7 +182,7 @@ class IndexPieces(Pieces):
 
     __slots__ = ("buffer", "dtype", "pieces", "shape", "traced", "whole")
 
-    def __init__(self, y_bar: Any, shape: tuple[int, ...], dtype: np.dtype, index: Index, arrays: tuple) -> None:
+    def __init__(self, y_bar: Value, shape: tuple[int, ...], dtype: np.dtype, index: Index, arrays: tuple) -> None:
         self.shape = shape
         self.dtype = dtype
         self.pieces: list[Piece] = [(y_bar, index, arrays)]
@@ -190,7 +191,7 @@ class IndexPieces(Pieces):
         self.buffer: np.ndarray | None = None
         self.whole: Any = None
 
-    def add(self, other: Any) -> Any:
+    def add(self, other: Value) -> Any:
         if isinstance(other, WrittenBar):
             return other.add(self)
         if type(other) is not IndexPieces:
@@ -204,7 +205,7 @@ class IndexPieces(Pieces):
             self._add_whole(other.whole)
         return self
 
-    def _add_whole(self, x_bar: Any) -> None:
+    def _add_whole(self, x_bar: Value) -> None:
         if type(x_bar) is not np.ndarray:
             self.whole = x_bar if self.whole is None else self.whole + x_bar
         elif self.buffer is None:
@@ -265,7 +266,7 @@ class WrittenBar(Pieces):
 
     __slots__ = ("value",)
 
-    def __init__(self, y_bar: Any) -> None:
+    def __init__(self, y_bar: Value) -> None:
         if isinstance(y_bar, IndexPieces):
             # The total is a new buffer, or traced.
             y_bar = y_bar.total()
@@ -275,7 +276,7 @@ class WrittenBar(Pieces):
             # view.
             self.value = np.array(y_bar, order="C") if type(y_bar) in NUMPY_TYPES else y_bar
 
-    def add(self, other: Any) -> WrittenBar:
+    def add(self, other: Value) -> WrittenBar:
         if type(other) is IndexPieces and other.is_one_part and type(self.value) is np.ndarray:
             # The common case: this path saves 0.8 of 1.6 us.
             ((v, index, _),) = other.pieces

@@ -17,6 +17,7 @@ from funcgrad._ops.layout.broadcast import batch_all
 from funcgrad._ops.layout.depends import joined, moved
 from funcgrad._ops.layout.fill import zeros_like
 from funcgrad._ops.layout.shape import expand_dims
+from funcgrad._types import Array, Value
 
 Widths = tuple[tuple[int, int], ...]
 
@@ -29,7 +30,7 @@ class _JoinDerivative(LinearTogether, ByEdges):
     def active(self, nodes: Sequence[Any]) -> tuple[bool, ...]:
         return tuple([node is not None for node in nodes])
 
-    def edges(self, primals: Sequence[Any], nodes: Sequence[Any], y: Any, params: dict) -> list[Edge]:
+    def edges(self, primals: Sequence[Any], nodes: Sequence[Any], y: Value, params: dict) -> list[Edge]:
         indices = self.parts(primals, params["axis"])
         pairs = zip(nodes, indices, strict=True)
         return [(node, _part_cotangent, (index,)) for node, index in pairs if node is not None]
@@ -38,14 +39,14 @@ class _JoinDerivative(LinearTogether, ByEdges):
         """Return the index of each operand in the result."""
         raise NotImplementedError
 
-    def push(self, primitive: Primitive, primals: tuple, tangents: list, y: Any, params: dict) -> Any:
+    def push(self, primitive: Primitive, primals: tuple, tangents: list, y: Value, params: dict) -> Any:
         if all(x_dot is None for x_dot in tangents):
             return None
         pairs = zip(primals, tangents, strict=True)
         return primitive(*[zeros_like(x) if x_dot is None else x_dot for x, x_dot in pairs], **params)
 
 
-def _part_cotangent(y_bar: Any, index: Index) -> Any:
+def _part_cotangent(y_bar: Value, index: Index) -> Any:
     return index_p(y_bar, index=index)
 
 
@@ -121,13 +122,13 @@ def _inside(shape: tuple[int, ...], widths: Widths) -> tuple[slice, ...]:
     return tuple(slice(low, low + n) for n, (low, _) in zip(shape, widths, strict=True))
 
 
-def _pad_numpy(x: Any, *, widths: Widths) -> Any:
+def _pad_numpy(x: Array, *, widths: Widths) -> Any:
     y = np.zeros(tuple(low + n + high for n, (low, high) in zip(x.shape, widths, strict=True)), x.dtype)
     y[_inside(x.shape, widths)] = x
     return y
 
 
-def _pad_transpose(y_bar: Any, x_aval: Aval, widths: Widths) -> Any:
+def _pad_transpose(y_bar: Value, x_aval: Aval, widths: Widths) -> Any:
     return index_p(y_bar, index=Index(_inside(x_aval.shape, widths)))
 
 
@@ -148,6 +149,6 @@ pad_p = Primitive(
 )
 
 
-def pad(x: Any, widths: Widths) -> Any:
+def pad(x: Value, widths: Widths) -> Any:
     """Return the array with zeros before and after, ``(before, after)`` per axis."""
     return pad_p(x, widths=widths) if any(low or high for low, high in widths) else x

@@ -19,9 +19,10 @@ from funcgrad._ops.index.gather import index as select
 from funcgrad._ops.index.plan import SLOT
 from funcgrad._ops.layout.broadcast import broadcast_to, reduce_sum
 from funcgrad._ops.layout.shape import transpose
+from funcgrad._types import Value
 
 
-def _transpose(y_bar: Any, index: Any, axis: NamedAxis) -> Any:
+def _transpose(y_bar: Value, index: Any, axis: NamedAxis) -> Any:
     """Sum what all elements do with a value, and return each element's own part of the sum."""
     return select(reduce_sum(all_gather_p(y_bar, index, axis=axis), (0,)), (SLOT,), (index,))
 
@@ -49,6 +50,6 @@ all_gather_p = Primitive(
 )
 
 
-def all_gather(x: Any, index: Any, axis: NamedAxis) -> Any:
+def all_gather(x: Value, index: Any, axis: NamedAxis) -> Any:
     """Return the values of all elements along a new first axis. ``index`` is the number of the element."""
     return all_gather_p(x, index, axis=axis)

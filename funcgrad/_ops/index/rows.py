@@ -21,6 +21,7 @@ from funcgrad._ops.index.join import concatenate
 from funcgrad._ops.index.plan import SLOT, Index
 from funcgrad._ops.index.xla import index_xla
 from funcgrad._ops.layout.shape import reshape
+from funcgrad._types import Value
 from funcgrad.errors import TreeMismatchError
 from funcgrad.tree import register_dataclass
 
@@ -93,13 +94,13 @@ class RowPieces(Pieces):
 
     __slots__ = ("dense", "pieces", "shape")
 
-    def __init__(self, y_bar: Any, shape: tuple[int, ...], ids: Any) -> None:
+    def __init__(self, y_bar: Value, shape: tuple[int, ...], ids: Any) -> None:
         self.shape = shape
         self.pieces = [(y_bar, ids)]
         # The cotangent from other uses of the table.
         self.dense: Any = None
 
-    def add(self, other: Any) -> RowPieces:
+    def add(self, other: Value) -> RowPieces:
         if type(other) is RowPieces:
             self.pieces += other.pieces
             other = other.dense
@@ -122,7 +123,7 @@ class RowPieces(Pieces):
         return Rows(_joined(ids), _joined(values), self.shape)
 
 
-def _flat(x: Any, kept: int) -> Any:
+def _flat(x: Value, kept: int) -> Any:
     """Return the array with all axes but the last ``kept`` merged into one."""
     split = len(x.shape) - kept
     return reshape(x, (math.prod(x.shape[:split]), *x.shape[split:]))
@@ -137,10 +138,10 @@ class _EmbeddingDerivative(LinearTogether, ByEdges):
 
     __slots__ = ()
 
-    def edges(self, primals: Sequence[Any], nodes: Sequence[Any], y: Any, params: dict) -> list[Edge]:
+    def edges(self, primals: Sequence[Any], nodes: Sequence[Any], y: Value, params: dict) -> list[Edge]:
         return [] if nodes[0] is None else [(nodes[0], RowPieces, (primals[0].shape, primals[1]))]
 
-    def push(self, primitive: Primitive, primals: tuple, tangents: list, y: Any, params: dict) -> Any:
+    def push(self, primitive: Primitive, primals: tuple, tangents: list, y: Value, params: dict) -> Any:
         return None if tangents[0] is None else primitive(tangents[0], primals[1])
 
 

@@ -23,15 +23,16 @@ from funcgrad._ops.index.xla import update_xla
 from funcgrad._ops.layout.diagonal import flat_range, writable_diagonal_p
 from funcgrad._ops.layout.fill import zeros_like
 from funcgrad._ops.layout.shape import reshape
+from funcgrad._types import Array, Value
 
 
-def _scatter_add_numpy(x: Any, v: Any, *arrays: Any, index: Index) -> Any:
+def _scatter_add_numpy(x: Array, v: Array, *arrays: Array, index: Index) -> Any:
     y = np.array(x)
     accumulate(y, index, arrays, v)
     return y if y.ndim else y[()]
 
 
-def _scatter_set_numpy(x: Any, v: Any, *arrays: Any, index: Index) -> Any:
+def _scatter_set_numpy(x: Array, v: Array, *arrays: Array, index: Index) -> Any:
     y = np.array(x)
     y[index.filled(arrays)] = v
     return y if y.ndim else y[()]
@@ -42,7 +43,7 @@ class _UpdateDerivative(LinearTogether, ByEdges):
 
     __slots__ = ()
 
-    def edges(self, primals: Sequence[Any], nodes: Sequence[Any], y: Any, params: dict) -> list[Edge]:
+    def edges(self, primals: Sequence[Any], nodes: Sequence[Any], y: Value, params: dict) -> list[Edge]:
         index, arrays = params["index"], tuple(primals[2:])
         edges: list[Edge] = []
         if nodes[0] is not None:
@@ -51,23 +52,23 @@ class _UpdateDerivative(LinearTogether, ByEdges):
             edges.append((nodes[1], self.to_v, (index, arrays)))
         return edges
 
-    def to_x(self, y_bar: Any, index: Index, arrays: tuple) -> Any:
+    def to_x(self, y_bar: Value, index: Index, arrays: tuple) -> Any:
         raise NotImplementedError
 
-    def to_v(self, y_bar: Any, index: Index, arrays: tuple) -> Any:
+    def to_v(self, y_bar: Value, index: Index, arrays: tuple) -> Any:
         raise NotImplementedError
 
 
 class _AddDerivative(_UpdateDerivative):
     __slots__ = ()
 
-    def to_x(self, y_bar: Any, index: Index, arrays: tuple) -> Any:
+    def to_x(self, y_bar: Value, index: Index, arrays: tuple) -> Any:
         return y_bar
 
-    def to_v(self, y_bar: Any, index: Index, arrays: tuple) -> Any:
+    def to_v(self, y_bar: Value, index: Index, arrays: tuple) -> Any:
         return index_p(y_bar, *arrays, index=index)
 
-    def push(self, primitive: Primitive, primals: tuple, tangents: list, y: Any, params: dict) -> Any:
+    def push(self, primitive: Primitive, primals: tuple, tangents: list, y: Value, params: dict) -> Any:
         x_dot, v_dot, *_ = tangents
         if v_dot is None:
             return x_dot
@@ -79,16 +80,16 @@ class _AddDerivative(_UpdateDerivative):
 class _SetDerivative(_UpdateDerivative):
     __slots__ = ()
 
-    def to_x(self, y_bar: Any, index: Index, arrays: tuple) -> Any:
+    def to_x(self, y_bar: Value, index: Index, arrays: tuple) -> Any:
         return scatter_set_p(y_bar, 0, *arrays, index=index)
 
-    def to_v(self, y_bar: Any, index: Index, arrays: tuple) -> Any:
+    def to_v(self, y_bar: Value, index: Index, arrays: tuple) -> Any:
         v_bar = index_p(y_bar, *arrays, index=index)
         if not arrays or index.unique:
             return v_bar
         return select(_stays(y_bar.shape, index, arrays), v_bar, 0)
 
-    def push(self, primitive: Primitive, primals: tuple, tangents: list, y: Any, params: dict) -> Any:
+    def push(self, primitive: Primitive, primals: tuple, tangents: list, y: Value, params: dict) -> Any:
         x_dot, v_dot, *_ = tangents
         if x_dot is None and v_dot is None:
             return None
@@ -152,7 +153,7 @@ index_p.view = View(
 )
 
 
-def _put_diagonal(x: Any, part: Any, offset: int) -> Any:
+def _put_diagonal(x: Value, part: Value, offset: int) -> Any:
     *stack, rows, columns = x.shape
     start, stop = flat_range(rows, columns, offset)
     flat = reshape(x, (*stack, rows * columns))

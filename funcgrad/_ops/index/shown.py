@@ -11,6 +11,7 @@ from funcgrad._core.trace.place import settled
 from funcgrad._ops.index.gather import index_p
 from funcgrad._ops.index.plan import SLOT, Index
 from funcgrad._ops.index.scatter import scatter_set_p
+from funcgrad._types import Value
 
 
 class ByNumbers:
@@ -29,10 +30,10 @@ class ByNumbers:
         # If an integer is not known, there is no buffer to write to.
         self.view = View(self._put, same_in_cotangents=False, numpy=self._laid_out)
 
-    def __call__(self, x: Any) -> Any:
+    def __call__(self, x: Value) -> Any:
         return index_p(x, *self.arrays, index=self.index)
 
-    def _put(self, x: Any, part: Any) -> Any:
+    def _put(self, x: Value, part: Value) -> Any:
         return scatter_set_p(x, part, *self.arrays, index=self.index)
 
     def _laid_out(self, x: np.ndarray) -> np.ndarray:

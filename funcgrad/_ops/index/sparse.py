@@ -20,6 +20,7 @@ from funcgrad._ops.index.join import concatenate
 from funcgrad._ops.index.plan import SLOT, Index
 from funcgrad._ops.layout.broadcast import broadcast_to, reduce_sum
 from funcgrad._ops.layout.shape import reshape, transpose
+from funcgrad._types import Array, Lax, Value
 
 scipy_sparse = LazyModule("scipy.sparse")
 
@@ -28,13 +29,13 @@ FIRST = Index((0,))
 AFTER_FIRST = Index((slice(1, None),))
 
 
-def matrix(values: Any, columns: Any, starts: Any, shape: tuple[int, int]) -> Any:
+def matrix(values: Value, columns: Value, starts: Value, shape: tuple[int, int]) -> Any:
     """Return SciPy's matrix of these elements."""
     return scipy_sparse.csr_array((values, columns, starts), shape=shape, copy=False)
 
 
 def _product_numpy(
-    values: Any, rows: Any, columns: Any, starts: Any, x: Any, *, shape: tuple[int, int], turned: bool
+    values: Array, rows: Array, columns: Array, starts: Array, x: Array, *, shape: tuple[int, int], turned: bool
 ) -> Any:
     with untraced():
         a = matrix(values, columns, starts, shape)
@@ -42,14 +43,22 @@ def _product_numpy(
 
 
 def _product_xla(
-    lax: Any, values: Any, rows: Any, columns: Any, starts: Any, x: Any, *, shape: tuple[int, int], turned: bool
+    lax: Lax,
+    values: Array,
+    rows: Array,
+    columns: Array,
+    starts: Array,
+    x: Array,
+    *,
+    shape: tuple[int, int],
+    turned: bool,
 ) -> Any:
     to, of = (columns, rows) if turned else (rows, columns)
     terms = reshape(values, (values.size,) + (1,) * (x.ndim - 1)) * x[of]
     return lax.full((shape[turned], *x.shape[1:]), 0, x.dtype).at[to].add(terms)
 
 
-def _by_values(y_bar: Any, rows: Any, columns: Any, x: Any, turned: bool) -> Any:
+def _by_values(y_bar: Value, rows: Value, columns: Value, x: Value, turned: bool) -> Any:
     """Return, for each element, its factor times the cotangent of the result that it was added to."""
     to, of = (columns, rows) if turned else (rows, columns)
     terms = index_p(y_bar, to, index=ROWS) * index_p(x, of, index=ROWS)
@@ -60,12 +69,12 @@ def _by_values(y_bar: Any, rows: Any, columns: Any, x: Any, turned: bool) -> Any
 Read = tuple[Any, Any, Any, tuple[int, int], bool]
 
 
-def _read(values: Any, x: Any, read: Read, back: bool = False) -> Any:
+def _read(values: Value, x: Value, read: Read, back: bool = False) -> Any:
     rows, columns, starts, shape, turned = read
     return sparse_product(values, rows, columns, starts, x, shape=shape, turned=turned != back)
 
 
-def block_diagonal(size: int, shape: tuple[int, int], values: Any, places: tuple) -> tuple[Any, list[Any], tuple]:
+def block_diagonal(size: int, shape: tuple[int, int], values: Value, places: tuple) -> tuple[Any, list[Any], tuple]:
     """Return one matrix with a batch of matrices along its diagonal; all have their elements in the same positions."""
     rows, columns, starts = places
     count = values.shape[-1]
@@ -135,7 +144,7 @@ sparse_product_p = CompoundPrimitive(
 
 
 def sparse_product(
-    values: Any, rows: Any, columns: Any, starts: Any, x: Any, *, shape: tuple[int, int], turned: bool = False
+    values: Value, rows: Value, columns: Value, starts: Value, x: Value, *, shape: tuple[int, int], turned: bool = False
 ) -> Any:
     """Return ``a @ x`` for a sparse matrix and a vector or matrix of one dtype; ``a.T @ x`` if ``turned``.
 

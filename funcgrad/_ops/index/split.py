@@ -19,6 +19,7 @@ from funcgrad._ops.index.gather import slice_axis
 from funcgrad._ops.index.join import concatenate
 from funcgrad._ops.layout.depends import moved
 from funcgrad._ops.layout.shape import reshape
+from funcgrad._types import Array, Lax, Value
 from funcgrad.tree import set_packing
 
 Shapes = tuple[tuple[int, ...], ...]
@@ -34,7 +35,7 @@ def _spans(shapes: Shapes) -> list[tuple[int, int, tuple[int, ...]]]:
     return spans
 
 
-def _split_xla(lax: Any, x: Any, *, shapes: Shapes) -> list[Any]:
+def _split_xla(lax: Lax, x: Array, *, shapes: Shapes) -> list[Any]:
     if lax.is_traced(x):
         return [lax.reshape(lax.slice(x, (start,), (stop,)), shape) for start, stop, shape in _spans(shapes)]
     # Outside a program, static positions would compile one program for each part.
@@ -83,7 +84,7 @@ split_p = Primitive(
 )
 
 
-def split(x: Any, shapes: Shapes) -> list[Any]:
+def split(x: Value, shapes: Shapes) -> list[Any]:
     """Return the parts of a flat array in their shapes; together they are the whole array."""
     return split_p(x, shapes=shapes)
 
@@ -97,12 +98,12 @@ def join(xs: Sequence[Any]) -> Any:
     return flat.copy() if type(flat) is np.ndarray else mul_p(flat, 1)
 
 
-def _place(x: Any) -> tuple[np.dtype, Any]:
+def _place(x: Value) -> tuple[np.dtype, Any]:
     """Return the dtype and the sharding of an array. Only arrays with equal ones can be joined."""
     return x.dtype, x.sharding if is_engine_value(x) and not is_abstract(x) else None
 
 
-def _array(x: Any) -> Any:
+def _array(x: Value) -> Any:
     if not is_value(x):
         raise TypeError(
             f"tree.ravel: a leaf is a {type(x).__name__}; needed arrays or numbers. Keep other values out of the tree."

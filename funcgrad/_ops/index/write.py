@@ -24,6 +24,7 @@ from funcgrad._ops.index.plan import Index, selected_shape
 from funcgrad._ops.index.scatter import _stays, scatter_set_p
 from funcgrad._ops.layout.broadcast import broadcast_to, sum_to_shape
 from funcgrad._ops.layout.shape import reshape
+from funcgrad._types import Value
 
 _NDARRAY = np.ndarray
 WHOLE = Index((Ellipsis,))
@@ -31,7 +32,7 @@ WHOLE = Index((Ellipsis,))
 Step = tuple[Primitive, dict]
 
 
-def write(x: Tracer, v: Any, index: Index = WHOLE, arrays: tuple = (), asked: str = "x[i] = v") -> None:
+def write(x: Tracer, v: Value, index: Index = WHOLE, arrays: tuple = (), asked: str = "x[i] = v") -> None:
     """Write a value into the memory of a traced array, at an index; all names and views of the memory see it.
 
     Args:
@@ -62,7 +63,7 @@ def write(x: Tracer, v: Any, index: Index = WHOLE, arrays: tuple = (), asked: st
     memory.version += 1
 
 
-def write_new(x: Tracer, y: Any, asked: str) -> None:
+def write_new(x: Tracer, y: Value, asked: str) -> None:
     """Write a new value that nobody else holds over the whole memory of a traced array.
 
     It copies nothing, unlike `write`: ``x += y`` takes as long as ``x = x + y``.
@@ -99,7 +100,7 @@ def _steps(place: Any) -> list[Step]:
     return steps[::-1]
 
 
-def replaced(x: Any, steps: list[Step], v: Any, index: Index, arrays: tuple) -> Any:
+def replaced(x: Value, steps: list[Step], v: Value, index: Index, arrays: tuple) -> Any:
     """Return ``x`` with a value written at an index of the view that the steps lead to."""
     parts = [x]
     for primitive, params in steps:
@@ -113,7 +114,7 @@ def replaced(x: Any, steps: list[Step], v: Any, index: Index, arrays: tuple) -> 
     return new
 
 
-def without_leading(v: Any, shape: tuple[int, ...]) -> Any:
+def without_leading(v: Value, shape: tuple[int, ...]) -> Any:
     """Return a value without superfluous leading axes of length 1, as NumPy ignores them."""
     given = getattr(v, "shape", ())
     extra = len(given) - len(shape)
@@ -148,7 +149,7 @@ def _shown(buffer: np.ndarray, steps: Any) -> np.ndarray | None:
     return part
 
 
-def _in_buffer(memory: Memory, steps: list[Step], v: Any, index: Index, arrays: tuple) -> bool:
+def _in_buffer(memory: Memory, steps: list[Step], v: Value, index: Index, arrays: tuple) -> bool:
     """Write to the buffer if there is one; return whether there was."""
     old = memory.value
     home: Any = memory.home
@@ -178,7 +179,7 @@ def _in_buffer(memory: Memory, steps: list[Step], v: Any, index: Index, arrays: 
     return True
 
 
-def write_node(old: Any, v_node: Any, steps: list[Step], v: Any, index: Index, arrays: tuple) -> Node | None:
+def write_node(old: Any, v_node: Any, steps: list[Step], v: Value, index: Index, arrays: tuple) -> Node | None:
     """Return the node of a memory after a write.
 
     Args:
@@ -199,16 +200,16 @@ def write_node(old: Any, v_node: Any, steps: list[Step], v: Any, index: Index, a
     return next_serial(), _UPDATED, old, v_node, where
 
 
-def _pull_updated(y_bar: Any, node: Node) -> Any:
+def _pull_updated(y_bar: Value, node: Node) -> Any:
     bar = y_bar if type(y_bar) is WrittenBar else WrittenBar(y_bar)
     return bar, _taken(bar, *node[4])
 
 
-def _pull_written(y_bar: Any, node: Node) -> Any:
+def _pull_written(y_bar: Value, node: Node) -> Any:
     return _taken(y_bar if type(y_bar) is WrittenBar else WrittenBar(y_bar), *node[3])
 
 
-def _pull_overwritten(y_bar: Any, node: Node) -> Any:
+def _pull_overwritten(y_bar: Value, node: Node) -> Any:
     bar = y_bar if type(y_bar) is WrittenBar else WrittenBar(y_bar)
     steps, index, arrays, _ = node[3]
     part = _shown(bar.value, steps) if type(bar.value) is _NDARRAY else None
@@ -250,7 +251,7 @@ _WRITTEN = new_kind(scatter_set_p, 1, _pull_written, (False, True), pieces=True)
 _OVERWRITTEN = new_kind(scatter_set_p, 1, _pull_overwritten, (True, False), pieces=True)
 
 
-def _in_two_buffers(memory: Memory, steps: list[Step], v: Any, index: Index, arrays: tuple) -> bool:
+def _in_two_buffers(memory: Memory, steps: list[Step], v: Value, index: Index, arrays: tuple) -> bool:
     """Do the same with one buffer for the value and one for the tangent."""
     old = memory.value
     home: Any = memory.home
@@ -282,6 +283,6 @@ def _in_two_buffers(memory: Memory, steps: list[Step], v: Any, index: Index, arr
     return True
 
 
-def place_value(x: Any) -> Any:
+def place_value(x: Value) -> Any:
     """Return the current value of a place, for a read that keeps no reference to it."""
     return shown_by(x) if is_place(x) else x

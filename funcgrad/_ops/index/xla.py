@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from funcgrad._ops.index.plan import Index, ResolvedIndex, resolve
+from funcgrad._types import Array, Lax, Value
 
 Piece = tuple[Any, Index, tuple]
 
 
-def index_xla(lax: Any, x: Any, *arrays: Any, index: Index) -> Any:
+def index_xla(lax: Lax, x: Array, *arrays: Array, index: Index) -> Any:
     """Return ``x[index]``."""
     plan = resolve(index, x.shape, tuple([a.shape for a in arrays]))
     y = _cut(lax, x, plan)
@@ -26,7 +27,7 @@ def index_xla(lax: Any, x: Any, *arrays: Any, index: Index) -> Any:
     return _reshape(lax, y, plan.shape)
 
 
-def update_xla(lax: Any, x: Any, v: Any, *arrays: Any, index: Index, add: bool) -> Any:
+def update_xla(lax: Lax, x: Array, v: Array, *arrays: Array, index: Index, add: bool) -> Any:
     """Return ``x.at[index].add(v)`` or ``.set(v)``; ``v`` has the shape of ``x[index]`` or is a Python scalar."""
     if add and x.dtype == bool:
         # XLA cannot add booleans. A sum of 0 and 1 is nonzero if one of them is true.
@@ -42,7 +43,7 @@ def update_xla(lax: Any, x: Any, v: Any, *arrays: Any, index: Index, add: bool) 
     return _paste(lax, x, part, plan, reads=reads)
 
 
-def scatter_xla(lax: Any, *operands: Any, shape: tuple[int, ...], indices: tuple[Index, ...]) -> Any:
+def scatter_xla(lax: Lax, *operands: Array, shape: tuple[int, ...], indices: tuple[Index, ...]) -> Any:
     """Return the sum of pieces, each at its index among zeros: the transpose of indexing.
 
     Pieces that are intervals of one axis are concatenated. A loop over the rows of an array then becomes one
@@ -103,7 +104,7 @@ def _disjoint(spans: list[tuple[int, int, Any]]) -> list[list[tuple[int, int, An
     return layers
 
 
-def _lay(lax: Any, layer: list[tuple[int, int, Any]], axis: int, shape: tuple[int, ...]) -> Any:
+def _lay(lax: Lax, layer: list[tuple[int, int, Any]], axis: int, shape: tuple[int, ...]) -> Any:
     """Concatenate disjoint intervals in order, with zeros in the gaps."""
     starts = [start for start, _, _ in layer]
     parts = []
@@ -116,7 +117,7 @@ def _lay(lax: Any, layer: list[tuple[int, int, Any]], axis: int, shape: tuple[in
     return parts[0] if len(parts) == 1 else lax.concatenate(parts, axis)
 
 
-def _spread(lax: Any, v: Any, index: Index, arrays: tuple, shape: tuple[int, ...]) -> Any:
+def _spread(lax: Lax, v: Value, index: Index, arrays: tuple, shape: tuple[int, ...]) -> Any:
     """Return one piece among zeros."""
     plan = resolve(index, shape, tuple([a.shape for a in arrays]))
     part = _reshape(lax, v, plan.gathered)
@@ -126,11 +127,11 @@ def _spread(lax: Any, v: Any, index: Index, arrays: tuple, shape: tuple[int, ...
     return _uncut(lax, part, plan, shape)
 
 
-def _reshape(lax: Any, x: Any, shape: tuple[int, ...]) -> Any:
+def _reshape(lax: Lax, x: Value, shape: tuple[int, ...]) -> Any:
     return x if x.shape == shape else lax.reshape(x, shape)
 
 
-def _cut(lax: Any, x: Any, plan: ResolvedIndex) -> Any:
+def _cut(lax: Lax, x: Value, plan: ResolvedIndex) -> Any:
     """Apply the static part of an index: slice, reverse, drop axes."""
     if not _is_whole(plan, x.shape):
         if lax.is_traced(x) or any(stride != 1 for stride in plan.strides):
@@ -148,14 +149,14 @@ def _is_whole(plan: ResolvedIndex, shape: tuple[int, ...]) -> bool:
     return plan.highs == shape and not any(plan.lows) and all(stride == 1 for stride in plan.strides)
 
 
-def _restored(lax: Any, part: Any, plan: ResolvedIndex) -> Any:
+def _restored(lax: Lax, part: Value, plan: ResolvedIndex) -> Any:
     """Return a cut part with its dropped axes, in ascending order."""
     lengths = iter(plan.base)
     part = _reshape(lax, part, tuple(1 if i in plan.dropped else next(lengths) for i in range(len(plan.lows))))
     return lax.rev(part, plan.reversed_axes) if plan.reversed_axes else part
 
 
-def _uncut(lax: Any, part: Any, plan: ResolvedIndex, shape: tuple[int, ...]) -> Any:
+def _uncut(lax: Lax, part: Value, plan: ResolvedIndex, shape: tuple[int, ...]) -> Any:
     """Return a cut part in its place among zeros."""
     part = _restored(lax, part, plan)
     if _is_whole(plan, shape):
@@ -167,7 +168,7 @@ def _uncut(lax: Any, part: Any, plan: ResolvedIndex, shape: tuple[int, ...]) -> 
     return lax.pad(part, np.zeros((), part.dtype), widths)
 
 
-def _paste(lax: Any, x: Any, part: Any, plan: ResolvedIndex, *, reads: bool) -> Any:
+def _paste(lax: Lax, x: Value, part: Value, plan: ResolvedIndex, *, reads: bool) -> Any:
     """Return ``x`` with a cut part put back; ``reads`` says whether the part may be computed from ``x``."""
     if _is_whole(plan, x.shape):
         return _restored(lax, part, plan)
@@ -184,7 +185,7 @@ def _paste(lax: Any, x: Any, part: Any, plan: ResolvedIndex, *, reads: bool) -> 
     return lax.select(mask, _uncut(lax, part, plan, x.shape), x)
 
 
-def _gather(lax: Any, x: Any, plan: ResolvedIndex, arrays: tuple, unique: bool) -> Any:
+def _gather(lax: Lax, x: Value, plan: ResolvedIndex, arrays: tuple, unique: bool) -> Any:
     shape = plan.gathered
     positions, known = _positions(lax, plan, arrays)
     if 0 in shape:
@@ -198,7 +199,7 @@ def _gather(lax: Any, x: Any, plan: ResolvedIndex, arrays: tuple, unique: bool) 
     return lax.gather(x, positions, numbers, sizes, unique_indices=unique, mode=mode)
 
 
-def _scatter(lax: Any, x: Any, v: Any, plan: ResolvedIndex, arrays: tuple, *, unique: bool, add: bool) -> Any:
+def _scatter(lax: Lax, x: Value, v: Value, plan: ResolvedIndex, arrays: tuple, *, unique: bool, add: bool) -> Any:
     positions, known = _positions(lax, plan, arrays)
     if 0 in plan.gathered:
         return x
@@ -218,7 +219,7 @@ def _window_axes(plan: ResolvedIndex) -> tuple[int, ...]:
     return tuple(i if i < plan.place else i + count for i in range(len(plan.kept)))
 
 
-def _positions(lax: Any, plan: ResolvedIndex, arrays: tuple) -> tuple[Any, bool]:
+def _positions(lax: Lax, plan: ResolvedIndex, arrays: tuple) -> tuple[Any, bool]:
     """Return the index arrays as one, with the indexed axes as its last axis.
 
     The second result says whether they are known to be in bounds.
@@ -236,7 +237,7 @@ def _positions(lax: Any, plan: ResolvedIndex, arrays: tuple) -> tuple[Any, bool]
     return columns[0] if len(columns) == 1 else lax.concatenate(columns, len(plan.batch)), False
 
 
-def _checked(a: Any, length: int, axis: int) -> np.ndarray:
+def _checked(a: Value, length: int, axis: int) -> np.ndarray:
     outside = (a < -length) | (a >= length)
     if np.any(outside):
         bad = np.asarray(a)[outside].flat[0]
@@ -244,7 +245,7 @@ def _checked(a: Any, length: int, axis: int) -> np.ndarray:
     return np.where(a < 0, a + length, a)
 
 
-def _wrapped(lax: Any, a: Any, length: int, dtype: np.dtype) -> Any:
+def _wrapped(lax: Lax, a: Value, length: int, dtype: np.dtype) -> Any:
     """Return positions counted from the start, also for negative ones."""
     unsigned = a.dtype.kind == "u"
     a = lax.convert_element_type(a, dtype)
@@ -253,7 +254,7 @@ def _wrapped(lax: Any, a: Any, length: int, dtype: np.dtype) -> Any:
     return lax.select(lax.lt(a, lax.full_like(a, 0)), lax.add(a, lax.full_like(a, length)), a)
 
 
-def _column(lax: Any, a: Any, batch: tuple[int, ...]) -> Any:
+def _column(lax: Lax, a: Value, batch: tuple[int, ...]) -> Any:
     kept = [i for i, n in enumerate(a.shape, len(batch) - len(a.shape)) if n == batch[i]]
     a = lax.reshape(a, tuple(batch[i] for i in kept))
     return lax.broadcast_in_dim(a, (*batch, 1), tuple(kept))

@@ -16,12 +16,13 @@ from funcgrad._core.trace.derivative import Multilinear
 from funcgrad._ops.layout.batching import BatchRule, batch_axes, moved_axes
 from funcgrad._ops.layout.depends import elementwise, reduced
 from funcgrad._ops.layout.shape import reshape
+from funcgrad._types import Array, Lax, Value
 
 # Below this many elements filling a new array is faster than making a broadcast view (0.5 us against 2.4).
 _FILL_LIMIT = 4096
 
 
-def _broadcast_numpy(x: Any, *, shape: tuple[int, ...]) -> np.ndarray:
+def _broadcast_numpy(x: Array, *, shape: tuple[int, ...]) -> np.ndarray:
     if math.prod(shape) > _FILL_LIMIT:
         return np.broadcast_to(x, shape)
     filled = np.empty(shape, x.dtype if hasattr(x, "dtype") else aval_of(x).dtype)
@@ -29,12 +30,12 @@ def _broadcast_numpy(x: Any, *, shape: tuple[int, ...]) -> np.ndarray:
     return filled
 
 
-def _broadcast_xla(lax: Any, x: Any, *, shape: tuple[int, ...]) -> Any:
+def _broadcast_xla(lax: Lax, x: Array, *, shape: tuple[int, ...]) -> Any:
     offset = len(shape) - x.ndim
     return lax.broadcast_in_dim(lax.expand_dims(x, ()), shape, tuple(range(offset, len(shape))))
 
 
-def _broadcast_transpose(y_bar: Any, x_shape: tuple[int, ...]) -> Any:
+def _broadcast_transpose(y_bar: Value, x_shape: tuple[int, ...]) -> Any:
     return sum_to_shape(y_bar, x_shape)
 
 
@@ -72,7 +73,7 @@ def reduced_shape(shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool)
     return tuple(n for i, n in enumerate(shape) if i not in axes)
 
 
-def _sum_numpy(x: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
+def _sum_numpy(x: Array, *, axes: tuple[int, ...], keepdims: bool) -> Any:
     if not axes and not hasattr(x, "dtype"):
         return x
     if x.dtype.kind in "fc" and not keepdims and len(axes) == x.ndim:
@@ -80,14 +81,14 @@ def _sum_numpy(x: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
     return np.add.reduce(x, axis=axes, dtype=x.dtype, keepdims=keepdims)
 
 
-def _sum_xla(lax: Any, x: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
+def _sum_xla(lax: Lax, x: Array, *, axes: tuple[int, ...], keepdims: bool) -> Any:
     # NumPy sums booleans in their own dtype by *or*.
     total = lax.reduce_sum if x.dtype != bool else lambda x, axes: lax.reduce(x, np.False_, lax.bitwise_or, axes)
     y = total(x, axes) if axes else x
     return lax.reshape(y, reduced_shape(x.shape, axes, True)) if keepdims else y
 
 
-def _sum_transpose(y_bar: Any, x_shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool) -> Any:
+def _sum_transpose(y_bar: Value, x_shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool) -> Any:
     return spread(y_bar, x_shape, axes, keepdims)
 
 
@@ -104,17 +105,17 @@ reduce_sum_p = Primitive(
 )
 
 
-def broadcast_to(x: Any, shape: tuple[int, ...]) -> Any:
+def broadcast_to(x: Value, shape: tuple[int, ...]) -> Any:
     """Return ``x`` broadcast to ``shape`` by NumPy's rule, or ``x`` itself if it has that shape."""
     return x if getattr(x, "shape", ()) == shape else broadcast_to_p(x, shape=shape)
 
 
-def reduce_sum(x: Any, axes: tuple[int, ...], keepdims: bool = False) -> Any:
+def reduce_sum(x: Value, axes: tuple[int, ...], keepdims: bool = False) -> Any:
     """Return the sum over ``axes`` (non-negative), in the dtype of ``x``."""
     return reduce_sum_p(x, axes=axes, keepdims=keepdims)
 
 
-def sum_to_shape(x: Any, shape: tuple[int, ...]) -> Any:
+def sum_to_shape(x: Value, shape: tuple[int, ...]) -> Any:
     """Return the sum over the axes that broadcasting from ``shape`` repeated: the transpose of broadcasting."""
     own = x.shape
     if own == shape:
@@ -145,7 +146,7 @@ def _ones(count: int, dtype: np.dtype) -> np.ndarray:
     return np.ones(count, dtype)
 
 
-def with_batch(x: Any, size: int, flag: bool) -> Any:
+def with_batch(x: Value, size: int, flag: bool) -> Any:
     """Return ``x`` with the batch leading, broadcast if it was not batched.
 
     Args:
@@ -207,7 +208,7 @@ def batch_all(*names: str) -> BatchRule:
     return rule
 
 
-def spread(y: Any, shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool = False) -> Any:
+def spread(y: Value, shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool = False) -> Any:
     """Return the result of a reduction over ``axes``, broadcast to the ``shape`` before the reduction."""
     bare = type(y) is np.ndarray
     if axes and not keepdims and len(y.shape) and len(axes) != len(shape):

@@ -15,6 +15,7 @@ from funcgrad._core.trace.place import array_like, is_place, new_place
 from funcgrad._ops.layout.batching import batch_same
 from funcgrad._ops.layout.depends import same
 from funcgrad._ops.layout.shape import transpose
+from funcgrad._types import Value
 
 copy_p = Primitive(
     "copy",
@@ -30,7 +31,7 @@ copy_p = Primitive(
 )
 
 
-def copy(x: Any) -> Any:
+def copy(x: Value) -> Any:
     """Return a copy, for functions whose NumPy version returns a new array without computing.
 
     A number needs no copy.
@@ -41,13 +42,13 @@ def copy(x: Any) -> Any:
     return x if isinstance(x, np.generic) else kept_here(copy_p(x))
 
 
-def kept_here(y: Any) -> Any:
+def kept_here(y: Value) -> Any:
     """Return a new array that belongs to the running function, also if its value belongs to an outer transform."""
     trace = active_trace()
     return y if not isinstance(y, Tracer) or y._owner is trace or is_place(y) else new_place(y, owned=False)
 
 
-def in_one_piece(x: Any, order: str = "C") -> bool:
+def in_one_piece(x: Value, order: str = "C") -> bool:
     """Return whether an array is contiguous in this order; an array without strides counts as contiguous in C order."""
     flags = getattr(array_like(x) if isinstance(x, Tracer) else x, "flags", None)
     if flags is None:
@@ -75,7 +76,7 @@ def _unless_seen(y: np.ndarray, seen: set[int]) -> np.ndarray:
     return y
 
 
-def fresh(y: Any, x: Any) -> Any:
+def fresh(y: Value, x: Value) -> Any:
     """Return ``y``, copied if it is ``x`` itself: NumPy returns a new array, also if the numbers are the same."""
     if y is not x:
         return y

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import Aval
-from funcgrad._core.forms import Forms
+from funcgrad._core.forms import Basic, Forms
 from funcgrad._core.primitive import Primitive, View, ViewPrimitive
 from funcgrad._core.trace.derivative import Multilinear
 from funcgrad._ops.layout.batching import batch_same
 from funcgrad._ops.layout.depends import moved
+from funcgrad._types import Array, Lax, Value
 
 
 def diagonal_length(rows: int, columns: int, offset: int) -> int:
@@ -32,14 +33,14 @@ def _diagonal_aval(x: Aval, *, offset: int) -> Aval:
     return Aval((*stack, diagonal_length(rows, columns, offset)), x.dtype)
 
 
-def _diagonal_xla(lax: Any, x: Any, *, offset: int) -> Any:
+def _diagonal_xla(lax: Lax, x: Array, *, offset: int) -> Any:
     *stack, rows, columns = x.shape
     start, stop = flat_range(rows, columns, offset)
     flat = lax.reshape(x, (*stack, rows * columns))
     return lax.slice_in_dim(flat, start, stop, columns + 1, axis=len(stack))
 
 
-def _diagonal_transpose(y_bar: Any, x_aval: Aval, offset: int) -> Any:
+def _diagonal_transpose(y_bar: Value, x_aval: Aval, offset: int) -> Any:
     *_, rows, columns = x_aval.shape
     return embed_diagonal(y_bar, (rows, columns), offset)
 
@@ -65,7 +66,7 @@ def _diagonal(numpy: Callable[..., np.ndarray]) -> ViewPrimitive:
         batch=batch_same,
         cost=lambda y, x, **_: 0,
         view=View(None),
-        forms=Forms(depends=moved),
+        forms=Forms(basic=Basic.DIAGONAL, depends=moved),
     )
 
 
@@ -75,24 +76,24 @@ writable_diagonal_p = _diagonal(_writable_numpy)
 diagonal_p = _diagonal(_diagonal_numpy)
 
 
-def diagonal(x: Any, offset: int = 0) -> Any:
+def diagonal(x: Value, offset: int = 0) -> Any:
     """Return the diagonal of the last two axes, as one last axis."""
     return diagonal_p(x, offset=offset)
 
 
-def writable_diagonal(x: Any, offset: int = 0) -> Any:
+def writable_diagonal(x: Value, offset: int = 0) -> Any:
     """Return the same diagonal as a writeable view."""
     return writable_diagonal_p(x, offset=offset)
 
 
-def _embed_numpy(x: Any, *, matrix: tuple[int, int], offset: int) -> np.ndarray:
+def _embed_numpy(x: Array, *, matrix: tuple[int, int], offset: int) -> np.ndarray:
     y = np.zeros((*x.shape[:-1], *matrix), x.dtype)
     start, stop = flat_range(*matrix, offset)
     y.reshape((*x.shape[:-1], matrix[0] * matrix[1]))[..., start : stop : matrix[1] + 1] = x
     return y
 
 
-def _embed_xla(lax: Any, x: Any, *, matrix: tuple[int, int], offset: int) -> Any:
+def _embed_xla(lax: Lax, x: Array, *, matrix: tuple[int, int], offset: int) -> Any:
     start, stop = flat_range(*matrix, offset)
     size = matrix[0] * matrix[1]
     widths = [(0, 0, 0)] * (x.ndim - 1) + [(start, size - stop, matrix[1])]
@@ -108,10 +109,10 @@ embed_diagonal_p = Primitive(
     derivative=Multilinear(("x",), [lambda y_bar, offset: diagonal(y_bar, offset)]),
     batch=batch_same,
     cost=lambda y, x, **_: 0,
-    forms=Forms(new_memory=True, depends=moved),
+    forms=Forms(basic=Basic.EMBED_DIAGONAL, new_memory=True, depends=moved),
 )
 
 
-def embed_diagonal(x: Any, matrix: tuple[int, int], offset: int = 0) -> Any:
+def embed_diagonal(x: Value, matrix: tuple[int, int], offset: int = 0) -> Any:
     """Return zeros of shape ``(..., *matrix)`` with the last axis of ``x`` on a diagonal."""
     return embed_diagonal_p(x, matrix=matrix, offset=offset)

@@ -11,9 +11,10 @@ from funcgrad._core.forms import Basic, Forms
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.derivative import CONSTANT
 from funcgrad._ops.layout.batching import batch_same
+from funcgrad._types import Array, Value
 
 
-def _full_like_numpy(x: Any, *, value: complex) -> Any:
+def _full_like_numpy(x: Array, *, value: complex) -> Any:
     aval = aval_of(x)
     return np.full(aval.shape, value, aval.dtype) if aval.shape else aval.dtype.type(value)
 
@@ -35,11 +36,11 @@ full_like_p = Primitive(
 )
 
 
-def zeros_like(x: Any) -> Any:
+def zeros_like(x: Value) -> Any:
     """Return zeros of the shape, dtype and engine of ``x``."""
     return full_like_p(x, value=0)
 
 
-def ones_like(x: Any) -> Any:
+def ones_like(x: Value) -> Any:
     """Return ones of the shape, dtype and engine of ``x``."""
     return full_like_p(x, value=1)

@@ -12,6 +12,7 @@ from funcgrad._core.primitive import Primitive, View, ViewPrimitive
 from funcgrad._core.trace.derivative import Multilinear
 from funcgrad._ops.layout.batching import batch_axes, moved_axes
 from funcgrad._ops.layout.depends import moved, same
+from funcgrad._types import Value
 
 
 def _reshape_batch(primitive: Primitive, size: int, operands: tuple, batched: tuple, params: dict) -> Any:
@@ -32,7 +33,7 @@ reshape_p = ViewPrimitive(
 )
 
 
-def reshape(x: Any, shape: tuple[int, ...]) -> Any:
+def reshape(x: Value, shape: tuple[int, ...]) -> Any:
     """Return the elements in C order in another shape (all lengths given)."""
     return x if getattr(x, "shape", None) == shape else reshape_p(x, shape=shape)
 
@@ -63,7 +64,7 @@ transpose_p = ViewPrimitive(
 )
 
 
-def transpose(x: Any, permutation: tuple[int, ...]) -> Any:
+def transpose(x: Value, permutation: tuple[int, ...]) -> Any:
     """Return the array with its axes in another order."""
     return transpose_p(x, permutation=permutation)
 
@@ -82,12 +83,12 @@ flip_p = ViewPrimitive(
 )
 
 
-def flip(x: Any, axes: tuple[int, ...]) -> Any:
+def flip(x: Value, axes: tuple[int, ...]) -> Any:
     """Return the elements in reverse order along each of ``axes``."""
     return flip_p(x, axes=axes)
 
 
-def expand_dims(x: Any, axes: tuple[int, ...]) -> Any:
+def expand_dims(x: Value, axes: tuple[int, ...]) -> Any:
     """Return the array with new axes of length 1 at these positions of the result."""
     shape = list(x.shape)
     for axis in sorted(axes):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import ml_dtypes
@@ -20,6 +21,7 @@ from funcgrad._core.trace.derivative import CONSTANT
 from funcgrad._ops.layout.batching import batch_same
 from funcgrad._ops.layout.broadcast import batch_all
 from funcgrad._ops.random.threefry import WORD, hash_all, hash_pairs
+from funcgrad._types import Key, Value
 
 # The operations for one pair of words: 20 rounds of five, and five injections of the key.
 _HASH_COST = 115
@@ -65,27 +67,34 @@ def random_bits(keys: np.ndarray, count: int, dtype: np.dtype) -> np.ndarray:
     return y
 
 
-def _bits_numpy(keys: Any, *, shape: tuple[int, ...], dtype: np.dtype) -> Any:
-    return random_bits(as_rows(keys), math.prod(shape), dtype).reshape((*keys.shape[:-1], *shape))[()]
-
-
 def _cost(y: Aval, *operands: Aval, **_: Any) -> int:
     return _HASH_COST * y.size
 
 
-random_bits_p = Primitive(
-    "random_bits",
-    operands=("keys",),
-    numpy=_bits_numpy,
-    xla=lambda lax, keys, *, shape, dtype: lax.random.bits(keys, shape, dtype),
-    aval=lambda keys, *, shape, dtype: Aval((*keys.shape[:-1], *shape), dtype),
-    derivative=CONSTANT,
-    batch=batch_same,
-    cost=_cost,
+def _drawn(name: str, draw: Callable[..., np.ndarray], xla: Callable[..., Any]) -> Primitive:
+    """Declare a primitive that draws an array for each key. ``draw(keys, count, dtype)`` gives a row for each key."""
+
+    def numpy(keys: np.ndarray, *, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+        return draw(as_rows(keys), math.prod(shape), dtype).reshape((*keys.shape[:-1], *shape))[()]
+
+    return Primitive(
+        name,
+        operands=("keys",),
+        numpy=numpy,
+        xla=xla,
+        aval=lambda keys, *, shape, dtype: Aval((*keys.shape[:-1], *shape), dtype),
+        derivative=CONSTANT,
+        batch=batch_same,
+        cost=_cost,
+    )
+
+
+random_bits_p = _drawn(
+    "random_bits", random_bits, lambda lax, keys, *, shape, dtype: lax.random.bits(keys, shape, dtype)
 )
 
 
-def bits(keys: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+def bits(keys: Key, shape: tuple[int, ...], dtype: np.dtype) -> Any:
     """Return random bits: an array of unsigned integers of this shape for each key."""
     return random_bits_p(keys, shape=shape, dtype=dtype)
 
@@ -121,23 +130,12 @@ def random_unit(keys: np.ndarray, count: int, dtype: np.dtype) -> np.ndarray:
     return y
 
 
-def _unit_numpy(keys: Any, *, shape: tuple[int, ...], dtype: np.dtype) -> Any:
-    return random_unit(as_rows(keys), math.prod(shape), dtype).reshape((*keys.shape[:-1], *shape))[()]
-
-
-random_unit_p = Primitive(
-    "random_unit",
-    operands=("keys",),
-    numpy=_unit_numpy,
-    xla=lambda lax, keys, *, shape, dtype: lax.random.unit(keys, shape, dtype),
-    aval=lambda keys, *, shape, dtype: Aval((*keys.shape[:-1], *shape), dtype),
-    derivative=CONSTANT,
-    batch=batch_same,
-    cost=_cost,
+random_unit_p = _drawn(
+    "random_unit", random_unit, lambda lax, keys, *, shape, dtype: lax.random.unit(keys, shape, dtype)
 )
 
 
-def unit(keys: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+def unit(keys: Key, shape: tuple[int, ...], dtype: np.dtype) -> Any:
     """Return numbers in [0, 1): multiples of the dtype's precision, all equally likely."""
     return random_unit_p(keys, shape=shape, dtype=dtype)
 
@@ -156,7 +154,7 @@ def split_rows(keys: np.ndarray, count: int) -> np.ndarray:
     return y
 
 
-def _split_numpy(keys: Any, *, shape: tuple[int, ...]) -> np.ndarray:
+def _split_numpy(keys: Key, *, shape: tuple[int, ...]) -> np.ndarray:
     return split_rows(as_rows(keys), math.prod(shape)).reshape((*keys.shape[:-1], *shape, 2))
 
 
@@ -172,12 +170,12 @@ random_split_p = Primitive(
 )
 
 
-def split(keys: Any, shape: tuple[int, ...]) -> Any:
+def split(keys: Key, shape: tuple[int, ...]) -> Any:
     """Return new keys: an array of them for each key."""
     return random_split_p(keys, shape=shape)
 
 
-def _fold_in_numpy(keys: Any, data: Any) -> np.ndarray:
+def _fold_in_numpy(keys: Key, data: Any) -> np.ndarray:
     x0, x1 = hash_pairs(as_rows(keys), np.asarray(data).reshape(-1))
     return np.stack([x0, x1], axis=-1).reshape(keys.shape)
 
@@ -194,7 +192,7 @@ random_fold_in_p = Primitive(
 )
 
 
-def fold_in(keys: Any, data: Any) -> Any:
+def fold_in(keys: Key, data: Any) -> Any:
     """Return another key for each key and word ``uint32[...]``: the key that `split` gives at position ``data``."""
     return random_fold_in_p(keys, data)
 
@@ -211,6 +209,6 @@ key_data_p = Primitive(
 )
 
 
-def untyped(x: Any) -> Any:
+def untyped(x: Value) -> Any:
     """Return the data of a typed key of JAX, ``uint32[..., 2]``, which primitives take; any other value unchanged."""
     return key_data_p(x) if is_engine_value(x) and not isinstance(x.dtype, np.dtype) else x

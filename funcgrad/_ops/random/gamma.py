@@ -23,6 +23,7 @@ from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.elementwise.special.gamma_slope import gamma_slope_p
 from funcgrad._ops.layout.broadcast import batch_all
 from funcgrad._ops.random.bits import as_rows, random_unit, split_rows
+from funcgrad._types import Array, Key, Value
 
 scipy_special = LazyModule("scipy.special")
 
@@ -70,7 +71,7 @@ def _accepted(keys: np.ndarray, d: np.ndarray) -> np.ndarray:
     return y
 
 
-def _gamma_numpy(keys: Any, a: Any, *, log_space: bool) -> Any:
+def _gamma_numpy(keys: Key, a: Array, *, log_space: bool) -> Any:
     count = math.prod(a.shape[keys.ndim - 1 :])
     each = split_rows(as_rows(keys), count).reshape(-1, 2)
     with np.errstate(all="ignore"):
@@ -89,7 +90,7 @@ def _drawn(keys: np.ndarray, a: np.ndarray, log_space: bool) -> np.ndarray:
     return np.log(d) + np.log(v) + np.where(large | (boost == 0), 0, boost * (1 / a))
 
 
-def _gamma_rule(t: Any, a: Any, y: Any, log_space: bool) -> Any:
+def _gamma_rule(t: Value, a: Value, y: Value, log_space: bool) -> Any:
     if log_space:
         return t * gamma_slope_p(a, y)
     # A sample too small for the dtype is 0, and its derivative is 0.
@@ -109,6 +110,6 @@ gamma_p = Primitive(
 )
 
 
-def gamma(key: Any, a: Any, *, log_space: bool) -> Any:
+def gamma(key: Key, a: Value, *, log_space: bool) -> Any:
     """Return a sample for each parameter, or its logarithm; keys and parameters share their leading axes."""
     return gamma_p(key, a, log_space=log_space)

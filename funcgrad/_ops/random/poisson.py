@@ -17,6 +17,7 @@ from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.derivative import CONSTANT
 from funcgrad._ops.layout.broadcast import batch_all
 from funcgrad._ops.random.bits import as_rows, random_unit, split_rows
+from funcgrad._types import Array, Key, Value
 
 scipy_special = LazyModule("scipy.special")
 
@@ -72,7 +73,7 @@ def _proposed(rate: np.ndarray, u: np.ndarray, v: np.ndarray) -> tuple[np.ndarra
     return k, quickly | (~never & (height <= density))
 
 
-def _poisson_numpy(keys: Any, rate: Any, *, dtype: np.dtype) -> Any:
+def _poisson_numpy(keys: Key, rate: Array, *, dtype: np.dtype) -> Any:
     rows, most = as_rows(keys), np.iinfo(dtype).max
     flat = rate.reshape(len(rows), -1) if rate.size else np.zeros((len(rows), 0), _SINGLE)
     small = np.isnan(flat) | (flat < _REJECTED_FROM)
@@ -95,6 +96,6 @@ poisson_p = Primitive(
 )
 
 
-def poisson(key: Any, rate: Any, dtype: np.dtype) -> Any:
+def poisson(key: Key, rate: Value, dtype: np.dtype) -> Any:
     """Return a count for each rate ``f32[...]``; keys and rates share their leading axes."""
     return poisson_p(key, rate, dtype=dtype)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.threads import together, workers
+from funcgrad._types import Value
 
 WORD = np.dtype(np.uint32)
 _MASK = 0xFFFFFFFF
@@ -30,7 +31,7 @@ _FEW = 8
 Finish = Callable[[int, np.ndarray, np.ndarray], None]
 
 
-def _schedule(k0: Any, k1: Any) -> tuple[Any, Any, Any]:
+def _schedule(k0: Value, k1: Value) -> tuple[Any, Any, Any]:
     """Return the key's words and their parity."""
     return k0, k1, k0 ^ k1 ^ _PARITY
 
@@ -48,7 +49,7 @@ def hash_words(k0: int, k1: int, x0: int, x1: int) -> tuple[int, int]:
     return x0, x1
 
 
-def hash_blocks(k0: Any, k1: Any, x0: np.ndarray, x1: np.ndarray) -> None:
+def hash_blocks(k0: Value, k1: Value, x0: np.ndarray, x1: np.ndarray) -> None:
     """Hash counters ``x0``, ``x1`` in place; the key's words are numbers, or vectors of the same length."""
     words = _schedule(k0, k1)
     spare = np.empty_like(x1)

@@ -19,13 +19,14 @@ from funcgrad._ops.layout.broadcast import batch_all
 from funcgrad._ops.layout.depends import running
 from funcgrad._ops.layout.fill import ones_like, zeros_like
 from funcgrad._ops.reduce.sort import gather_along_axis, scatter_along_axis
+from funcgrad._types import Array, Lax, Value
 
 # Up to this length a loop over the axis is faster than halving it.
 _LOOP_LIMIT = 16
 
 
 def _running(ufunc: np.ufunc) -> Callable[..., Any]:
-    def run(x: Any, *, axis: int, reverse: bool) -> Any:
+    def run(x: Value, *, axis: int, reverse: bool) -> Any:
         if not reverse:
             return ufunc.accumulate(x, axis, x.dtype)
         return np.flip(ufunc.accumulate(np.flip(x, axis), axis, x.dtype), axis)
@@ -56,12 +57,12 @@ cumsum_p = _cumulative(
 )
 
 
-def cumsum(x: Any, axis: int, *, reverse: bool = False) -> Any:
+def cumsum(x: Value, axis: int, *, reverse: bool = False) -> Any:
     """Return cumulative sums along an axis, from its end if ``reverse``."""
     return cumsum_p(x, axis=axis, reverse=reverse)
 
 
-def _recurrence_numpy(a: Any, b: Any, *, axis: int, reverse: bool) -> Any:
+def _recurrence_numpy(a: Array, b: Array, *, axis: int, reverse: bool) -> Any:
     a, b = np.moveaxis(a, axis, 0), np.moveaxis(b, axis, 0)
     y = _recur(a[::-1], b[::-1])[::-1] if reverse else _recur(a, b)
     return np.moveaxis(y, 0, axis)
@@ -83,23 +84,23 @@ def _recur(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return y
 
 
-def _recurrence_xla(lax: Any, a: Any, b: Any, *, axis: int, reverse: bool) -> Any:
+def _recurrence_xla(lax: Lax, a: Array, b: Array, *, axis: int, reverse: bool) -> Any:
     def join(x: tuple, y: tuple) -> tuple:
         return lax.mul(x[0], y[0]), lax.add(lax.mul(y[0], x[1]), y[1])
 
     return lax.associative_scan(join, (a, b), reverse=reverse, axis=axis)[1] if b.size else b
 
 
-def _recurrence_b_bar(y_bar: Any, a: Any, axis: int, reverse: bool) -> Any:
+def _recurrence_b_bar(y_bar: Value, a: Value, axis: int, reverse: bool) -> Any:
     # The cotangent runs in the other direction. The factor from y[i] to y[i + 1] is the factor on the way back.
     return recurrence(shifted(a, axis, reverse=not reverse), y_bar, axis, reverse=not reverse)
 
 
-def _recurrence_a_bar(y_bar: Any, a: Any, y: Any, axis: int, reverse: bool) -> Any:
+def _recurrence_a_bar(y_bar: Value, a: Value, y: Value, axis: int, reverse: bool) -> Any:
     return _recurrence_b_bar(y_bar, a, axis, reverse) * shifted(y, axis, reverse=reverse)
 
 
-def _recurrence_a_push(a_dot: Any, a: Any, y: Any, axis: int, reverse: bool) -> Any:
+def _recurrence_a_push(a_dot: Value, a: Value, y: Value, axis: int, reverse: bool) -> Any:
     return recurrence(a, a_dot * shifted(y, axis, reverse=reverse), axis, reverse=reverse)
 
 
@@ -121,7 +122,7 @@ recurrence_p = CompoundPrimitive(
 )
 
 
-def recurrence(a: Any, b: Any, axis: int, *, reverse: bool = False) -> Any:
+def recurrence(a: Value, b: Value, axis: int, *, reverse: bool = False) -> Any:
     """Return ``y[i] = a[i] * y[i - 1] + b[i]`` along an axis, from ``y[-1] = 0``; from its end if ``reverse``.
 
     Both operands have one shape and dtype; ``a[0]`` is not used.
@@ -129,7 +130,7 @@ def recurrence(a: Any, b: Any, axis: int, *, reverse: bool = False) -> Any:
     return recurrence_p(a, b, axis=axis, reverse=reverse)
 
 
-def shifted(x: Any, axis: int, *, reverse: bool = False, fill: int = 0) -> Any:
+def shifted(x: Value, axis: int, *, reverse: bool = False, fill: int = 0) -> Any:
     """Return ``y[i] = x[i - 1]`` along an axis, with 0 or 1 for ``y[0]``; ``y[i] = x[i + 1]`` if ``reverse``."""
     n = x.shape[axis]
     if not n:
@@ -139,24 +140,24 @@ def shifted(x: Any, axis: int, *, reverse: bool = False, fill: int = 0) -> Any:
     return concatenate([slice_axis(x, axis, 1, n), edge] if reverse else [edge, slice_axis(x, axis, 0, n - 1)], axis)
 
 
-def _cumprod_bar(y_bar: Any, x: Any, y: Any, axis: int, reverse: bool) -> Any:
+def _cumprod_bar(y_bar: Value, x: Value, y: Value, axis: int, reverse: bool) -> Any:
     before = shifted(y, axis, reverse=reverse, fill=1)
     return before * _recurrence_b_bar(y_bar, x, axis, reverse)
 
 
-def _cumprod_push(x_dot: Any, x: Any, y: Any, axis: int, reverse: bool) -> Any:
+def _cumprod_push(x_dot: Value, x: Value, y: Value, axis: int, reverse: bool) -> Any:
     return recurrence(x, x_dot * shifted(y, axis, reverse=reverse, fill=1), axis, reverse=reverse)
 
 
 cumprod_p = _cumulative("cumprod", np.multiply, PerOperand(("x",), [_cumprod_bar], [_cumprod_push]))
 
 
-def cumprod(x: Any, axis: int, *, reverse: bool = False) -> Any:
+def cumprod(x: Value, axis: int, *, reverse: bool = False) -> Any:
     """Return cumulative products along an axis, from its end if ``reverse``."""
     return cumprod_p(x, axis=axis, reverse=reverse)
 
 
-def products_of_others(x: Any, axis: int) -> Any:
+def products_of_others(x: Value, axis: int) -> Any:
     """Return, for each element, the product of all others along an axis.
 
     This is the derivative of the product, also at zeros.
@@ -166,7 +167,7 @@ def products_of_others(x: Any, axis: int) -> Any:
     return before * after
 
 
-def _places(x: Any, y: Any, axis: int, *, reverse: bool) -> Any:
+def _places(x: Value, y: Value, axis: int, *, reverse: bool) -> Any:
     """Return, for each cumulative extremum, the position of the latest element that attains it."""
     n = x.shape[axis]
     places = np.arange(n).reshape((n,) + (1,) * (len(x.shape) - axis - 1))
@@ -175,16 +176,16 @@ def _places(x: Any, y: Any, axis: int, *, reverse: bool) -> Any:
     return cummax_p(select(x == y, places, 0), axis=axis, reverse=False)
 
 
-def _unless_nan(t: Any, y: Any) -> Any:
+def _unless_nan(t: Value, y: Value) -> Any:
     """Set the derivative to 0 from the first NaN on, where no element is the extremum, as `maximum` and JAX do."""
     return select(y == y, t, 0)  # noqa: PLR0124  (NaN alone differs from itself)
 
 
-def _extremum_bar(y_bar: Any, x: Any, y: Any, axis: int, reverse: bool) -> Any:
+def _extremum_bar(y_bar: Value, x: Value, y: Value, axis: int, reverse: bool) -> Any:
     return scatter_along_axis(_unless_nan(y_bar, y), _places(x, y, axis, reverse=reverse), axis, x.shape[axis])
 
 
-def _extremum_push(x_dot: Any, x: Any, y: Any, axis: int, reverse: bool) -> Any:
+def _extremum_push(x_dot: Value, x: Value, y: Value, axis: int, reverse: bool) -> Any:
     return _unless_nan(gather_along_axis(x_dot, _places(x, y, axis, reverse=reverse), axis), y)
 
 

@@ -25,27 +25,28 @@ from funcgrad._core.trace.derivative import PerOperand
 from funcgrad._ops.contract.dot import matmul_p
 from funcgrad._ops.layout.broadcast import batch_all, broadcast_to, reduce_sum
 from funcgrad._ops.layout.shape import expand_dims, transpose
+from funcgrad._types import Array, Lax, Value
 
 _distance = LazyModule("scipy.spatial.distance")
 
 
 # Without this, SciPy's code would make traced arrays inside of ``fg.intercept()``.
 @untraced()
-def _squares_numpy(a: Any, b: Any) -> np.ndarray:
+def _squares_numpy(a: Array, b: Array) -> np.ndarray:
     s = np.empty((*a.shape[:-1], b.shape[-2]), a.dtype)
     for i in np.ndindex(a.shape[:-2]):
         s[i] = _distance.cdist(a[i], b[i], "sqeuclidean")
     return s
 
 
-def _pulled_numpy(g: Any, a: Any, b: Any) -> np.ndarray:
+def _pulled_numpy(g: Array, a: Array, b: Array) -> np.ndarray:
     p = np.empty(a.shape, a.dtype)
     for k in range(a.shape[-1]):
         p[..., k] = np.einsum("...ij,...ij->...i", g, a[..., :, None, k] - b[..., None, :, k])
     return p
 
 
-def _projected_numpy(u: Any, a: Any, b: Any) -> np.ndarray:
+def _projected_numpy(u: Array, a: Array, b: Array) -> np.ndarray:
     q = np.zeros((*a.shape[:-1], b.shape[-2]), a.dtype)
     for k in range(a.shape[-1]):
         difference = a[..., :, None, k] - b[..., None, :, k]
@@ -54,44 +55,44 @@ def _projected_numpy(u: Any, a: Any, b: Any) -> np.ndarray:
     return q
 
 
-def _differences(lax: Any, a: Any, b: Any) -> Any:
+def _differences(lax: Lax, a: Value, b: Value) -> Any:
     shape = (*a.shape[:-1], *b.shape[-2:])
     last = len(shape) - 1
     first = lax.broadcast_in_dim(a, shape, (*range(last - 1), last))
     return first - lax.broadcast_in_dim(b, shape, (*range(last - 2), last - 1, last))
 
 
-def _squares_xla(lax: Any, a: Any, b: Any) -> Any:
+def _squares_xla(lax: Lax, a: Array, b: Array) -> Any:
     d = _differences(lax, a, b)
     return lax.reduce_sum(d * d, (d.ndim - 1,))
 
 
-def _pulled_xla(lax: Any, g: Any, a: Any, b: Any) -> Any:
+def _pulled_xla(lax: Lax, g: Array, a: Array, b: Array) -> Any:
     d = _differences(lax, a, b)
     return lax.reduce_sum(lax.broadcast_in_dim(g, d.shape, tuple(range(d.ndim - 1))) * d, (d.ndim - 2,))
 
 
-def _projected_xla(lax: Any, u: Any, a: Any, b: Any) -> Any:
+def _projected_xla(lax: Lax, u: Array, a: Array, b: Array) -> Any:
     d = _differences(lax, a, b)
     return lax.reduce_sum(lax.broadcast_in_dim(u, d.shape, (*range(d.ndim - 2), d.ndim - 1)) * d, (d.ndim - 1,))
 
 
-def _swapped(x: Any) -> Any:
+def _swapped(x: Value) -> Any:
     last = len(x.shape) - 1
     return transpose(x, (*range(last - 1), last, last - 1))
 
 
-def _product(a: Any, b: Any) -> Any:
+def _product(a: Value, b: Value) -> Any:
     return bind(matmul_p, (a, b), NO_PARAMS)
 
 
-def _weighted(u: Any, g: Any) -> Any:
+def _weighted(u: Value, g: Value) -> Any:
     """Return each point's direction times the sum of the weights of its pairs."""
     last = len(g.shape) - 1
     return u * expand_dims(reduce_sum(g, (last,)), (last,))
 
 
-def _moved(u: Any, a_dot: Any, pairs: tuple[int, ...]) -> Any:
+def _moved(u: Value, a_dot: Value, pairs: tuple[int, ...]) -> Any:
     """Return the change of each pair by the step of its point, along the point's direction."""
     last = len(pairs) - 1
     return broadcast_to(expand_dims(reduce_sum(u * a_dot, (last,)), (last,)), pairs)
@@ -159,16 +160,16 @@ projected_p = Primitive(
 )
 
 
-def squared_distances(a: Any, b: Any) -> Any:
+def squared_distances(a: Value, b: Value) -> Any:
     """Return ``f[..., m, n]`` from points ``a``, f[..., m, k], and ``b``, f[..., n, k], of one shape and dtype."""
     return bind(squares_p, (a, b), NO_PARAMS)
 
 
-def pulled(g: Any, a: Any, b: Any) -> Any:
+def pulled(g: Value, a: Value, b: Value) -> Any:
     """Return ``f[..., m, k]`` from weights ``g``, f[..., m, n]."""
     return bind(pulled_p, (g, a, b), NO_PARAMS)
 
 
-def projected(u: Any, a: Any, b: Any) -> Any:
+def projected(u: Value, a: Value, b: Value) -> Any:
     """Return ``f[..., m, n]`` from directions ``u``, f[..., m, k]."""
     return bind(projected_p, (u, a, b), NO_PARAMS)

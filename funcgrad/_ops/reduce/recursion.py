@@ -26,6 +26,7 @@ from funcgrad._ops.index.gather import slice_axis
 from funcgrad._ops.index.join import concatenate
 from funcgrad._ops.layout.broadcast import broadcast_to, reduce_sum, with_batch
 from funcgrad._ops.layout.shape import expand_dims, flip
+from funcgrad._types import Array, Lax, Value
 
 _signal = LazyModule("scipy.signal")
 # The number of samples in a block, and the fewest blocks that are worth it. Each sample costs as many multiplications.
@@ -39,7 +40,7 @@ _UNROLL = 8
 
 # Without this, SciPy's code would make traced arrays inside of ``fg.intercept()``.
 @untraced()
-def _recursion_numpy(b: Any, f: Any, x: Any, zi: Any) -> np.ndarray:
+def _recursion_numpy(b: Array, f: Array, x: Array, zi: Array) -> np.ndarray:
     e = np.empty((*x.shape[:-1], x.shape[-1] + f.shape[-1]), x.dtype)
     for i in np.ndindex(b.shape[:-1]):
         feedback = np.concatenate([np.ones(1, f.dtype), f[i]])
@@ -51,7 +52,7 @@ def _recursion_numpy(b: Any, f: Any, x: Any, zi: Any) -> np.ndarray:
     return e
 
 
-def _recursion_xla(lax: Any, b: Any, f: Any, x: Any, zi: Any) -> Any:
+def _recursion_xla(lax: Lax, b: Array, f: Array, x: Array, zi: Array) -> Any:
     if not x.size:
         return zi
     blocks = x.shape[-1] // _BLOCK
@@ -64,14 +65,14 @@ def _recursion_xla(lax: Any, b: Any, f: Any, x: Any, zi: Any) -> Any:
     return lax.cond(finite & (size <= _LARGE), lambda: fast, lambda: _by_steps(lax, b, f, x, zi))
 
 
-def _by_steps(lax: Any, b: Any, f: Any, x: Any, zi: Any) -> Any:
+def _by_steps(lax: Lax, b: Value, f: Value, x: Value, zi: Value) -> Any:
     """Compute one sample after the other, as SciPy does."""
     last = x.ndim - 1
     ys, zs = _steps(lax, b, f, x, zi, lambda y, z: y)
     return lax.concatenate([lax.transpose(ys, (*range(1, x.ndim), 0)), zs], last)
 
 
-def _steps(lax: Any, b: Any, f: Any, x: Any, zi: Any, shown: Any) -> tuple[Any, Any]:
+def _steps(lax: Lax, b: Value, f: Value, x: Value, zi: Value, shown: Any) -> tuple[Any, Any]:
     """Return ``shown(y, z)`` of each step, stacked along a new first axis, and the last state."""
     last = x.ndim - 1
     states = zi.shape
@@ -80,7 +81,7 @@ def _steps(lax: Any, b: Any, f: Any, x: Any, zi: Any, shown: Any) -> tuple[Any, 
     first, rest = (lax.slice_in_dim(b, start, stop, axis=last) for start, stop in ((0, 1), (1, b.shape[-1])))
     nothing = lax.full((*states[:-1], 1), 0, x.dtype)
 
-    def step(z: Any, each: Any) -> tuple[Any, Any]:
+    def step(z: Value, each: Any) -> tuple[Any, Any]:
         each = lax.expand_dims(each, (last,))
         y = first * each + lax.slice_in_dim(z, 0, 1, axis=last)
         moved = lax.concatenate([lax.slice_in_dim(z, 1, None, axis=last), nothing], last)
@@ -91,7 +92,7 @@ def _steps(lax: Any, b: Any, f: Any, x: Any, zi: Any, shown: Any) -> tuple[Any, 
     return ys, zf
 
 
-def _by_blocks(lax: Any, b: Any, f: Any, x: Any, zi: Any, blocks: int) -> tuple[Any, Any]:
+def _by_blocks(lax: Lax, b: Value, f: Value, x: Value, zi: Value, blocks: int) -> tuple[Any, Any]:
     """Compute blocks of samples as matrix products. The matrices are the first block of the responses to units.
 
     Only the loop over blocks is sequential; it carries the state. The second result is the size of the responses.
@@ -117,14 +118,14 @@ def _by_blocks(lax: Any, b: Any, f: Any, x: Any, zi: Any, blocks: int) -> tuple[
     outputs = lax.transpose(ys[:, :, 1:], (1, 0, 2))
     onward, kept = lax.transpose(zs[::-1, :, 0], (1, 2, 0)), lax.transpose(zs[-1, :, 1:], (0, 2, 1))
 
-    def times(rows: Any, matrix: Any) -> Any:
+    def times(rows: Value, matrix: Value) -> Any:
         """Multiply each row by the transposed matrix of its filter."""
         return lax.dot_general(rows, matrix, (((rows.ndim - 1,), (2,)), ((0,), (0,))), precision="highest")
 
     pieces = lax.reshape(flat[..., :count], (filters, signals, blocks, _BLOCK))
     given = lax.transpose(times(pieces, onward), (2, 0, 1, 3))
 
-    def block(z: Any, given: Any) -> tuple[Any, Any]:
+    def block(z: Value, given: Any) -> tuple[Any, Any]:
         return times(z, kept) + given, z
 
     z, before = lax.scan(block, z, given)
@@ -138,42 +139,42 @@ def _by_blocks(lax: Any, b: Any, f: Any, x: Any, zi: Any, blocks: int) -> tuple[
     return lax.reshape(whole, (*shape[:-1], shape[-1] + order)), size
 
 
-def _results(e: Any, f_shape: tuple[int, ...]) -> Any:
+def _results(e: Value, f_shape: tuple[int, ...]) -> Any:
     """Return the part of the result that is not the state."""
     return slice_axis(e, len(e.shape) - 1, 0, e.shape[-1] - f_shape[-1])
 
 
-def _filled(value: int, x: Any, shape: tuple[int, ...]) -> Any:
+def _filled(value: int, x: Value, shape: tuple[int, ...]) -> Any:
     return broadcast_to(x.dtype.type(value), shape)
 
 
-def _behind(value: int, f: Any) -> Any:
+def _behind(value: int, f: Value) -> Any:
     """Return ``f`` with one number in front."""
     return concatenate([_filled(value, f, (*f.shape[:-1], 1)), f], len(f.shape) - 1)
 
 
-def _state_of_nothing(x: Any, f: Any) -> Any:
+def _state_of_nothing(x: Value, f: Value) -> Any:
     return _filled(0, x, (*x.shape[:-1], f.shape[-1]))
 
 
-def _push_b(b_dot: Any, f: Any, x: Any) -> Any:
+def _push_b(b_dot: Value, f: Value, x: Value) -> Any:
     return recursion(b_dot, f, x, _state_of_nothing(x, f))
 
 
-def _push_f(f_dot: Any, f: Any, y: Any) -> Any:
+def _push_f(f_dot: Value, f: Value, y: Value) -> Any:
     ys = _results(y, f.shape)
     return -recursion(_behind(0, f_dot), f, ys, _state_of_nothing(ys, f))
 
 
-def _push_x(x_dot: Any, b: Any, f: Any) -> Any:
+def _push_x(x_dot: Value, b: Value, f: Value) -> Any:
     return recursion(b, f, x_dot, _state_of_nothing(x_dot, f))
 
 
-def _push_zi(zi_dot: Any, b: Any, f: Any, x: Any) -> Any:
+def _push_zi(zi_dot: Value, b: Value, f: Value, x: Value) -> Any:
     return recursion(b, f, _filled(0, x, x.shape), zi_dot)
 
 
-def _pulled(y_bar: Any, f: Any) -> Any:
+def _pulled(y_bar: Value, f: Value) -> Any:
     """Return the cotangent of ``u``.
 
     It is the result of the same filter run from the end; the numbers behind the signal are the state before it.
@@ -187,21 +188,21 @@ def _pulled(y_bar: Any, f: Any) -> Any:
     return flip(concatenate([before, _results(recursion(alone, f, rest, -state), f.shape)], last), (last,))
 
 
-def _spread_over(c: Any, x_shape: tuple[int, ...]) -> Any:
+def _spread_over(c: Value, x_shape: tuple[int, ...]) -> Any:
     """Return coefficients broadcast to the signals that share them."""
     axes = tuple(range(len(c.shape) - 1, len(x_shape) - 1))
     return broadcast_to(expand_dims(c, axes) if axes else c, (*x_shape[:-1], c.shape[-1]))
 
 
-def _convolved(x: Any, c: Any) -> Any:
+def _convolved(x: Value, c: Value) -> Any:
     return convolve(x, _spread_over(c, x.shape), full=True)
 
 
-def _pull_b(y_bar: Any, f: Any, x: Any, b_shape: tuple[int, ...]) -> Any:
+def _pull_b(y_bar: Value, f: Value, x: Value, b_shape: tuple[int, ...]) -> Any:
     return _correlated(_pulled(y_bar, f), x, b_shape)
 
 
-def _correlated(u_bar: Any, x: Any, b_shape: tuple[int, ...]) -> Any:
+def _correlated(u_bar: Value, x: Value, b_shape: tuple[int, ...]) -> Any:
     last = len(x.shape) - 1
     if not x.size:
         return _filled(0, x, b_shape)
@@ -209,20 +210,20 @@ def _correlated(u_bar: Any, x: Any, b_shape: tuple[int, ...]) -> Any:
     return reduce_sum(found, tuple(range(len(b_shape) - 1, last)))
 
 
-def _pull_f(y_bar: Any, f: Any, y: Any) -> Any:
+def _pull_f(y_bar: Value, f: Value, y: Value) -> Any:
     shape = (*f.shape[:-1], f.shape[-1] + 1)
     found = _correlated(_pulled(y_bar, f), _results(y, f.shape), shape)
     return -slice_axis(found, len(shape) - 1, 1, shape[-1])
 
 
-def _pull_x(y_bar: Any, b: Any, f: Any, x_shape: tuple[int, ...]) -> Any:
+def _pull_x(y_bar: Value, b: Value, f: Value, x_shape: tuple[int, ...]) -> Any:
     u_bar = _pulled(y_bar, f)
     if not x_shape[-1]:
         return slice_axis(u_bar, len(x_shape) - 1, 0, 0)
     return convolve(u_bar, _spread_over(flip(b, (len(b.shape) - 1,)), x_shape), full=False)
 
 
-def _pull_zi(y_bar: Any, f: Any) -> Any:
+def _pull_zi(y_bar: Value, f: Value) -> Any:
     return slice_axis(_pulled(y_bar, f), len(y_bar.shape) - 1, 0, f.shape[-1])
 
 
@@ -253,7 +254,7 @@ recursion_p = Primitive(
 )
 
 
-def recursion(b: Any, f: Any, x: Any, zi: Any) -> Any:
+def recursion(b: Value, f: Value, x: Value, zi: Value) -> Any:
     """Filter ``x[..., ..., N]`` from the state ``zi[..., ..., K]`` by ``b[..., K + 1]`` and ``f[..., K]``.
 
     All have one dtype, and ``K`` is at least 1. The leading axes of ``b`` and ``f`` are the first axes of the signals;

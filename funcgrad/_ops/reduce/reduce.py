@@ -20,6 +20,7 @@ from funcgrad._ops.layout.broadcast import reduce_sum, reduced_shape, spread
 from funcgrad._ops.layout.shape import reshape, transpose
 from funcgrad._ops.reduce.cumulative import products_of_others
 from funcgrad._ops.reduce.sort import INDEX_DTYPE
+from funcgrad._types import Array, Lax, Value
 
 Axes = tuple[int, ...]
 # XLA's own reductions of complex numbers skip NaN. For each: the function of a pair, and a number that always loses.
@@ -36,11 +37,11 @@ def _reduction(
     identity: bool = True,
     forms: Forms = NO_FORMS,
 ) -> Primitive:
-    def reduce_numpy(x: Any, *, axes: Axes, keepdims: bool) -> Any:
+    def reduce_numpy(x: Array, *, axes: Axes, keepdims: bool) -> Any:
         # A Python number has no dtype, and no axes to reduce.
         return ufunc.reduce(x, axis=axes, dtype=dtype or getattr(x, "dtype", None), keepdims=keepdims)
 
-    def reduce_xla(lax: Any, x: Any, *, axes: Axes, keepdims: bool) -> Any:
+    def reduce_xla(lax: Lax, x: Array, *, axes: Axes, keepdims: bool) -> Any:
         y = x
         if axes and x.dtype.kind == "c" and xla in _COMPLEX_EXTREMA:
             pair, worst = _COMPLEX_EXTREMA[xla]
@@ -67,12 +68,12 @@ def _reduction(
     )
 
 
-def _kept(y: Any, x_shape: tuple[int, ...], axes: Axes, keepdims: bool) -> Any:
+def _kept(y: Value, x_shape: tuple[int, ...], axes: Axes, keepdims: bool) -> Any:
     """Return a reduction's result in a shape that broadcasts against the operand."""
     return y if keepdims or len(axes) == len(x_shape) else reshape(y, reduced_shape(x_shape, axes, True))
 
 
-def _winners(x: Any, y: Any, axes: Axes, keepdims: bool) -> tuple[Any, Any, Any]:
+def _winners(x: Value, y: Value, axes: Axes, keepdims: bool) -> tuple[Any, Any, Any]:
     """Return where the extremum is attained and how often; and NaN where it is NaN (which equals nothing), else 0."""
     mask = x == _kept(y, x.shape, axes, keepdims)
     count = reduce_sum(cast(mask, y.dtype), axes, keepdims)
@@ -80,7 +81,7 @@ def _winners(x: Any, y: Any, axes: Axes, keepdims: bool) -> tuple[Any, Any, Any]
     return mask, select(known, count, 1), select(known, 0, y)
 
 
-def _extremum_bar(y_bar: Any, x: Any, y: Any, axes: Axes, keepdims: bool) -> Any:
+def _extremum_bar(y_bar: Value, x: Value, y: Value, axes: Axes, keepdims: bool) -> Any:
     """Share the cotangent among equal elements; if the extremum is NaN, all get NaN. Both as in JAX."""
     if not axes:
         return y_bar
@@ -101,7 +102,7 @@ def _extremum_bar(y_bar: Any, x: Any, y: Any, axes: Axes, keepdims: bool) -> Any
     return select(mask, share, _kept(fill, x.shape, axes, keepdims))
 
 
-def _extremum_push(x_dot: Any, x: Any, y: Any, axes: Axes, keepdims: bool) -> Any:
+def _extremum_push(x_dot: Value, x: Value, y: Value, axes: Axes, keepdims: bool) -> Any:
     if not axes:
         return x_dot
     mask, count, fill = _winners(x, y, axes, keepdims)
@@ -128,7 +129,7 @@ reduce_min_p = _reduction(
 )
 
 
-def _others(x: Any, axes: Axes) -> Any:
+def _others(x: Value, axes: Axes) -> Any:
     """Return, for each element, the product of the others that it is multiplied with."""
     if len(axes) == 1:
         return products_of_others(x, axes[0])
@@ -142,13 +143,13 @@ def _others(x: Any, axes: Axes) -> Any:
     return transpose(reshape(others, moved.shape), tuple([order.index(i) for i in range(len(order))]))
 
 
-def _prod_bar(y_bar: Any, x: Any, axes: Axes, keepdims: bool) -> Any:
+def _prod_bar(y_bar: Value, x: Value, axes: Axes, keepdims: bool) -> Any:
     if not axes:
         return y_bar
     return spread(y_bar, x.shape, axes, keepdims) * _others(x, axes)
 
 
-def _prod_push(x_dot: Any, x: Any, axes: Axes, keepdims: bool) -> Any:
+def _prod_push(x_dot: Value, x: Value, axes: Axes, keepdims: bool) -> Any:
     if not axes:
         return x_dot
     return reduce_sum(x_dot * _others(x, axes), axes, keepdims)
@@ -165,27 +166,27 @@ reduce_and_p = _reduction("reduce_and", np.logical_and, "reduce_and", CONSTANT, 
 reduce_or_p = _reduction("reduce_or", np.logical_or, "reduce_or", CONSTANT, dtype=np.dtype(bool))
 
 
-def reduce_max(x: Any, axes: Axes, keepdims: bool = False) -> Any:
+def reduce_max(x: Value, axes: Axes, keepdims: bool = False) -> Any:
     """Return the greatest element over ``axes`` (non-negative)."""
     return bind_one(reduce_max_p, x, {"axes": axes, "keepdims": keepdims})
 
 
-def reduce_min(x: Any, axes: Axes, keepdims: bool = False) -> Any:
+def reduce_min(x: Value, axes: Axes, keepdims: bool = False) -> Any:
     """Return the least element over ``axes`` (non-negative)."""
     return bind_one(reduce_min_p, x, {"axes": axes, "keepdims": keepdims})
 
 
-def reduce_prod(x: Any, axes: Axes, keepdims: bool = False) -> Any:
+def reduce_prod(x: Value, axes: Axes, keepdims: bool = False) -> Any:
     """Return the product over ``axes`` (non-negative), in the dtype of ``x``."""
     return bind_one(reduce_prod_p, x, {"axes": axes, "keepdims": keepdims})
 
 
-def reduce_and(x: Any, axes: Axes, keepdims: bool = False) -> Any:
+def reduce_and(x: Value, axes: Axes, keepdims: bool = False) -> Any:
     """Return whether all elements of a boolean array over ``axes`` are true."""
     return bind_one(reduce_and_p, x, {"axes": axes, "keepdims": keepdims})
 
 
-def reduce_or(x: Any, axes: Axes, keepdims: bool = False) -> Any:
+def reduce_or(x: Value, axes: Axes, keepdims: bool = False) -> Any:
     """Return whether any element of a boolean array over ``axes`` is true."""
     return bind_one(reduce_or_p, x, {"axes": axes, "keepdims": keepdims})
 
@@ -196,7 +197,7 @@ def _place_aval(x: Aval, *, axis: int) -> Aval:
     return Aval((*x.shape[:axis], *x.shape[axis + 1 :]), INDEX_DTYPE)
 
 
-def _place_xla(lax: Any, x: Any, name: str, axis: int) -> Any:
+def _place_xla(lax: Lax, x: Array, name: str, axis: int) -> Any:
     """Return positions; complex numbers compare by real, then imaginary part, and the first NaN comes before all."""
     dtype = lax.canonical_dtype(INDEX_DTYPE)
     if x.dtype.kind != "c":
@@ -213,7 +214,7 @@ def _place_xla(lax: Any, x: Any, name: str, axis: int) -> Any:
     return lax.select(any_unknown, *places)
 
 
-def _others_of(x: Any, axis: int) -> tuple[int, ...]:
+def _others_of(x: Value, axis: int) -> tuple[int, ...]:
     return tuple([i for i in range(x.ndim) if i != axis])
 
 
@@ -234,11 +235,11 @@ argmax_p = _place("argmax", np.argmax)
 argmin_p = _place("argmin", np.argmin)
 
 
-def argmax(x: Any, axis: int) -> Any:
+def argmax(x: Value, axis: int) -> Any:
     """Return the index of the (first) greatest element along an axis."""
     return argmax_p(x, axis=axis)
 
 
-def argmin(x: Any, axis: int) -> Any:
+def argmin(x: Value, axis: int) -> Any:
     """Return the index of the (first) least element along an axis."""
     return argmin_p(x, axis=axis)

@@ -21,6 +21,7 @@ from funcgrad._ops.index.gather import slice_axis
 from funcgrad._ops.index.join import pad
 from funcgrad._ops.layout.broadcast import broadcast_to, reduce_sum, with_batch
 from funcgrad._ops.layout.shape import expand_dims, flip, reshape, transpose
+from funcgrad._types import Array, Lax, Value
 
 _signal = LazyModule("scipy.signal")
 
@@ -32,7 +33,7 @@ def resampled_length(h: int, n: int, up: int, down: int) -> int:
 
 # Without this, SciPy's code would make traced arrays inside of ``fg.intercept()``.
 @untraced()
-def _resampled_numpy(h: Any, x: Any, *, up: int, down: int) -> np.ndarray:
+def _resampled_numpy(h: Array, x: Array, *, up: int, down: int) -> np.ndarray:
     if h.ndim == 1:
         return _signal.upfirdn(h, x, up, down)
     y = np.empty((*x.shape[:-1], resampled_length(h.shape[-1], x.shape[-1], up, down)), x.dtype)
@@ -41,7 +42,7 @@ def _resampled_numpy(h: Any, x: Any, *, up: int, down: int) -> np.ndarray:
     return y
 
 
-def _resampled_xla(lax: Any, h: Any, x: Any, *, up: int, down: int) -> Any:
+def _resampled_xla(lax: Lax, h: Array, x: Array, *, up: int, down: int) -> Any:
     taps, n = -(-h.shape[-1] // up), x.shape[-1]
     length = resampled_length(h.shape[-1], n, up, down)
     y_shape = (*x.shape[:-1], length)
@@ -65,7 +66,7 @@ def _resampled_xla(lax: Any, h: Any, x: Any, *, up: int, down: int) -> Any:
     return lax.reduce(products, x.dtype.type(0), lax.add, (lead + 1,))
 
 
-def _to_x(y_bar: Any, h: Any, x_shape: tuple[int, ...], up: int, down: int) -> Any:
+def _to_x(y_bar: Value, h: Value, x_shape: tuple[int, ...], up: int, down: int) -> Any:
     """Exchange the rates and reverse the filter."""
     last, size, n = len(h.shape) - 1, h.shape[-1], x_shape[-1]
     before = -(size - 1) % up
@@ -74,7 +75,7 @@ def _to_x(y_bar: Any, h: Any, x_shape: tuple[int, ...], up: int, down: int) -> A
     return _part(resampled(turned, y_bar, down, up), first, first + n)
 
 
-def _part(x: Any, start: int, stop: int) -> Any:
+def _part(x: Value, start: int, stop: int) -> Any:
     """Return a part of the last axis, with zeros beyond its end."""
     last, n = len(x.shape) - 1, x.shape[-1]
     if stop > n:
@@ -82,7 +83,7 @@ def _part(x: Any, start: int, stop: int) -> Any:
     return slice_axis(x, last, start, stop)
 
 
-def _to_h(y_bar: Any, x: Any, h_shape: tuple[int, ...], up: int, down: int) -> Any:
+def _to_h(y_bar: Value, x: Value, h_shape: tuple[int, ...], up: int, down: int) -> Any:
     """Compute one convolution per phase, because each ``up``-th coefficient uses samples of its own."""
     size, n, last = h_shape[-1], x.shape[-1], len(x.shape) - 1
     if not x.size:
@@ -121,7 +122,7 @@ resampled_p = Primitive(
 )
 
 
-def resampled(h: Any, x: Any, up: int, down: int) -> Any:
+def resampled(h: Value, x: Value, up: int, down: int) -> Any:
     """Resample ``x[..., ..., N]`` by the filter ``h[..., L]``; both have one dtype and a last axis that is not empty.
 
     The leading axes of ``h`` are the first axes of the signals; signals along further axes share their filter.

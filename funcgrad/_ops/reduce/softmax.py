@@ -16,9 +16,10 @@ from funcgrad._ops.elementwise.transcendental import exp_p
 from funcgrad._ops.layout.batching import batch_axes
 from funcgrad._ops.layout.broadcast import reduce_sum, reduce_sum_p
 from funcgrad._ops.reduce.reduce import reduce_max_p
+from funcgrad._types import Array, Lax, Value
 
 
-def _log_softmax_numpy(x: Any, *, axes: tuple[int, ...]) -> Any:
+def _log_softmax_numpy(x: Array, *, axes: tuple[int, ...]) -> Any:
     if not x.size:
         return x.copy()
     # The greatest element cancels; without the subtraction the exponential would overflow.
@@ -27,22 +28,22 @@ def _log_softmax_numpy(x: Any, *, axes: tuple[int, ...]) -> Any:
     return shifted
 
 
-def _log_softmax_expanded(x: Any, *, axes: tuple[int, ...]) -> Any:
+def _log_softmax_expanded(x: Value, *, axes: tuple[int, ...]) -> Any:
     shifted = sub_p(x, reduce_max_p(x, axes=axes, keepdims=True))
     return sub_p(shifted, log_p(reduce_sum_p(exp_p(shifted), axes=axes, keepdims=True)))
 
 
-def _log_softmax_xla(lax: Any, x: Any, *, axes: tuple[int, ...]) -> Any:
+def _log_softmax_xla(lax: Lax, x: Array, *, axes: tuple[int, ...]) -> Any:
     kept = tuple(i for i in range(x.ndim) if i not in axes)
 
-    def spread(y: Any) -> Any:
+    def spread(y: Value) -> Any:
         return lax.broadcast_in_dim(y, x.shape, kept)
 
     shifted = lax.sub(x, spread(lax.stop_gradient(lax.reduce_max(x, axes))))
     return lax.sub(shifted, spread(lax.log(lax.reduce_sum(lax.exp(shifted), axes))))
 
 
-def _log_softmax_bar(y_bar: Any, y: Any, axes: tuple[int, ...]) -> Any:
+def _log_softmax_bar(y_bar: Value, y: Value, axes: tuple[int, ...]) -> Any:
     if type(y_bar) is type(y) is np.ndarray:
         x_bar = np.exp(y)
         x_bar *= np.add.reduce(y_bar, axes, keepdims=True)
@@ -50,7 +51,7 @@ def _log_softmax_bar(y_bar: Any, y: Any, axes: tuple[int, ...]) -> Any:
     return sub_p(y_bar, mul_p(bind(exp_p, (y,), NO_PARAMS), reduce_sum(y_bar, axes, keepdims=True)))
 
 
-def _log_softmax_push(x_dot: Any, y: Any, axes: tuple[int, ...]) -> Any:
+def _log_softmax_push(x_dot: Value, y: Value, axes: tuple[int, ...]) -> Any:
     softmax = bind(exp_p, (y,), NO_PARAMS)
     return sub_p(x_dot, reduce_sum(mul_p(softmax, x_dot), axes, keepdims=True))
 

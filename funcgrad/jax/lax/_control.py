@@ -11,6 +11,7 @@ from funcgrad._transforms.control import associative, loops
 from funcgrad._transforms.control import switch as switches
 from funcgrad._transforms.custom import stop_gradient as constants
 from funcgrad._transforms.vmap import vmap
+from funcgrad._types import ArrayLike, PyTree
 from funcgrad.jax._array import tree_of_arrays
 from funcgrad.jax._immutable import immutably
 from funcgrad.numpy import concatenate
@@ -19,30 +20,37 @@ from funcgrad.tree import map as tree_map
 
 
 def scan(
-    f: Callable[..., Any], init: Any, xs: Any = None, length: int | None = None, reverse: bool = False, unroll: Any = 1
+    f: Callable[..., Any],
+    init: Any,
+    xs: PyTree = None,
+    length: int | None = None,
+    reverse: bool = False,
+    unroll: Any = 1,
 ) -> tuple[Any, Any]:
     """``jax.lax.scan``: a loop over leading axes with a carried state."""
     return tree_of_arrays(loops.scan(immutably(f), init, xs, length, reverse, unroll))
 
 
-def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: Any, **options: Any) -> Any:
+def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: PyTree, **options: Any) -> Any:
     """``jax.lax.fori_loop``: a loop over whole numbers with a carried state."""
     return tree_of_arrays(loops.fori_loop(lower, upper, immutably(body_fun), init_val, **options))
 
 
-def while_loop(cond_fun: Callable[..., Any], body_fun: Callable[..., Any], init_val: Any) -> Any:
+def while_loop(cond_fun: Callable[..., Any], body_fun: Callable[..., Any], init_val: PyTree) -> Any:
     """``jax.lax.while_loop``: a loop that runs while a condition of its state holds."""
     return tree_of_arrays(loops.while_loop(immutably(cond_fun), immutably(body_fun), init_val))
 
 
-def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any, **old: Any) -> Any:
+def cond(
+    pred: ArrayLike, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: PyTree, **old: Any
+) -> Any:
     """``jax.lax.cond``: apply one of two functions, chosen by a boolean."""
     if old:
         operands = (*operands, old["operand"])
     return tree_of_arrays(loops.cond(pred, immutably(true_fun), immutably(false_fun), *operands))
 
 
-def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, **old: Any) -> Any:
+def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: PyTree, **old: Any) -> Any:
     """``jax.lax.switch``: apply one of several functions, chosen by an integer."""
     if old:
         operands = (*operands, old["operand"])
@@ -54,7 +62,7 @@ def associative_scan(fn: Callable[..., Any], elems: Any, reverse: bool = False, 
     return tree_of_arrays(associative.associative_scan(immutably(fn), elems, reverse=reverse, axis=axis))
 
 
-def map(f: Callable[..., Any], xs: Any, *, batch_size: int | None = None) -> Any:  # noqa: A001  (JAX's name)
+def map(f: Callable[..., Any], xs: PyTree, *, batch_size: int | None = None) -> Any:  # noqa: A001  (JAX's name)
     """``jax.lax.map``: apply a function to the elements of leading axes, one after the other, or in batches."""
     if batch_size is None:
         return scan(lambda carry, x: (carry, f(x)), None, xs)[1]
@@ -69,7 +77,7 @@ def map(f: Callable[..., Any], xs: Any, *, batch_size: int | None = None) -> Any
     return tree_of_arrays(tree_map(lambda a, b: concatenate([a, b]), done, rest))
 
 
-def stop_gradient(x: Any) -> Any:
+def stop_gradient(x: PyTree) -> Any:
     """``jax.lax.stop_gradient``: the value, which counts as a constant."""
     return tree_of_arrays(constants.stop_gradient(x))
 
@@ -87,27 +95,27 @@ def platform_dependent(
     return chosen(*args)
 
 
-def psum(x: Any, axis_name: Any) -> Any:
+def psum(x: PyTree, axis_name: Any) -> Any:
     """``jax.lax.psum``: the sum over a named axis of `vmap`."""
     return tree_of_arrays(axes.psum(x, axis_name))
 
 
-def pmean(x: Any, axis_name: Any) -> Any:
+def pmean(x: PyTree, axis_name: Any) -> Any:
     """``jax.lax.pmean``: the mean over a named axis of `vmap`."""
     return tree_of_arrays(axes.pmean(x, axis_name))
 
 
-def pmax(x: Any, axis_name: Any) -> Any:
+def pmax(x: PyTree, axis_name: Any) -> Any:
     """``jax.lax.pmax``: the greatest value over a named axis of `vmap`."""
     return tree_of_arrays(axes.pmax(x, axis_name))
 
 
-def pmin(x: Any, axis_name: Any) -> Any:
+def pmin(x: PyTree, axis_name: Any) -> Any:
     """``jax.lax.pmin``: the smallest value over a named axis of `vmap`."""
     return tree_of_arrays(axes.pmin(x, axis_name))
 
 
-def all_gather(x: Any, axis_name: Any, **options: Any) -> Any:
+def all_gather(x: PyTree, axis_name: Any, **options: Any) -> Any:
     """``jax.lax.all_gather``: the values of all elements of a named axis of `vmap`."""
     return tree_of_arrays(axes.all_gather(x, axis_name, **options))
 
@@ -122,6 +130,6 @@ def axis_size(axis_name: Any) -> Any:
     return axes.psum(1, axis_name)
 
 
-def optimization_barrier(operand: Any) -> Any:
+def optimization_barrier(operand: ArrayLike) -> Any:
     """``jax.lax.optimization_barrier``: the value itself: it changes only how JAX compiles."""
     return operand

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad import numpy as fnp
+from funcgrad._types import ArrayLike, DTypeLike
 from funcgrad.numpy.extend import known_value
 from funcgrad.scipy import special
 
@@ -27,17 +28,17 @@ class RoundingMethod(enum.IntEnum):
     TO_NEAREST_EVEN = 1
 
 
-def clamp(min: Any, x: Any, max: Any) -> Any:  # noqa: A002  (JAX's names)
+def clamp(min: Any, x: ArrayLike, max: Any) -> Any:  # noqa: A002  (JAX's names)
     """``jax.lax.clamp``: cut numbers at a lower and an upper bound."""
     return fnp.clip(x, min, max)
 
 
-def complex(x: Any, y: Any) -> Any:  # noqa: A001  (JAX's name)
+def complex(x: ArrayLike, y: ArrayLike) -> Any:  # noqa: A001  (JAX's name)
     """``jax.lax.complex``: complex numbers of real and imaginary parts."""
     return fnp.asarray(x) + 1j * fnp.asarray(y)
 
 
-def div(x: Any, y: Any) -> Any:
+def div(x: ArrayLike, y: ArrayLike) -> Any:
     """``jax.lax.div``: the quotient; that of integers is cut toward zero."""
     x, y = fnp.asarray(x), fnp.asarray(y)
     if fnp.result_type(x, y).kind not in "iu":
@@ -46,12 +47,12 @@ def div(x: Any, y: Any) -> Any:
     return fnp.where((x < 0) != (y < 0), -quotient, quotient)
 
 
-def integer_pow(x: Any, y: int) -> Any:
+def integer_pow(x: ArrayLike, y: int) -> Any:
     """``jax.lax.integer_pow``: a fixed whole power."""
     return fnp.power(x, y)
 
 
-def polygamma(m: Any, x: Any) -> Any:
+def polygamma(m: Any, x: ArrayLike) -> Any:
     """``jax.lax.polygamma``: a derivative of `digamma`, the one of the order ``m``, which is known."""
     orders = np.asarray(known_value(m)).astype(int)
     first, *others = np.unique(orders).tolist()
@@ -61,26 +62,26 @@ def polygamma(m: Any, x: Any) -> Any:
     return y
 
 
-def round(x: Any, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZERO) -> Any:  # noqa: A001  (JAX's name)
+def round(x: ArrayLike, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZERO) -> Any:  # noqa: A001  (JAX's name)
     """``jax.lax.round``: the nearest whole number; halves go away from zero unless asked otherwise."""
     if int(rounding_method) == RoundingMethod.TO_NEAREST_EVEN:
         return fnp.rint(x)
     return fnp.copysign(fnp.floor(fnp.abs(x) + 0.5), x)
 
 
-def rsqrt(x: Any) -> Any:
+def rsqrt(x: ArrayLike) -> Any:
     """``jax.lax.rsqrt``: ``1 / sqrt(x)``."""
     return 1 / fnp.sqrt(x)
 
 
-def shift_right_logical(x: Any, y: Any) -> Any:
+def shift_right_logical(x: ArrayLike, y: ArrayLike) -> Any:
     """``jax.lax.shift_right_logical``: shift the bits and fill with zeros."""
     x = fnp.asarray(x)
     unsigned = np.dtype(f"u{x.dtype.itemsize}")
     return fnp.right_shift(x.view(unsigned), fnp.asarray(y).astype(unsigned)).view(x.dtype)
 
 
-def clz(x: Any) -> Any:
+def clz(x: ArrayLike) -> Any:
     """``jax.lax.clz``: the number of zero bits before the first one."""
     x = fnp.asarray(x)
     bits = 8 * x.dtype.itemsize
@@ -91,13 +92,13 @@ def clz(x: Any) -> Any:
     return (bits - fnp.bitwise_count(y)).astype(x.dtype)
 
 
-def population_count(x: Any) -> Any:
+def population_count(x: ArrayLike) -> Any:
     """``jax.lax.population_count``: the number of bits that are one."""
     x = fnp.asarray(x)
     return fnp.bitwise_count(x.view(np.dtype(f"u{x.dtype.itemsize}"))).astype(x.dtype)
 
 
-def bitcast_convert_type(operand: Any, new_dtype: Any) -> Any:
+def bitcast_convert_type(operand: ArrayLike, new_dtype: DTypeLike) -> Any:
     """``jax.lax.bitcast_convert_type``: the same bits read as another dtype."""
     operand, dtype = fnp.asarray(operand), np.dtype(new_dtype)
     wide, narrow = operand.dtype.itemsize, dtype.itemsize
@@ -108,6 +109,6 @@ def bitcast_convert_type(operand: Any, new_dtype: Any) -> Any:
     return operand.view(dtype)[..., 0]
 
 
-def convert_element_type(operand: Any, new_dtype: Any) -> Any:
+def convert_element_type(operand: ArrayLike, new_dtype: DTypeLike) -> Any:
     """``jax.lax.convert_element_type``: the array in another dtype."""
     return fnp.astype(fnp.asarray(operand), np.dtype(new_dtype))

@@ -10,38 +10,39 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._ops.contract.dot import dot_general as general_product
+from funcgrad._types import ArrayLike, DTypeLike
 from funcgrad.numpy.extend import dtype_of, promote
 
 
-def broadcast(operand: Any, sizes: Sequence[int]) -> Any:
+def broadcast(operand: ArrayLike, sizes: Sequence[int]) -> Any:
     """``jax.lax.broadcast``: the array repeated along new axes in front."""
     return fnp.broadcast_to(operand, (*sizes, *fnp.shape(operand)))
 
 
-def broadcast_in_dim(operand: Any, shape: Sequence[int], broadcast_dimensions: Sequence[int]) -> Any:
+def broadcast_in_dim(operand: ArrayLike, shape: Sequence[int], broadcast_dimensions: Sequence[int]) -> Any:
     """``jax.lax.broadcast_in_dim``: the array repeated along the axes of a shape that are not named."""
     sizes = dict(zip(broadcast_dimensions, fnp.shape(operand), strict=True))
     return fnp.broadcast_to(fnp.reshape(operand, tuple([sizes.get(k, 1) for k in range(len(shape))])), tuple(shape))
 
 
-def broadcast_to_rank(x: Any, rank: int) -> Any:
+def broadcast_to_rank(x: ArrayLike, rank: int) -> Any:
     """``jax.lax.broadcast_to_rank``: the array with as many axes; new ones have length 1 and stand in front."""
     shape = fnp.shape(x)
     return fnp.reshape(x, (*[1] * (rank - len(shape)), *shape))
 
 
-def broadcasted_iota(dtype: Any, shape: Sequence[int], dimension: int) -> Any:
+def broadcasted_iota(dtype: DTypeLike, shape: Sequence[int], dimension: int) -> Any:
     """``jax.lax.broadcasted_iota``: the numbers from 0 on along one axis of a shape."""
     sizes = [n if k == dimension else 1 for k, n in enumerate(shape)]
     return fnp.broadcast_to(fnp.arange(shape[dimension], dtype=dtype).reshape(sizes), tuple(shape))
 
 
-def iota(dtype: Any, size: int) -> Any:
+def iota(dtype: DTypeLike, size: int) -> Any:
     """``jax.lax.iota``: the numbers from 0 on."""
     return fnp.arange(size, dtype=dtype)
 
 
-def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = None) -> Any:
+def collapse(operand: ArrayLike, start_dimension: int, stop_dimension: int | None = None) -> Any:
     """``jax.lax.collapse``: several neighbouring axes as one."""
     shape = fnp.shape(operand)
     start, stop, _ = slice(start_dimension, stop_dimension).indices(len(shape))
@@ -58,18 +59,18 @@ def expand_dims(array: Any, dimensions: Sequence[int]) -> Any:
     return fnp.expand_dims(array, tuple(dimensions))
 
 
-def full(shape: Sequence[int], fill_value: Any, dtype: Any = None) -> Any:
+def full(shape: Sequence[int], fill_value: ArrayLike, dtype: DTypeLike = None) -> Any:
     """``jax.lax.full``: an array of one number."""
     return fnp.full(tuple(shape), fill_value, dtype or dtype_of(fill_value))
 
 
-def full_like(x: Any, fill_value: Any, dtype: Any = None, shape: Sequence[int] | None = None) -> Any:
+def full_like(x: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike = None, shape: Sequence[int] | None = None) -> Any:
     """``jax.lax.full_like``: an array of one number, of the shape and dtype of another array."""
     shape = x.shape if shape is None else tuple(shape)
     return fnp.full(shape, fill_value, x.dtype if dtype is None else dtype)
 
 
-def pad(operand: Any, padding_value: Any, padding_config: Sequence[tuple[int, int, int]]) -> Any:
+def pad(operand: ArrayLike, padding_value: Any, padding_config: Sequence[tuple[int, int, int]]) -> Any:
     """``jax.lax.pad``: the array with numbers around and between its elements; negative widths cut."""
     operand = fnp.asarray(operand)
     shape = tuple([n + max(n - 1, 0) * inside for n, (_, _, inside) in zip(operand.shape, padding_config, strict=True)])
@@ -87,18 +88,18 @@ def pad(operand: Any, padding_value: Any, padding_config: Sequence[tuple[int, in
     return operand[tuple(cuts)]
 
 
-def reshape(operand: Any, new_sizes: Sequence[int], dimensions: Sequence[int] | None = None) -> Any:
+def reshape(operand: ArrayLike, new_sizes: Sequence[int], dimensions: Sequence[int] | None = None) -> Any:
     """``jax.lax.reshape``: the array in another shape, its axes reordered before if asked."""
     operand = operand if dimensions is None else fnp.transpose(operand, tuple(dimensions))
     return fnp.reshape(operand, tuple(new_sizes))
 
 
-def rev(operand: Any, dimensions: Sequence[int]) -> Any:
+def rev(operand: ArrayLike, dimensions: Sequence[int]) -> Any:
     """``jax.lax.rev``: the array turned round along axes."""
     return fnp.flip(operand, tuple(dimensions))
 
 
-def select(pred: Any, on_true: Any, on_false: Any) -> Any:
+def select(pred: ArrayLike, on_true: Any, on_false: Any) -> Any:
     """``jax.lax.select``: choose between the elements of two arrays."""
     return fnp.where(pred, on_true, on_false)
 
@@ -116,17 +117,17 @@ def squeeze(array: Any, dimensions: Sequence[int]) -> Any:
     return fnp.squeeze(array, tuple(dimensions))
 
 
-def transpose(operand: Any, permutation: Sequence[int]) -> Any:
+def transpose(operand: ArrayLike, permutation: Sequence[int]) -> Any:
     """``jax.lax.transpose``: the array with its axes in another order."""
     return fnp.transpose(operand, tuple(permutation))
 
 
-def split(operand: Any, sizes: Sequence[int], axis: int = 0) -> Any:
+def split(operand: ArrayLike, sizes: Sequence[int], axis: int = 0) -> Any:
     """``jax.lax.split``: parts of these lengths along an axis."""
     return fnp.split(operand, np.cumsum(sizes)[:-1].tolist(), axis)
 
 
-def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> Any:
+def sort(operand: ArrayLike, dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> Any:
     """``jax.lax.sort``: sort an array along an axis, or several arrays by the first ones."""
     del is_stable  # it always is
     if not isinstance(operand, tuple | list):
@@ -137,13 +138,13 @@ def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: in
     return tuple([fnp.take_along_axis(fnp.asarray(x), order, dimension) for x in operand])
 
 
-def sort_key_val(keys: Any, values: Any, dimension: int = -1, is_stable: bool = True) -> tuple[Any, Any]:
+def sort_key_val(keys: ArrayLike, values: ArrayLike, dimension: int = -1, is_stable: bool = True) -> tuple[Any, Any]:
     """``jax.lax.sort_key_val``: sort two arrays by the first."""
     del is_stable
     return sort((keys, values), dimension)
 
 
-def top_k(operand: Any, k: int, *, axis: int = -1) -> tuple[Any, Any]:
+def top_k(operand: ArrayLike, k: int, *, axis: int = -1) -> tuple[Any, Any]:
     """``jax.lax.top_k``: the greatest elements along an axis, and their places; of equal ones the first come first."""
     operand = fnp.asarray(operand)
     last = operand.shape[axis] - 1
@@ -152,18 +153,18 @@ def top_k(operand: Any, k: int, *, axis: int = -1) -> tuple[Any, Any]:
     return fnp.take_along_axis(operand, places, axis), places.astype(np.int32)
 
 
-def argmax(operand: Any, axis: int, index_dtype: Any) -> Any:
+def argmax(operand: ArrayLike, axis: int, index_dtype: DTypeLike) -> Any:
     """``jax.lax.argmax``: the places of the greatest elements along an axis."""
     return fnp.argmax(operand, axis).astype(index_dtype)
 
 
-def argmin(operand: Any, axis: int, index_dtype: Any) -> Any:
+def argmin(operand: ArrayLike, axis: int, index_dtype: DTypeLike) -> Any:
     """``jax.lax.argmin``: the places of the smallest elements along an axis."""
     return fnp.argmin(operand, axis).astype(index_dtype)
 
 
 def _reduction(name: str, function: Callable[..., Any], keeps: bool = True) -> Callable[..., Any]:
-    def reduce(operand: Any, axes: Sequence[int]) -> Any:
+    def reduce(operand: ArrayLike, axes: Sequence[int]) -> Any:
         options = {"dtype": dtype_of(operand)} if keeps else {}
         return function(operand, axis=tuple(axes), **options)
 
@@ -194,7 +195,7 @@ def reduce(operands: Any, init_values: Any, computation: Callable[[Any, Any], An
 
 
 def _running(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    def run(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
+    def run(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Any:
         if not reverse:
             return function(operand, axis=axis)
         return fnp.flip(function(fnp.flip(operand, axis), axis=axis), axis)
@@ -213,48 +214,48 @@ cumlogsumexp = _running("cumlogsumexp", np.logaddexp.accumulate)
 Axes = tuple[int, ...]
 
 
-def dot(lhs: Any, rhs: Any, *, dimension_numbers: Any = None) -> Any:
+def dot(lhs: ArrayLike, rhs: ArrayLike, *, dimension_numbers: Any = None) -> Any:
     """``jax.lax.dot``: the product of matrices or vectors, or `dot_general`."""
     return fnp.dot(lhs, rhs) if dimension_numbers is None else dot_general(lhs, rhs, dimension_numbers)
 
 
-def dot_general(lhs: Any, rhs: Any, dimension_numbers: Any) -> Any:
+def dot_general(lhs: ArrayLike, rhs: ArrayLike, dimension_numbers: Any) -> Any:
     """``jax.lax.dot_general``: sum products over pairs of axes; pairs of batch axes stand in front of the result."""
     contract, batch = [tuple([tuple(map(int, axes)) for axes in pair]) for pair in dimension_numbers]
     lhs, rhs = promote(lhs, rhs)
     return general_product(lhs, rhs, (contract[0], contract[1]), (batch[0], batch[1]))
 
 
-def batch_matmul(lhs: Any, rhs: Any) -> Any:
+def batch_matmul(lhs: ArrayLike, rhs: ArrayLike) -> Any:
     """``jax.lax.batch_matmul``: products of matrices along leading axes."""
     return fnp.matmul(lhs, rhs)
 
 
-def tile(operand: Any, reps: Sequence[int]) -> Any:
+def tile(operand: ArrayLike, reps: Sequence[int]) -> Any:
     """``jax.lax.tile``: the array repeated along its axes."""
     return fnp.tile(operand, tuple(reps))
 
 
-def empty(shape: Sequence[int], dtype: Any) -> Any:
+def empty(shape: Sequence[int], dtype: DTypeLike) -> Any:
     """``jax.lax.empty``: an array of zeros."""
     return fnp.zeros(tuple(shape), dtype)
 
 
-def dtype(x: Any) -> np.dtype:
+def dtype(x: ArrayLike) -> np.dtype:
     """``jax.lax.dtype``: the dtype of a value."""
     return dtype_of(x)
 
 
-def conj(x: Any) -> Any:
+def conj(x: ArrayLike) -> Any:
     """``jax.lax.conj``: the complex conjugate, complex for real numbers too."""
     return fnp.conj(x) if dtype_of(x).kind == "c" else fnp.conj(fnp.asarray(x) + 0j)
 
 
-def broadcast_like(arr: Any, like_arr: Any) -> Any:
+def broadcast_like(arr: ArrayLike, like_arr: Any) -> Any:
     """``jax.lax.broadcast_like``: the array repeated to the shape of another one."""
     return fnp.broadcast_to(arr, fnp.shape(like_arr))
 
 
-def reduce_xor(operand: Any, axes: Sequence[int]) -> Any:
+def reduce_xor(operand: ArrayLike, axes: Sequence[int]) -> Any:
     """``jax.lax.reduce_xor``: combine the bits of the elements along axes by exclusive or."""
     return reduce(operand, 0, fnp.bitwise_xor, axes)

@@ -9,23 +9,26 @@ from typing import Any
 import numpy as np
 
 from funcgrad import numpy as fnp
+from funcgrad._types import ArrayLike
 
 
 def slice(  # noqa: A001  (JAX's name)
-    operand: Any, start_indices: Sequence[int], limit_indices: Sequence[int], strides: Sequence[int] | None = None
+    operand: ArrayLike, start_indices: Sequence[int], limit_indices: Sequence[int], strides: Sequence[int] | None = None
 ) -> Any:
     """``jax.lax.slice``: a slice along each axis."""
     steps = strides or [1] * len(start_indices)
     return fnp.asarray(operand)[tuple(map(builtins.slice, start_indices, limit_indices, steps))]
 
 
-def slice_in_dim(operand: Any, start_index: int | None, limit_index: int | None, stride: int = 1, axis: int = 0) -> Any:
+def slice_in_dim(
+    operand: ArrayLike, start_index: int | None, limit_index: int | None, stride: int = 1, axis: int = 0
+) -> Any:
     """``jax.lax.slice_in_dim``: a slice along one axis."""
     operand = fnp.asarray(operand)
     return operand[_at(axis % operand.ndim, builtins.slice(start_index, limit_index, stride))]
 
 
-def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True) -> Any:
+def index_in_dim(operand: ArrayLike, index: int, axis: int = 0, keepdims: bool = True) -> Any:
     """``jax.lax.index_in_dim``: one element of an axis."""
     operand = fnp.asarray(operand)
     found = operand[_at(axis % operand.ndim, index)]
@@ -42,7 +45,7 @@ def index_take(src: Any, idxs: Any, axes: Sequence[int]) -> Any:
     return src[tuple(fnp.asarray(each) for each in idxs)]
 
 
-def _inside(operand: Any, start_indices: Any, sizes: Sequence[int]) -> list[Any]:
+def _inside(operand: ArrayLike, start_indices: ArrayLike, sizes: Sequence[int]) -> list[Any]:
     """Return the places where slices begin: negative ones count from the end, and all are moved into the array."""
     starts = start_indices if isinstance(start_indices, tuple | list) else list(fnp.asarray(start_indices))
     found = []
@@ -52,7 +55,7 @@ def _inside(operand: Any, start_indices: Any, sizes: Sequence[int]) -> list[Any]
     return found
 
 
-def _places(operand: Any, start_indices: Any, sizes: Sequence[int]) -> tuple:
+def _places(operand: ArrayLike, start_indices: ArrayLike, sizes: Sequence[int]) -> tuple:
     """Return the index of a block: along each axis the places of its elements, or the whole axis."""
     entries = []
     starts = _inside(operand, start_indices, sizes)
@@ -65,7 +68,7 @@ def _places(operand: Any, start_indices: Any, sizes: Sequence[int]) -> tuple:
     return tuple(entries)
 
 
-def _block(name: str, operand: Any, start_indices: Any, sizes: Sequence[int]) -> tuple[Any, tuple]:
+def _block(name: str, operand: ArrayLike, start_indices: ArrayLike, sizes: Sequence[int]) -> tuple[Any, tuple]:
     """Return an array and the index of a block in it, axis by axis if the block is cut along several."""
     operand = fnp.asarray(operand)
     starts = len(start_indices) if isinstance(start_indices, tuple | list) else len(fnp.asarray(start_indices))
@@ -77,7 +80,7 @@ def _block(name: str, operand: Any, start_indices: Any, sizes: Sequence[int]) ->
     return operand, _places(operand, start_indices, sizes)
 
 
-def dynamic_slice(operand: Any, start_indices: Any, slice_sizes: Sequence[int]) -> Any:
+def dynamic_slice(operand: ArrayLike, start_indices: ArrayLike, slice_sizes: Sequence[int]) -> Any:
     """``jax.lax.dynamic_slice``: a block of fixed size that begins at traced places."""
     operand, places = _block("lax.dynamic_slice", operand, start_indices, slice_sizes)
     whole = [isinstance(entry, builtins.slice) for entry in places]
@@ -89,7 +92,7 @@ def dynamic_slice(operand: Any, start_indices: Any, slice_sizes: Sequence[int]) 
     return operand[places]
 
 
-def dynamic_update_slice(operand: Any, update: Any, start_indices: Any) -> Any:
+def dynamic_update_slice(operand: ArrayLike, update: ArrayLike, start_indices: ArrayLike) -> Any:
     """``jax.lax.dynamic_update_slice``: the array with a block replaced, which begins at traced places."""
     update = fnp.asarray(update)
     operand, places = _block("lax.dynamic_update_slice", operand, start_indices, update.shape)
@@ -101,30 +104,30 @@ def dynamic_update_slice(operand: Any, update: Any, start_indices: Any) -> Any:
     return fnp.at(operand)[places].set(update)
 
 
-def _starts(operand: Any, axis: int, start_index: Any) -> list[Any]:
+def _starts(operand: ArrayLike, axis: int, start_index: ArrayLike) -> list[Any]:
     return [start_index if k == axis % operand.ndim else 0 for k in range(operand.ndim)]
 
 
-def dynamic_slice_in_dim(operand: Any, start_index: Any, slice_size: int, axis: int = 0) -> Any:
+def dynamic_slice_in_dim(operand: ArrayLike, start_index: ArrayLike, slice_size: int, axis: int = 0) -> Any:
     """``jax.lax.dynamic_slice_in_dim``: a slice of fixed length along one axis that begins at a traced place."""
     operand = fnp.asarray(operand)
     sizes = [slice_size if k == axis % operand.ndim else n for k, n in enumerate(operand.shape)]
     return dynamic_slice(operand, _starts(operand, axis, start_index), sizes)
 
 
-def dynamic_index_in_dim(operand: Any, index: Any, axis: int = 0, keepdims: bool = True) -> Any:
+def dynamic_index_in_dim(operand: ArrayLike, index: Any, axis: int = 0, keepdims: bool = True) -> Any:
     """``jax.lax.dynamic_index_in_dim``: the element of an axis at a traced place."""
     found = dynamic_slice_in_dim(operand, index, 1, axis)
     return found if keepdims else fnp.squeeze(found, axis)
 
 
-def dynamic_update_slice_in_dim(operand: Any, update: Any, start_index: Any, axis: int) -> Any:
+def dynamic_update_slice_in_dim(operand: ArrayLike, update: ArrayLike, start_index: ArrayLike, axis: int) -> Any:
     """``jax.lax.dynamic_update_slice_in_dim``: the array with a slice of one axis replaced at a traced place."""
     operand = fnp.asarray(operand)
     return dynamic_update_slice(operand, update, _starts(operand, axis, start_index))
 
 
-def dynamic_update_index_in_dim(operand: Any, update: Any, index: Any, axis: int) -> Any:
+def dynamic_update_index_in_dim(operand: ArrayLike, update: ArrayLike, index: Any, axis: int) -> Any:
     """``jax.lax.dynamic_update_index_in_dim``: the array with one element of an axis replaced at a traced place."""
     operand, update = fnp.asarray(operand), fnp.asarray(update)
     update = update if update.ndim == operand.ndim else fnp.expand_dims(update, axis)

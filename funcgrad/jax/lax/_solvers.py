@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from funcgrad._types import ArrayLike
 from funcgrad.jax._bridge import run_as_jax
 
 
@@ -20,7 +21,7 @@ def custom_root(
 
 def custom_linear_solve(
     matvec: Callable[..., Any],
-    b: Any,
+    b: ArrayLike,
     solve: Any,
     transpose_solve: Any = None,
     symmetric: bool = False,

@@ -12,6 +12,7 @@ import numpy as np
 from funcgrad import numpy as fnp
 from funcgrad._ops.contract.conv import Window, extent
 from funcgrad._ops.contract.conv import conv as convolution
+from funcgrad._types import ArrayLike
 from funcgrad.jax.lax._shapes import pad
 from funcgrad.jax.numpy import maximum, minimum
 from funcgrad.numpy.extend import promote
@@ -66,8 +67,8 @@ def padtype_to_pads(in_shape: Sizes, window_shape: Sizes, window_strides: Sizes,
 
 
 def conv_general_dilated(  # noqa: PLR0917  (JAX's signature)
-    lhs: Any,
-    rhs: Any,
+    lhs: ArrayLike,
+    rhs: ArrayLike,
     window_strides: Sizes,
     padding: Any,
     lhs_dilation: Sizes | None = None,
@@ -98,21 +99,26 @@ def conv_general_dilated(  # noqa: PLR0917  (JAX's signature)
     return fnp.transpose(y, tuple(np.argsort(axes.out_spec)))
 
 
-def conv(lhs: Any, rhs: Any, window_strides: Sizes, padding: str) -> Any:
+def conv(lhs: ArrayLike, rhs: ArrayLike, window_strides: Sizes, padding: str) -> Any:
     """``jax.lax.conv``: convolve images ``[batch, channels, ...]`` with a kernel ``[out, in, ...]``."""
     return conv_general_dilated(lhs, rhs, window_strides, padding)
 
 
 def conv_with_general_padding(
-    lhs: Any, rhs: Any, window_strides: Sizes, padding: Any, lhs_dilation: Sizes | None, rhs_dilation: Sizes | None
+    lhs: ArrayLike,
+    rhs: ArrayLike,
+    window_strides: Sizes,
+    padding: Any,
+    lhs_dilation: Sizes | None,
+    rhs_dilation: Sizes | None,
 ) -> Any:
     """``jax.lax.conv_with_general_padding``: `conv` with any padding and dilation."""
     return conv_general_dilated(lhs, rhs, window_strides, padding, lhs_dilation, rhs_dilation)
 
 
 def conv_transpose(  # noqa: PLR0917  (JAX's signature)
-    lhs: Any,
-    rhs: Any,
+    lhs: ArrayLike,
+    rhs: ArrayLike,
     strides: Sizes,
     padding: Any,
     rhs_dilation: Sizes | None = None,
@@ -148,11 +154,11 @@ def _transposed_pad(kernel: int, stride: int, padding: str) -> tuple[int, int]:
     return low, whole - low
 
 
-def _first_greatest(a: Any, b: Any) -> Any:
+def _first_greatest(a: ArrayLike, b: ArrayLike) -> Any:
     return fnp.where(fnp.logical_or(a >= b, fnp.isnan(a)), a, b)
 
 
-def _first_smallest(a: Any, b: Any) -> Any:
+def _first_smallest(a: ArrayLike, b: ArrayLike) -> Any:
     return fnp.where(fnp.logical_or(a <= b, fnp.isnan(a)), a, b)
 
 
@@ -161,7 +167,7 @@ _OF_WINDOWS: dict[Any, Callable[[Any, Any], Any]] = {maximum: _first_greatest, m
 
 
 def reduce_window(  # noqa: PLR0917  (JAX's signature)
-    operand: Any,
+    operand: ArrayLike,
     init_value: Any,
     computation: Callable[[Any, Any], Any],
     window_dimensions: Sizes,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from funcgrad import numpy as fnp
+from funcgrad._types import ArrayLike
 from funcgrad.jax._bridge import of_jax
 from funcgrad.jax._names import publish_as_jax
 from funcgrad.numpy import linalg
@@ -30,29 +31,29 @@ __all__ = [
 ]
 
 
-def _symmetric(x: Any, symmetrize: bool) -> Any:
+def _symmetric(x: ArrayLike, symmetrize: bool) -> Any:
     x = fnp.asarray(x)
     return (x + fnp.conj(fnp.matrix_transpose(x))) / 2 if symmetrize else x
 
 
-def cholesky(x: Any, *, symmetrize_input: bool = True) -> Any:
+def cholesky(x: ArrayLike, *, symmetrize_input: bool = True) -> Any:
     """``jax.lax.linalg.cholesky``: the lower triangular factor of a positive definite matrix."""
     return linalg.cholesky(_symmetric(x, symmetrize_input))
 
 
-def eigh(x: Any, *, lower: bool = True, symmetrize_input: bool = True, sort_eigenvalues: bool = True) -> Any:
+def eigh(x: ArrayLike, *, lower: bool = True, symmetrize_input: bool = True, sort_eigenvalues: bool = True) -> Any:
     """``jax.lax.linalg.eigh``: eigenvectors and eigenvalues of a symmetric matrix, in this order."""
     del sort_eigenvalues  # they always are
     values, vectors = linalg.eigh(_symmetric(x, symmetrize_input), "L" if lower else "U")
     return vectors, values
 
 
-def qr(x: Any, *, full_matrices: bool = True) -> Any:
+def qr(x: ArrayLike, *, full_matrices: bool = True) -> Any:
     """``jax.lax.linalg.qr``: the orthogonal and the triangular factor."""
     return linalg.qr(x, "complete" if full_matrices else "reduced")
 
 
-def svd(x: Any, *, full_matrices: bool = True, compute_uv: bool = True) -> Any:
+def svd(x: ArrayLike, *, full_matrices: bool = True, compute_uv: bool = True) -> Any:
     """``jax.lax.linalg.svd``: the singular value decomposition."""
     return linalg.svd(x, full_matrices=full_matrices, compute_uv=compute_uv)
 
@@ -63,8 +64,8 @@ def symmetric_product(a_matrix: Any, c_matrix: Any, *, alpha: float = 1.0, beta:
 
 
 def triangular_solve(
-    a: Any,
-    b: Any,
+    a: ArrayLike,
+    b: ArrayLike,
     *,
     left_side: bool = False,
     lower: bool = False,
@@ -93,7 +94,7 @@ def triangular_solve(
     return x[..., 0] if vector else x
 
 
-def tridiagonal_solve(dl: Any, d: Any, du: Any, b: Any) -> Any:
+def tridiagonal_solve(dl: Any, d: Any, du: Any, b: ArrayLike) -> Any:
     """``jax.lax.linalg.tridiagonal_solve``: solve a system with three diagonals, without ``dl[0]``, ``du[-1]``."""
     dl, d, du = map(fnp.asarray, (dl, d, du))
     zero = fnp.zeros_like(d[..., :1])

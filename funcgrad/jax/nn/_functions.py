@@ -9,78 +9,84 @@ import numpy as np
 from funcgrad import nn
 from funcgrad import numpy as fnp
 from funcgrad._ops.elementwise.cast import cast
+from funcgrad._types import ArrayLike, DTypeLike, Key
 from funcgrad.numpy.extend import dtype_of
 from funcgrad.scipy import special
 
 
-def celu(x: Any, alpha: Any = 1.0) -> Any:
+def celu(x: ArrayLike, alpha: Any = 1.0) -> Any:
     """``jax.nn.celu``: ``max(x, 0) + min(0, alpha * (exp(x / alpha) - 1))``."""
     return fnp.where(fnp.asarray(x) > 0, x, alpha * fnp.expm1(fnp.minimum(x, 0.0) / alpha))
 
 
-def elu(x: Any, alpha: Any = 1.0) -> Any:
+def elu(x: ArrayLike, alpha: Any = 1.0) -> Any:
     """``jax.nn.elu``: ``x`` above 0, ``alpha * (exp(x) - 1)`` below."""
     above = fnp.asarray(x) > 0
     return fnp.where(above, x, alpha * fnp.expm1(fnp.where(above, 0.0, x)))
 
 
-def selu(x: Any) -> Any:
+def selu(x: ArrayLike) -> Any:
     """``jax.nn.selu``: `elu` with the constants that keep mean and variance (Klambauer et al., 2017)."""
     return 1.0507009873554805 * elu(x, 1.6732632423543772)
 
 
-def gelu(x: Any, approximate: bool = True) -> Any:
+def gelu(x: ArrayLike, approximate: bool = True) -> Any:
     """``jax.nn.gelu``: ``x`` times the normal distribution function, by default in its approximation with tanh."""
     return nn.gelu(x, "tanh" if approximate else "none")
 
 
-def glu(x: Any, axis: int = -1) -> Any:
+def glu(x: ArrayLike, axis: int = -1) -> Any:
     """``jax.nn.glu``: the first half along an axis times the sigmoid of the second."""
     a, b = fnp.split(fnp.asarray(x), 2, axis)
     return a * nn.sigmoid(b)
 
 
-def hard_sigmoid(x: Any) -> Any:
+def hard_sigmoid(x: ArrayLike) -> Any:
     """``jax.nn.hard_sigmoid``: ``relu6(x + 3) / 6``."""
     return relu6(fnp.add(x, 3.0)) / 6.0
 
 
-def hard_silu(x: Any) -> Any:
+def hard_silu(x: ArrayLike) -> Any:
     """``jax.nn.hard_silu``: ``x * hard_sigmoid(x)``."""
     return fnp.asarray(x) * hard_sigmoid(x)
 
 
-def hard_tanh(x: Any) -> Any:
+def hard_tanh(x: ArrayLike) -> Any:
     """``jax.nn.hard_tanh``: ``x`` between -1 and 1, which are also its bounds."""
     x = fnp.asarray(x)
     return fnp.where(x > 1, 1.0, fnp.where(x < -1, -1.0, x))
 
 
-def identity(x: Any) -> Any:
+def identity(x: ArrayLike) -> Any:
     """``jax.nn.identity``: the argument."""
     return fnp.asarray(x)
 
 
-def leaky_relu(x: Any, negative_slope: Any = 0.01) -> Any:
+def leaky_relu(x: ArrayLike, negative_slope: Any = 0.01) -> Any:
     """``jax.nn.leaky_relu``: ``x`` above 0, ``negative_slope * x`` below."""
     x = fnp.asarray(x)
     return fnp.where(x >= 0, x, negative_slope * x)
 
 
-def log1mexp(x: Any) -> Any:
+def log1mexp(x: ArrayLike) -> Any:
     """``jax.nn.log1mexp``: ``log(1 - exp(-x))`` for positive ``x``, exact near 0 and far from it."""
     x = fnp.asarray(x)
     near = x < np.log(2.0)
     return fnp.where(near, fnp.log(-fnp.expm1(-fnp.where(near, x, 1.0))), fnp.log1p(-fnp.exp(-fnp.where(near, 1.0, x))))
 
 
-def log_sigmoid(x: Any) -> Any:
+def log_sigmoid(x: ArrayLike) -> Any:
     """``jax.nn.log_sigmoid``: ``log(sigmoid(x))``."""
     return -softplus(-fnp.asarray(x))
 
 
 def logsumexp(
-    a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False, where: Any = None
+    a: ArrayLike,
+    axis: Any = None,
+    b: ArrayLike = None,
+    keepdims: bool = False,
+    return_sign: bool = False,
+    where: ArrayLike = None,
 ) -> Any:
     """``jax.nn.logsumexp``: ``log(sum(b * exp(a)))``; elements outside of ``where`` do not count."""
     if where is not None:
@@ -88,14 +94,14 @@ def logsumexp(
     return special.logsumexp(a, axis=axis, b=b, keepdims=keepdims, return_sign=return_sign)
 
 
-def logmeanexp(x: Any, axis: Any = None, where: Any = None, keepdims: bool = False) -> Any:
+def logmeanexp(x: ArrayLike, axis: Any = None, where: ArrayLike = None, keepdims: bool = False) -> Any:
     """``jax.nn.logmeanexp``: ``log(mean(exp(x)))``."""
     counted = fnp.ones(fnp.shape(x)) if where is None else fnp.broadcast_to(where, fnp.shape(x)) * 1.0
     total = logsumexp(x, axis=axis, where=where, keepdims=keepdims)
     return total - fnp.log(fnp.sum(counted, axis=axis, keepdims=keepdims)).astype(total.dtype)
 
 
-def log_softmax(x: Any, axis: Any = -1, where: Any = None) -> Any:
+def log_softmax(x: ArrayLike, axis: Any = -1, where: ArrayLike = None) -> Any:
     """``jax.nn.log_softmax``: the logarithm of `softmax`."""
     if where is None:
         return nn.log_softmax(x, axis)
@@ -103,7 +109,7 @@ def log_softmax(x: Any, axis: Any = -1, where: Any = None) -> Any:
     return fnp.where(where, x - logsumexp(x, axis=axis, keepdims=True, where=where), -np.inf)
 
 
-def softmax(x: Any, axis: Any = -1, where: Any = None) -> Any:
+def softmax(x: ArrayLike, axis: Any = -1, where: ArrayLike = None) -> Any:
     """``jax.nn.softmax``: ``exp(x) / sum(exp(x))`` along an axis; 0 outside of ``where``."""
     if where is None:
         return nn.softmax(x, axis)
@@ -111,12 +117,12 @@ def softmax(x: Any, axis: Any = -1, where: Any = None) -> Any:
     return fnp.where(where, nn.softmax(fnp.where(where, x, np.finfo(x.dtype).min), axis), 0.0)
 
 
-def mish(x: Any) -> Any:
+def mish(x: ArrayLike) -> Any:
     """``jax.nn.mish``: ``x * tanh(softplus(x))``."""
     return fnp.asarray(x) * fnp.tanh(softplus(x))
 
 
-def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: int = -1) -> Any:
+def one_hot(x: ArrayLike, num_classes: int, *, dtype: DTypeLike = None, axis: int = -1) -> Any:
     """``jax.nn.one_hot``: for each whole number a row of zeros with a one at its place."""
     x = fnp.asarray(x)
     places = axis % (x.ndim + 1)
@@ -124,47 +130,52 @@ def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: int = -1) -> A
     return cast(fnp.expand_dims(x, places) == numbers, np.dtype(float if dtype is None else dtype))
 
 
-def relu6(x: Any) -> Any:
+def relu6(x: ArrayLike) -> Any:
     """``jax.nn.relu6``: ``min(max(x, 0), 6)``; the derivative is 0 at both bounds."""
     x = fnp.asarray(x)
     return fnp.where(x <= 0, 0.0, fnp.where(x >= 6, 6.0, x))
 
 
-def silu(x: Any) -> Any:
+def silu(x: ArrayLike) -> Any:
     """``jax.nn.silu``: ``x * sigmoid(x)``."""
     return fnp.asarray(x) * nn.sigmoid(x)
 
 
-def soft_sign(x: Any) -> Any:
+def soft_sign(x: ArrayLike) -> Any:
     """``jax.nn.soft_sign``: ``x / (abs(x) + 1)``."""
     x = fnp.asarray(x)
     return x / (fnp.abs(x) + 1)
 
 
-def softplus(x: Any) -> Any:
+def softplus(x: ArrayLike) -> Any:
     """``jax.nn.softplus``: ``log(1 + exp(x))``."""
     return fnp.logaddexp(x, 0.0)
 
 
-def sparse_plus(x: Any) -> Any:
+def sparse_plus(x: ArrayLike) -> Any:
     """``jax.nn.sparse_plus``: 0 below -1, ``x`` above 1, ``(x + 1)**2 / 4`` between."""
     x = fnp.asarray(x)
     return fnp.where(x <= -1.0, 0.0, fnp.where(x >= 1.0, x, (x + 1.0) ** 2 / 4))
 
 
-def sparse_sigmoid(x: Any) -> Any:
+def sparse_sigmoid(x: ArrayLike) -> Any:
     """``jax.nn.sparse_sigmoid``: ``(x + 1) / 2``, cut at 0 and 1."""
     return 0.5 * fnp.clip(fnp.add(x, 1.0), 0.0, 2.0)
 
 
-def squareplus(x: Any, b: Any = 4) -> Any:
+def squareplus(x: ArrayLike, b: ArrayLike = 4) -> Any:
     """``jax.nn.squareplus``: ``(x + sqrt(x**2 + b)) / 2``."""
     x = fnp.asarray(x)
     return (x + fnp.sqrt(x**2 + b)) / 2
 
 
 def standardize(
-    x: Any, axis: Any = -1, mean: Any = None, variance: Any = None, epsilon: Any = 1e-5, where: Any = True
+    x: ArrayLike,
+    axis: Any = -1,
+    mean: ArrayLike = None,
+    variance: Any = None,
+    epsilon: Any = 1e-5,
+    where: ArrayLike = True,
 ) -> Any:
     """``jax.nn.standardize``: subtract the mean and divide by the standard deviation along an axis."""
     x = fnp.asarray(x)
@@ -176,10 +187,10 @@ def standardize(
 
 def dot_product_attention(
     query: Any,
-    key: Any,
-    value: Any,
-    bias: Any = None,
-    mask: Any = None,
+    key: Key,
+    value: ArrayLike,
+    bias: ArrayLike = None,
+    mask: ArrayLike = None,
     *,
     scale: float | None = None,
     is_causal: bool = False,

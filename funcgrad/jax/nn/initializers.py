@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from funcgrad import numpy as fnp
+from funcgrad._types import ArrayLike, DTypeLike, Key
 from funcgrad.jax import random
 from funcgrad.jax._array import arrays
 from funcgrad.jax._names import publish_as_jax
@@ -40,7 +41,7 @@ __all__ = [
 class Initializer(Protocol):
     """``jax.nn.initializers.Initializer``: a function of a key, a shape and a dtype that makes an array."""
 
-    def __call__(self, key: Any, shape: Sequence[int], dtype: Any = None) -> Any:
+    def __call__(self, key: Key, shape: Sequence[int], dtype: DTypeLike = None) -> Any:
         """Make the array."""
         ...
 
@@ -48,48 +49,50 @@ class Initializer(Protocol):
 Axes = int | Sequence[int]
 
 
-def _float(dtype: Any) -> np.dtype:
+def _float(dtype: DTypeLike) -> np.dtype:
     return np.dtype(float if dtype is None else dtype)
 
 
-def zeros(key: Any, shape: Sequence[int], dtype: Any = None) -> Any:
+def zeros(key: Key, shape: Sequence[int], dtype: DTypeLike = None) -> Any:
     """``jax.nn.initializers.zeros``: zeros."""
     del key
     return fnp.zeros(tuple(shape), _float(dtype))
 
 
-def ones(key: Any, shape: Sequence[int], dtype: Any = None) -> Any:
+def ones(key: Key, shape: Sequence[int], dtype: DTypeLike = None) -> Any:
     """``jax.nn.initializers.ones``: ones."""
     del key
     return fnp.ones(tuple(shape), _float(dtype))
 
 
-def _initializer(draw: Callable[[Any, tuple[int, ...], np.dtype], Any], dtype: Any) -> Initializer:
+def _initializer(draw: Callable[[Any, tuple[int, ...], np.dtype], Any], dtype: DTypeLike) -> Initializer:
     """Return an initializer that draws its numbers by a function of key, shape and dtype."""
 
-    def init(key: Any, shape: Sequence[int], dtype: Any = dtype, out_sharding: Any = None) -> Any:
+    def init(key: Key, shape: Sequence[int], dtype: DTypeLike = dtype, out_sharding: Any = None) -> Any:
         del out_sharding
         return arrays(draw(key, tuple(shape), _float(dtype)))
 
     return init
 
 
-def constant(value: Any, dtype: Any = None) -> Initializer:
+def constant(value: ArrayLike, dtype: DTypeLike = None) -> Initializer:
     """``jax.nn.initializers.constant``: one number everywhere."""
     return _initializer(lambda _, shape, kind: fnp.full(shape, value, kind), dtype)
 
 
-def uniform(scale: Any = 0.01, dtype: Any = None) -> Initializer:
+def uniform(scale: ArrayLike = 0.01, dtype: DTypeLike = None) -> Initializer:
     """``jax.nn.initializers.uniform``: even numbers from 0 to ``scale``."""
     return _initializer(lambda key, shape, kind: random.uniform(key, shape, kind) * kind.type(scale), dtype)
 
 
-def normal(stddev: Any = 0.01, dtype: Any = None) -> Initializer:
+def normal(stddev: ArrayLike = 0.01, dtype: DTypeLike = None) -> Initializer:
     """``jax.nn.initializers.normal``: normal numbers of this standard deviation."""
     return _initializer(lambda key, shape, kind: random.normal(key, shape, kind) * kind.type(stddev), dtype)
 
 
-def truncated_normal(stddev: Any = 0.01, dtype: Any = None, lower: Any = -2.0, upper: Any = 2.0) -> Initializer:
+def truncated_normal(
+    stddev: ArrayLike = 0.01, dtype: DTypeLike = None, lower: Any = -2.0, upper: Any = 2.0
+) -> Initializer:
     """``jax.nn.initializers.truncated_normal``: normal numbers between bounds, times ``stddev``."""
     return _initializer(
         lambda key, shape, kind: random.truncated_normal(key, lower, upper, shape, kind) * kind.type(stddev), dtype
@@ -122,13 +125,13 @@ _TRUNCATED = 0.87962566103423978
 
 
 def variance_scaling(  # noqa: PLR0917  (JAX's signature)
-    scale: Any,
+    scale: ArrayLike,
     mode: str,
     distribution: str,
     in_axis: Axes = -2,
     out_axis: Axes = -1,
     batch_axis: Axes = (),
-    dtype: Any = None,
+    dtype: DTypeLike = None,
 ) -> Initializer:
     """``jax.nn.initializers.variance_scaling``: numbers of the variance ``scale / fan``."""
     if mode not in _MODES or distribution not in ("truncated_normal", "normal", "uniform"):
@@ -137,7 +140,7 @@ def variance_scaling(  # noqa: PLR0917  (JAX's signature)
             "and truncated_normal, normal or uniform."
         )
 
-    def draw(key: Any, shape: tuple[int, ...], kind: np.dtype) -> Any:
+    def draw(key: Key, shape: tuple[int, ...], kind: np.dtype) -> Any:
         variance = scale / _MODES[mode](*_fans(shape, in_axis, out_axis, batch_axis))
         if distribution == "uniform":
             return random.uniform(key, shape, kind, -1) * kind.type(math.sqrt(3 * variance))
@@ -149,7 +152,7 @@ def variance_scaling(  # noqa: PLR0917  (JAX's signature)
 
 
 def _scaled(name: str, scale: float, mode: str, distribution: str) -> Callable[..., Initializer]:
-    def make(in_axis: Axes = -2, out_axis: Axes = -1, batch_axis: Axes = (), dtype: Any = None) -> Initializer:
+    def make(in_axis: Axes = -2, out_axis: Axes = -1, batch_axis: Axes = (), dtype: DTypeLike = None) -> Initializer:
         return variance_scaling(scale, mode, distribution, in_axis, out_axis, batch_axis, dtype)
 
     make.__name__ = make.__qualname__ = name
@@ -167,10 +170,10 @@ xavier_uniform, xavier_normal = glorot_uniform, glorot_normal
 kaiming_uniform, kaiming_normal = he_uniform, he_normal
 
 
-def orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> Initializer:
+def orthogonal(scale: ArrayLike = 1.0, column_axis: int = -1, dtype: DTypeLike = None) -> Initializer:
     """``jax.nn.initializers.orthogonal``: a matrix with orthogonal columns, times ``scale``."""
 
-    def draw(key: Any, shape: tuple[int, ...], kind: np.dtype) -> Any:
+    def draw(key: Key, shape: tuple[int, ...], kind: np.dtype) -> Any:
         columns = shape[column_axis]
         q = random.orthogonal(key, math.prod(shape) // columns, (), kind, columns)
         rest = tuple(np.delete(shape, column_axis).tolist())
@@ -179,10 +182,10 @@ def orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> In
     return _initializer(draw, dtype)
 
 
-def delta_orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> Initializer:
+def delta_orthogonal(scale: ArrayLike = 1.0, column_axis: int = -1, dtype: DTypeLike = None) -> Initializer:
     """``jax.nn.initializers.delta_orthogonal``: an `orthogonal` matrix in the middle of a kernel of zeros."""
 
-    def draw(key: Any, shape: tuple[int, ...], kind: np.dtype) -> Any:
+    def draw(key: Key, shape: tuple[int, ...], kind: np.dtype) -> Any:
         middle = tuple([(n - 1) // 2 for n in shape[:-2]])
         matrix = orthogonal(scale, column_axis, kind)(key, shape[-2:])
         return fnp.at(fnp.zeros(shape, kind))[middle].set(matrix)

@@ -11,6 +11,7 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._transforms.vmap import vmap
+from funcgrad._types import ArrayLike, DTypeLike
 from funcgrad.jax._array import plain
 
 
@@ -22,7 +23,7 @@ def _require_copy(function: str, inplace: bool) -> None:
         )
 
 
-def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True) -> Any:
+def fill_diagonal(a: ArrayLike, val: Any, wrap: bool = False, *, inplace: bool = True) -> Any:
     """``jax.numpy.fill_diagonal``: return the array with another diagonal."""
     _require_copy("fill_diagonal", inplace)
     a = fnp.asarray(a)
@@ -36,7 +37,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True)
     return fnp.at(fnp.ravel(a))[places].set(values).reshape(a.shape)
 
 
-def put(a: Any, ind: Any, v: Any, mode: str | None = None, *, inplace: bool = True) -> Any:
+def put(a: ArrayLike, ind: Any, v: ArrayLike, mode: str | None = None, *, inplace: bool = True) -> Any:
     """``jax.numpy.put``: return the array with other elements at places of the flattened array."""
     _require_copy("put", inplace)
     a = fnp.asarray(a)
@@ -49,7 +50,7 @@ def put(a: Any, ind: Any, v: Any, mode: str | None = None, *, inplace: bool = Tr
     return fnp.at(fnp.ravel(a))[places].set(values).reshape(a.shape)
 
 
-def place(arr: Any, mask: Any, vals: Any, *, inplace: bool = True) -> Any:
+def place(arr: ArrayLike, mask: ArrayLike, vals: Any, *, inplace: bool = True) -> Any:
     """``jax.numpy.place``: return the array with other elements where the mask is true."""
     _require_copy("place", inplace)
     arr = fnp.asarray(arr)
@@ -60,7 +61,13 @@ def place(arr: Any, mask: Any, vals: Any, *, inplace: bool = True) -> Any:
 
 
 def put_along_axis(
-    arr: Any, indices: Any, values: Any, axis: int | None, inplace: bool = True, *, mode: str | None = None
+    arr: ArrayLike,
+    indices: ArrayLike,
+    values: ArrayLike,
+    axis: int | None,
+    inplace: bool = True,
+    *,
+    mode: str | None = None,
 ) -> Any:
     """``jax.numpy.put_along_axis``: return the array with other elements at places along an axis."""
     _require_copy("put_along_axis", inplace)
@@ -76,7 +83,13 @@ def put_along_axis(
 
 
 def sort(
-    a: Any, axis: int | None = -1, *, kind: Any = None, order: Any = None, stable: bool = True, descending: bool = False
+    a: ArrayLike,
+    axis: int | None = -1,
+    *,
+    kind: Any = None,
+    order: Any = None,
+    stable: bool = True,
+    descending: bool = False,
 ) -> Any:
     """``jax.numpy.sort``: sort along an axis, the greatest first if asked."""
     del kind, order, stable
@@ -85,14 +98,14 @@ def sort(
 
 
 def argsort(
-    a: Any,
+    a: ArrayLike,
     axis: int | None = -1,
     *,
     kind: Any = None,
     order: Any = None,
     stable: bool = True,
     descending: bool = False,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
 ) -> Any:
     """``jax.numpy.argsort``: the order that sorts along an axis; equal elements keep theirs."""
     del kind, order, stable
@@ -107,7 +120,12 @@ def argsort(
 
 
 def take(
-    a: Any, indices: Any, axis: int | None = None, out: None = None, mode: str | None = None, fill_value: Any = None
+    a: ArrayLike,
+    indices: ArrayLike,
+    axis: int | None = None,
+    out: None = None,
+    mode: str | None = None,
+    fill_value: ArrayLike = None,
 ) -> Any:
     """``jax.numpy.take``: elements along an axis; ``fill_value``, or NaN, outside of the array."""
     del out
@@ -134,22 +152,22 @@ def _missing(dtype: np.dtype) -> Any:
     return True if dtype.kind == "b" else dtype.type(np.nan)
 
 
-def asarray(a: Any, dtype: Any = None, order: Any = None, *, copy: bool | None = None) -> Any:
+def asarray(a: ArrayLike, dtype: DTypeLike = None, order: Any = None, *, copy: bool | None = None) -> Any:
     """``jax.numpy.asarray``: an array of the same numbers. A plain array of NumPy's is copied: it may change later."""
     return fnp.array(a, dtype, copy=True if copy is None else copy, order=order or "K")
 
 
-def astype(x: Any, dtype: Any, /, *, copy: bool = False) -> Any:
+def astype(x: ArrayLike, dtype: DTypeLike, /, *, copy: bool = False) -> Any:
     """``jax.numpy.astype``: the array in another dtype."""
     return fnp.astype(fnp.asarray(x), np.dtype(dtype), copy=copy)
 
 
-def isscalar(element: Any) -> bool:
+def isscalar(element: ArrayLike) -> bool:
     """``jax.numpy.isscalar``: whether it is a number, or an array without axes."""
     return np.isscalar(element) or getattr(element, "ndim", 1) == 0
 
 
-def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any) -> Any:
+def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: ArrayLike, *args: Any, **kwargs: Any) -> Any:
     """``jax.numpy.apply_along_axis``: the results of a function of the slices along an axis."""
     return fnp.apply_along_axis(lambda *values, **named: plain(func1d(*values, **named)), axis, arr, *args, **kwargs)
 
@@ -159,13 +177,13 @@ def polymul(a1: Any, a2: Any, *, trim_leading_zeros: bool = False) -> Any:
     return fnp.polymul(a1, a2) if trim_leading_zeros else fnp.convolve(fnp.atleast_1d(a1), fnp.atleast_1d(a2))
 
 
-def reciprocal(x: Any) -> Any:
+def reciprocal(x: ArrayLike) -> Any:
     """``jax.numpy.reciprocal``: ``1 / x``, a float for integers too."""
     x = fnp.asarray(x)
     return fnp.reciprocal(x) if x.dtype.kind in "fcV" else 1 / x
 
 
-def polydiv(u: Any, v: Any, *, trim_leading_zeros: bool = False) -> tuple[Any, Any]:
+def polydiv(u: Any, v: ArrayLike, *, trim_leading_zeros: bool = False) -> tuple[Any, Any]:
     """``jax.numpy.polydiv``: quotient and remainder, which keeps its leading zeros unless asked otherwise."""
     quotient, remainder = fnp.polydiv(u, v)
     lacking = 0 if trim_leading_zeros else len(fnp.atleast_1d(u)) - remainder.shape[0]
@@ -196,7 +214,7 @@ def vectorize(pyfunc: Callable[..., Any], *, excluded: Collection[Any] = (), sig
         outer = [x.shape[: x.ndim - core] for x, core in zip(arrays, cores, strict=True)]
         shape = np.broadcast_shapes(*outer)
 
-        def core_function(*values: Any) -> Any:
+        def core_function(*values: ArrayLike) -> Any:
             every = list(args)
             for k, value in zip(kept, values, strict=True):
                 every[k] = value
@@ -224,18 +242,18 @@ def _over_leading_axes(f: Callable[..., Any], arrays: list, cores: list[int], sh
 def _mapped(f: Callable[..., Any], axes: list, squeezed: list[bool]) -> Callable[..., Any]:
     inner = vmap(f, in_axes=tuple(axes))
 
-    def over(*values: Any) -> Any:
+    def over(*values: ArrayLike) -> Any:
         return inner(*[x[0] if drop else x for x, drop in zip(values, squeezed, strict=True)])
 
     return over
 
 
 def take_along_axis(
-    arr: Any,
-    indices: Any,
+    arr: ArrayLike,
+    indices: ArrayLike,
     axis: int | None = -1,
     mode: Any = None,
-    fill_value: Any = None,
+    fill_value: ArrayLike = None,
     *,
     wrap_negative_indices: bool | None = None,
 ) -> Any:

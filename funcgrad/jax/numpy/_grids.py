@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad._types import Key
 from funcgrad.jax._array import arrays, plain
 from funcgrad.tree import map as tree_map
 
@@ -16,7 +17,7 @@ class _Grid:
     def __init__(self, made: Any) -> None:
         self._made = made
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: Key) -> Any:
         return arrays(self._made[tree_map(plain, key) if isinstance(key, tuple) else plain(key)])
 
 

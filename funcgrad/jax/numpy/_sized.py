@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from funcgrad import numpy as fnp
+from funcgrad._types import ArrayLike
 
 
-def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple[Any, ...]:
+def nonzero(a: ArrayLike, *, size: int | None = None, fill_value: ArrayLike = None) -> tuple[Any, ...]:
     """``jax.numpy.nonzero``: the indices of elements that are not 0, cut or filled up to ``size``."""
     if size is None:
         return fnp.nonzero(a)
@@ -26,19 +27,26 @@ def _first(flags: Any, size: int) -> tuple[Any, Any]:
     return fnp.where(there, order, 0), there
 
 
-def flatnonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
+def flatnonzero(a: ArrayLike, *, size: int | None = None, fill_value: ArrayLike = None) -> Any:
     """``jax.numpy.flatnonzero``: the indices of elements of the flattened array that are not 0."""
     return nonzero(fnp.ravel(a), size=size, fill_value=fill_value)[0]
 
 
-def argwhere(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
+def argwhere(a: ArrayLike, *, size: int | None = None, fill_value: ArrayLike = None) -> Any:
     """``jax.numpy.argwhere``: the indices of elements that are not 0, one in each row."""
     if size is None:
         return fnp.argwhere(a)
     return fnp.stack(nonzero(a, size=size, fill_value=fill_value), axis=1)
 
 
-def where(condition: Any, x: Any = None, y: Any = None, *, size: int | None = None, fill_value: Any = None) -> Any:
+def where(
+    condition: ArrayLike,
+    x: ArrayLike = None,
+    y: ArrayLike = None,
+    *,
+    size: int | None = None,
+    fill_value: ArrayLike = None,
+) -> Any:
     """``jax.numpy.where``: choose between two arrays, or find the true elements as `nonzero` does."""
     if x is None and y is None:
         return nonzero(condition, size=size, fill_value=fill_value)
@@ -47,7 +55,9 @@ def where(condition: Any, x: Any = None, y: Any = None, *, size: int | None = No
     return fnp.where(condition, x, y)
 
 
-def compress(condition: Any, a: Any, axis: int | None = None, *, size: int | None = None, fill_value: Any = 0) -> Any:
+def compress(
+    condition: ArrayLike, a: ArrayLike, axis: int | None = None, *, size: int | None = None, fill_value: ArrayLike = 0
+) -> Any:
     """``jax.numpy.compress``: the slices along an axis for which the condition is true."""
     if size is None:
         return fnp.compress(condition, a, axis)
@@ -58,7 +68,7 @@ def compress(condition: Any, a: Any, axis: int | None = None, *, size: int | Non
     return fnp.moveaxis(rows, 0, 0 if axis is None else axis)
 
 
-def extract(condition: Any, arr: Any, *, size: int | None = None, fill_value: Any = 0) -> Any:
+def extract(condition: ArrayLike, arr: ArrayLike, *, size: int | None = None, fill_value: ArrayLike = 0) -> Any:
     """``jax.numpy.extract``: the elements for which the condition is true."""
     return compress(fnp.ravel(condition), fnp.ravel(arr), size=size, fill_value=fill_value)
 
@@ -86,7 +96,7 @@ class UniqueCounts(NamedTuple):
     counts: Any
 
 
-def _sized_unique(ar: Any, size: int, fill_value: Any, axis: int | None = None) -> Unique:
+def _sized_unique(ar: Any, size: int, fill_value: ArrayLike, axis: int | None = None) -> Unique:
     """Find distinct elements, or slices along an axis, with a fixed number of results.
 
     Missing ones are the smallest value, or ``fill_value``.
@@ -122,7 +132,7 @@ def unique(
     *,
     equal_nan: bool = True,
     size: int | None = None,
-    fill_value: Any = None,
+    fill_value: ArrayLike = None,
     sorted: bool = True,  # noqa: A002  (JAX's name)
 ) -> Any:
     """``jax.numpy.unique``: the distinct elements in order, cut or filled up to ``size``."""
@@ -135,12 +145,12 @@ def unique(
     return chosen if len(chosen) > 1 else found.values
 
 
-def unique_all(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> Any:
+def unique_all(x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike = None) -> Any:
     """``jax.numpy.unique_all``: distinct elements, their first places, the inverse and the counts."""
     return fnp.unique_all(x) if size is None else _sized_unique(x, size, fill_value)
 
 
-def unique_counts(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> Any:
+def unique_counts(x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike = None) -> Any:
     """``jax.numpy.unique_counts``: distinct elements, and how often each occurs."""
     if size is None:
         return fnp.unique_counts(x)
@@ -148,7 +158,7 @@ def unique_counts(x: Any, /, *, size: int | None = None, fill_value: Any = None)
     return UniqueCounts(found.values, found.counts)
 
 
-def unique_inverse(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> Any:
+def unique_inverse(x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike = None) -> Any:
     """``jax.numpy.unique_inverse``: distinct elements, and the place of each element's value among them."""
     if size is None:
         return fnp.unique_inverse(x)
@@ -156,19 +166,19 @@ def unique_inverse(x: Any, /, *, size: int | None = None, fill_value: Any = None
     return UniqueInverse(found.values, found.inverse_indices)
 
 
-def unique_values(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> Any:
+def unique_values(x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike = None) -> Any:
     """``jax.numpy.unique_values``: the distinct elements."""
     return unique(x, size=size, fill_value=fill_value)
 
 
-def union1d(ar1: Any, ar2: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
+def union1d(ar1: Any, ar2: Any, *, size: int | None = None, fill_value: ArrayLike = None) -> Any:
     """``jax.numpy.union1d``: the distinct elements of two arrays."""
     both = fnp.concatenate([fnp.ravel(ar1), fnp.ravel(ar2)])
     return unique(both, size=size, fill_value=fill_value)
 
 
 def setdiff1d(
-    ar1: Any, ar2: Any, assume_unique: bool = False, *, size: int | None = None, fill_value: Any = None
+    ar1: Any, ar2: Any, assume_unique: bool = False, *, size: int | None = None, fill_value: ArrayLike = None
 ) -> Any:
     """``jax.numpy.setdiff1d``: the elements of the first array that are not in the second."""
     if size is None:
@@ -182,7 +192,7 @@ def setdiff1d(
     return compress(kept, ar1, size=size, fill_value=0 if fill_value is None else fill_value)
 
 
-def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | None = None) -> Any:
+def bincount(x: ArrayLike, weights: ArrayLike = None, minlength: int = 0, *, length: int | None = None) -> Any:
     """``jax.numpy.bincount``: count how often each whole number occurs; numbers from ``length`` on are left out."""
     if length is None:
         return fnp.bincount(x, weights, minlength)
@@ -193,7 +203,7 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
     return counted.add(fnp.where(there, values, 0))
 
 
-def repeat(a: Any, repeats: Any, axis: int | None = None, *, total_repeat_length: int | None = None) -> Any:
+def repeat(a: ArrayLike, repeats: Any, axis: int | None = None, *, total_repeat_length: int | None = None) -> Any:
     """``jax.numpy.repeat``: repeat elements; the last is repeated, or the end is cut, up to the given length."""
     if total_repeat_length is None:
         return fnp.repeat(a, repeats, axis)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any, Self
 
+from funcgrad._types import ArrayLike, Key
 from funcgrad.jax import numpy as jnp
 from funcgrad.jax import random
 from funcgrad.jax.scipy.special import logsumexp, ndtr
@@ -33,7 +34,7 @@ class gaussian_kde:  # noqa: N801  (JAX's name)
     Source: Scott, *Multivariate Density Estimation* (1992); for the form, ``jax.scipy.stats.gaussian_kde``.
     """
 
-    def __init__(self, dataset: Any, bw_method: Any = None, weights: Any = None) -> None:
+    def __init__(self, dataset: Any, bw_method: Any = None, weights: ArrayLike = None) -> None:
         self.dataset = jnp.atleast_2d(dataset) * 1.0
         if self.dataset.size <= 1:
             raise ValueError(
@@ -75,7 +76,7 @@ class gaussian_kde:  # noqa: N801  (JAX's name)
         """The number of points."""
         return self.dataset.shape[1]
 
-    def logpdf(self, x: Any) -> Any:
+    def logpdf(self, x: ArrayLike) -> Any:
         """Compute the logarithm of the density at points, f64[m] or f64[d, m]."""
         points = jnp.atleast_2d(x)
         if points.shape[0] != self.d and points.shape == (1, self.d):
@@ -96,7 +97,7 @@ class gaussian_kde:  # noqa: N801  (JAX's name)
 
     __call__ = pdf = evaluate
 
-    def integrate_gaussian(self, mean: Any, cov: Any) -> Any:
+    def integrate_gaussian(self, mean: ArrayLike, cov: Any) -> Any:
         """Integrate the density times a normal density."""
         mean, cov = jnp.atleast_1d(jnp.squeeze(jnp.asarray(mean))), jnp.atleast_2d(cov)
         return self._with_covariance(self.covariance + cov).evaluate(mean[:, None])[0]
@@ -113,7 +114,7 @@ class gaussian_kde:  # noqa: N801  (JAX's name)
         sigma = jnp.sqrt(self.covariance[0])
         return jnp.sum(self.weights * (ndtr((high - self.dataset[0]) / sigma) - ndtr((low - self.dataset[0]) / sigma)))
 
-    def resample(self, key: Any, shape: tuple[int, ...] = ()) -> Any:
+    def resample(self, key: Key, shape: tuple[int, ...] = ()) -> Any:
         """Draw points from the density: an array of shape ``(d, *shape)``."""
         of_point, of_kernel = random.split(key)
         chosen = random.choice(of_point, self.n, shape=shape, p=self.weights)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from funcgrad._transforms.derivative.reverse import grad
+from funcgrad._types import ArrayLike
 from funcgrad.jax._array import arrays, plain
 from funcgrad.jax._immutable import immutably
 from funcgrad.jax._names import publish_as_jax
@@ -30,7 +31,7 @@ class OptimizeResults(NamedTuple):
 
 def minimize(
     fun: Callable[..., Any],
-    x0: Any,
+    x0: ArrayLike,
     args: tuple = (),
     *,
     method: str,

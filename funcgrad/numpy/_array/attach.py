@@ -21,7 +21,7 @@ from funcgrad.numpy._array.ufunc_at import ufunc_at
 from funcgrad.numpy._array.ufunc_folds import fold
 from funcgrad.numpy._array.ufunc_options import with_options
 from funcgrad.numpy._base import concrete, object_arrays, text
-from funcgrad.numpy._base.caller import caller
+from funcgrad.numpy._base.caller import caller, refuse_to_scipy
 from funcgrad.numpy._base.dispatch import (
     direct_ufuncs,
     find_late,
@@ -147,7 +147,7 @@ _TWO_NAMESPACES = (
 
 def _array_namespace(self: Tracer, api_version: Any = None) -> Any:
     """Return the functions of the Array API. SciPy asks for them, but needs more functions than these."""
-    object_arrays.refuse_to_scipy(caller(), ("scipy.fft",))
+    refuse_to_scipy(caller(), ("scipy.fft",))
     if self._owner.note is None:
         self._owner.note = _TWO_NAMESPACES, "Multiple namespaces"
     return sys.modules["funcgrad.numpy"]
@@ -235,8 +235,8 @@ METHODS: dict[str, Any] = {
     "copy": shape.copy_method,
     "item": concrete.to_item,
     "tolist": concrete.to_list,
-    "__copy__": shape.copy_method,
-    "__deepcopy__": lambda self, memo: shape.copy_method(self),
+    "__copy__": shape.copy_by_module,
+    "__deepcopy__": lambda self, memo: shape.copy_by_module(self),
     "__reduce__": object_arrays.refuse_pickling,
     "__hash__": object.__hash__,
     "__array_ufunc__": _array_ufunc,

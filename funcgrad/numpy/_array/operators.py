@@ -11,13 +11,15 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.bind import NO_PARAMS, NUMPY_TYPES, Tracer
-from funcgrad._core.numbers import is_weak
+from funcgrad._core.numbers import is_weak, number_of
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.place import writable
 from funcgrad._ops.contract.dot import matmul_p
 from funcgrad._ops.elementwise import arithmetic as ops
+from funcgrad._ops.elementwise.cast import weak_cast_p
 from funcgrad._types import ArrayLike
 from funcgrad.numpy._base import concrete
+from funcgrad.numpy._base.caller import caller, refuse_comparison
 from funcgrad.numpy._base.foreign import defers_to
 from funcgrad.numpy._contract.sparse import matmul_or_sparse
 from funcgrad.numpy._math import elementwise as e
@@ -116,6 +118,31 @@ def _reflected(function: Function) -> Function:
     return lambda self, other: function(_counted(other, self), self)
 
 
+def _rounding(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the method of a built-in function that rounds. A Python number stays one, as an operator's result does."""
+
+    def method(self: Tracer, *options: Any) -> Any:
+        y = function(self, *options)
+        if not self.aval.weak:
+            return y
+        return weak_cast_p(y, dtype=y.dtype) if isinstance(y, Tracer) else y.item()
+
+    return method
+
+
+def _round(x: Tracer, ndigits: int | None = None) -> Any:
+    return rounding.round_(x, ndigits or 0)
+
+
+def _floor_divided(a: ArrayLike, b: ArrayLike) -> Any:
+    return number_of(writable(e.by_operator(rounding.floor_divide)(a, b)))
+
+
+def _divmod(a: ArrayLike, b: ArrayLike) -> tuple[Any, Any]:
+    quotient, remainder = e.divmod_by_operator(a, b)
+    return number_of(quotient), number_of(remainder)
+
+
 def _comparison(function: Function, unlike: bool | None = None) -> Function:
     """Return the method of a comparison. As in NumPy, no element equals an object that is no number (``x == None``).
 
@@ -127,6 +154,8 @@ def _comparison(function: Function, unlike: bool | None = None) -> Function:
             return NotImplemented if unlike is None or not self.shape else np.full(self.shape, unlike)
         if defers_to(other) and not isinstance(other, np.ndarray):
             return NotImplemented
+        if not self.shape:
+            refuse_comparison(caller())
         result = function(self, other)
         return bool(result) if type(result) is np.bool_ and is_weak(self) and is_weak(other) else result
 
@@ -140,9 +169,9 @@ _BINARY: dict[str, Methods] = {
     "truediv": _arithmetic(ops.div_p, e.divide),
     "pow": _power(ops.power_p, e.power_by_operator),
     "matmul": _product(matmul_p, matmul_or_sparse),
-    "floordiv": _other(lambda a, b: writable(e.by_operator(rounding.floor_divide)(a, b))),
+    "floordiv": _other(_floor_divided),
     "mod": _other(rounding.remainder),
-    "divmod": _other(e.divmod_by_operator),
+    "divmod": _other(_divmod),
     "and": _other(logic.bitwise_and),
     "or": _other(logic.bitwise_or),
     "xor": _other(logic.bitwise_xor),
@@ -160,10 +189,10 @@ _OTHERS: dict[str, Callable[..., Any]] = {
     "abs": e.by_operator(e.absolute),
     "pos": e.by_operator(e.positive),
     "invert": e.by_operator(logic.invert),
-    "round": lambda self, ndigits=None: rounding.round_(self, ndigits or 0),
-    "floor": rounding.floor,
-    "ceil": rounding.ceil,
-    "trunc": rounding.trunc,
+    "round": _rounding(_round),
+    "floor": _rounding(rounding.floor),
+    "ceil": _rounding(rounding.ceil),
+    "trunc": _rounding(rounding.trunc),
     "bool": concrete.to_bool,
     "float": concrete.to_float,
     "int": concrete.to_int,

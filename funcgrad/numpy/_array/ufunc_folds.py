@@ -79,7 +79,7 @@ def _reduce(  # noqa: PLR0917  (NumPy's arguments)
     dtype: DTypeLike = None,
     out: Array = None,
     keepdims: bool = False,
-    initial: Any = None,
+    initial: ArrayLike = None,
     where: Any = True,
 ) -> Any:
     if where is not True:

@@ -12,8 +12,11 @@ import opcode
 import sys
 from collections.abc import Iterator
 from types import CodeType, FrameType
+from typing import Any
 
-from funcgrad._core.tracebacks import scipys_name
+from funcgrad._core.numbers import PYTHON_NUMBERS
+from funcgrad._core.tracebacks import compares, has_ours, instead, scipys_name, scipys_refusal
+from funcgrad.errors import UnsupportedFunctionError
 
 # From Python 3.14 on, an index is an operator of BINARY_OP, identified by the argument.
 _SUBSCRIPTS = {opcode.opmap.get(name) for name in ("BINARY_SUBSCR", "STORE_SUBSCR", "DELETE_SUBSCR")}
@@ -21,6 +24,8 @@ _OPERATOR = opcode.opmap["BINARY_OP"]
 _OPERATORS = [name for name, *_ in getattr(opcode, "_nb_ops", ())]
 _SUBSCRIPT_ARGUMENT = _OPERATORS.index("NB_SUBSCR") if "NB_SUBSCR" in _OPERATORS else None
 _STORE = opcode.opmap["STORE_SUBSCR"]
+# Modules of SciPy whose functions branch on the values of the user's function.
+_SEARCHES = ("scipy.optimize._optimize", "scipy.optimize._zeros_py")
 
 
 class Caller:
@@ -67,6 +72,11 @@ class Caller:
         return operation in _SUBSCRIPTS or (operation == _OPERATOR and argument == _SUBSCRIPT_ARGUMENT)
 
     @property
+    def joined_numbers(self) -> list[Any]:
+        """The Python numbers that ``np.r_[...]`` joins, if the function is the one of ``np.r_``."""
+        return [item for item in self._frame.f_locals.get("key", ()) if type(item) in PYTHON_NUMBERS]
+
+    @property
     def scipys(self) -> tuple[str, str] | None:
         """The public module and name of SciPy's function; ``None`` if it is another."""
         return scipys_name(self._frame)
@@ -95,3 +105,35 @@ def asking(replacements: str) -> Caller:
     frame = sys._getframe(2)
     passes_on = frame.f_globals.get("__name__") == replacements and frame.f_back is not None
     return Caller(frame.f_back if passes_on and frame.f_back else frame)
+
+
+def refuse_to_scipy(by: Caller, through: tuple[str, ...] = ()) -> None:
+    """Refuse a SciPy function that reads plain numbers if we have one for it, and name ours.
+
+    Args:
+        by: the function that asks for an array or a namespace.
+        through: modules of SciPy that may have their request.
+    """
+    found = None
+    for each in by.outwards("scipy.", "numpy.", "funcgrad."):
+        if each.module.startswith("funcgrad._transforms."):
+            # SciPy called a transform, as with ``jac=fg.grad(rosen)``: the traced values exist only inside that call.
+            break
+        name = each.scipys
+        # The outermost function is the one that the user called.
+        known = name is not None and name[0] not in through and (has_ours(*name) or instead(*name))
+        found = name if known else found
+    if found is not None:
+        raise UnsupportedFunctionError(scipys_refusal(*found))
+
+
+def refuse_comparison(by: Caller) -> None:
+    """Refuse a SciPy search that only compares the values of a function: its result would carry no derivative.
+
+    Args:
+        by: the function that compares.
+    """
+    if by.module.startswith(_SEARCHES) and any(
+        name is not None and compares(*name) for name in [each.scipys for each in by.outwards("scipy.")]
+    ):
+        refuse_to_scipy(by)

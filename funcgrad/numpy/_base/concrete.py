@@ -137,7 +137,7 @@ def refuse(
 
 
 def _is_countable(value: Tracer, asked: str) -> bool:
-    """Whether the answers are few enough for paths: ``item()`` of a float would give a path for each number."""
+    """Return whether there are few possible answers: ``item()`` of a float would record a path for each number."""
     return asked != "item" or value.dtype.kind in "biu"
 
 

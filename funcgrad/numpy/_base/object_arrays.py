@@ -19,9 +19,6 @@ from funcgrad._core.tracebacks import (
     TAKES_TRACED,
     WRITTEN_INTO_PLAIN,
     caller_level,
-    has_ours,
-    instead,
-    scipys_refusal,
 )
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.layout.shape import reshape
@@ -33,7 +30,7 @@ from funcgrad.errors import (
     TracerAssignmentError,
     UnsupportedFunctionError,
 )
-from funcgrad.numpy._base.caller import Caller, asking
+from funcgrad.numpy._base.caller import Caller, asking, refuse_to_scipy
 from funcgrad.numpy._base.concrete import concrete_value
 
 # XLA compiles a program of 256 single elements in 0.2 to 0.6 s, and one of 3,000 in 1 to 9 s.
@@ -49,26 +46,6 @@ _READ_ONLY = (
     "What NumPy's code in C (np.asarray, np.nditer) makes of a traced array x is another array, and can only be read: "
     "write into x itself, as in for i in np.ndindex(x.shape): x[i] = v."
 )
-
-
-def refuse_to_scipy(by: Caller, through: tuple[str, ...] = ()) -> None:
-    """Refuse a SciPy function that reads plain numbers if we have one for it, and name ours.
-
-    Args:
-        by: the function that asks for an array or a namespace.
-        through: modules of SciPy that may have their request.
-    """
-    found = None
-    for each in by.outwards("scipy.", "numpy.", "funcgrad."):
-        if each.module.startswith("funcgrad._transforms."):
-            # SciPy called a transform, as with ``jac=fg.grad(rosen)``: the traced values exist only inside that call.
-            break
-        name = each.scipys
-        # The outermost function is the one that the user called.
-        known = name is not None and name[0] not in through and (has_ours(*name) or instead(*name))
-        found = name if known else found
-    if found is not None:
-        raise UnsupportedFunctionError(scipys_refusal(*found))
 
 
 def _refuse_as_index(x: Tracer, by: Caller) -> NoReturn:
@@ -93,6 +70,7 @@ def _refuse_as_index(x: Tracer, by: Caller) -> NoReturn:
 
 # Code objects distinguish NumPy's own functions from a user's function of the same name.
 _AS_STRIDED = np.lib.stride_tricks.as_strided.__code__
+_JOINED = type(np.r_).__getitem__.__code__
 _STATISTICS = {vars(_methods)[f"_{name}"].__code__: name for name in ("mean", "var", "std")}
 
 
@@ -110,6 +88,7 @@ def to_array(self: Tracer, dtype: DTypeLike = None, copy: bool | None = None) ->
         return _for_sparse(self, by)
     if by.module.startswith("numpy.testing"):
         return _compared(self, dtype, copy)
+    _refuse_beside_number(self, by)
     _refuse_in_c(self, by)
     _refuse_by_lapack(self, by)
     if not is_inexact(self.dtype) and by.at_index:
@@ -146,7 +125,8 @@ def to_array(self: Tracer, dtype: DTypeLike = None, copy: bool | None = None) ->
         )
     self._owner.note = _NOTE + _READ_ONLY, ""
     warnings.warn(
-        "numpy made an object array of traced values: derivatives are right, but each element is computed on its own. "
+        "numpy made an object array of traced values: derivatives are right, but each element is computed on its own, "
+        "and NumPy's comparisons in it (maximum, fmax, sort) treat NaN as Python does, not as in arrays of numbers. "
         "Write np.stack([...]) or fnp.asarray(x) instead of np.array([...]) or np.asarray(x).",
         ObjectArrayWarning,
         stacklevel=caller_level(),
@@ -154,6 +134,17 @@ def to_array(self: Tracer, dtype: DTypeLike = None, copy: bool | None = None) ->
     # NumPy's polynomials convert integers to floats if the dtype is an integer one, which that of objects is not.
     whole = by.module.startswith("numpy.polynomial.") and is_integral(self.dtype)
     return _locked(elements(cast(self, np.dtype(float)) if whole else self), copy)
+
+
+def _refuse_beside_number(self: Tracer, by: Caller) -> None:
+    """Refuse ``np.r_[x, 1.0]`` where NumPy keeps the dtype of ``x``: in an array of objects, 1.0 would widen it."""
+    numbers = by.joined_numbers if by.code is _JOINED else ()
+    if any(np.result_type(self.dtype, type(each)) != np.result_type(self.dtype, each) for each in numbers):
+        raise UnsupportedFunctionError(
+            f"np.r_, np.c_: a traced array {self.aval} was to be joined to a Python number, which NumPy converts to "
+            f"{self.dtype.name}; here the result would be wider. Write np.concatenate([x, fnp.full(1, number, "
+            "x.dtype)]), or x.dtype.type(number) in place of the number."
+        )
 
 
 def _compared(self: Tracer, dtype: DTypeLike, copy: bool | None) -> np.ndarray:

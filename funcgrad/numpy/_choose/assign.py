@@ -30,7 +30,7 @@ from funcgrad.numpy._base.out import assign, check_kept
 from funcgrad.numpy._choose.indexing import getitem, parse
 
 
-def setitem(self: Tracer, key: Any, value: Any, /) -> None:
+def setitem(self: Tracer, key: Any, value: ArrayLike, /) -> None:
     """Assign ``x[key] = value``, as NumPy does."""
     if is_place(value) and value._viewed is self and _shows(value, key):
         # The statement ``x[key] += v`` ends with this call. The value has been written already.
@@ -68,7 +68,7 @@ def _check_assignable(x: Tracer) -> None:
         raise TypeError(f"'{x.dtype.name}' object does not support item assignment")
 
 
-def _as_assigned(x: Tracer, value: Any) -> Any:
+def _as_assigned(x: Tracer, value: ArrayLike) -> Any:
     """Return a value in the dtype of the array that it is written to; refuse a traced one that would lose a part."""
     dtype = x.dtype
     if type(value) in PYTHON_NUMBERS or type(value) is bool:
@@ -81,8 +81,8 @@ def _as_assigned(x: Tracer, value: Any) -> Any:
     return cast(value, dtype)
 
 
-def _with_mask(x: Tracer, key: Any, value: Any) -> tuple[Any, Any] | None:
-    """For a mask with unknown numbers, alone or among slices, return the values to write and the part of ``x``.
+def _with_mask(x: Tracer, key: Any, value: ArrayLike) -> tuple[Any, Any] | None:
+    """Return the values to write and the part of ``x``, for a mask with unknown numbers, alone or among slices.
 
     The selection of such a mask has no known shape, but can be written to.
     """
@@ -118,7 +118,7 @@ def _set_apart(entries: tuple, i: int) -> bool:
     return "-" in "".join("i" if type(entry) is int or j == i else "-" for j, entry in enumerate(entries)).strip("-")
 
 
-def _masked(x: ArrayLike, mask: ArrayLike, value: Any, axis: int) -> Any:
+def _masked(x: ArrayLike, mask: ArrayLike, value: ArrayLike, axis: int) -> Any:
     """Return ``x`` with a value where the mask of its axes from ``axis`` on is true.
 
     Other axes may have other values.

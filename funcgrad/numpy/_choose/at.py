@@ -64,35 +64,35 @@ class Selection:
             )
         return read(self._x, self._index, self._arrays, mode, fill_value)
 
-    def set(self, value: Any) -> Any:
+    def set(self, value: ArrayLike) -> Any:
         """Return the array with other elements in their place."""
         return self._updated(scatter_set_p, "set", value)
 
-    def add(self, value: Any) -> Any:
+    def add(self, value: ArrayLike) -> Any:
         """Return the array with a value added to the elements."""
         return self._updated(scatter_add_p, "add", value)
 
-    def subtract(self, value: Any) -> Any:
+    def subtract(self, value: ArrayLike) -> Any:
         """Return the array with a value subtracted from the elements."""
         return self._updated(scatter_add_p, "subtract", elementwise.negative(value))
 
-    def multiply(self, value: Any, *, unique_indices: bool = False) -> Any:
+    def multiply(self, value: ArrayLike, *, unique_indices: bool = False) -> Any:
         """Return the array with the elements multiplied."""
         return self._combined(elementwise.multiply, "multiply", value, unique_indices)
 
-    def divide(self, value: Any, *, unique_indices: bool = False) -> Any:
+    def divide(self, value: ArrayLike, *, unique_indices: bool = False) -> Any:
         """Return the array with the elements divided."""
         return self._combined(elementwise.divide, "divide", value, unique_indices)
 
-    def power(self, value: Any, *, unique_indices: bool = False) -> Any:
+    def power(self, value: ArrayLike, *, unique_indices: bool = False) -> Any:
         """Return the array with the elements raised to a power."""
         return self._combined(elementwise.power, "power", value, unique_indices)
 
-    def min(self, value: Any, *, unique_indices: bool = False) -> Any:
+    def min(self, value: ArrayLike, *, unique_indices: bool = False) -> Any:
         """Return the array with the smaller of element and value."""
         return self._combined(elementwise.minimum, "min", value, unique_indices)
 
-    def max(self, value: Any, *, unique_indices: bool = False) -> Any:
+    def max(self, value: ArrayLike, *, unique_indices: bool = False) -> Any:
         """Return the array with the greater of element and value."""
         return self._combined(elementwise.maximum, "max", value, unique_indices)
 
@@ -101,7 +101,7 @@ class Selection:
         self._check_distinct("apply", unique_indices)
         return self.set(function(self.get()))
 
-    def _updated(self, primitive: Any, method: str, value: Any) -> Any:
+    def _updated(self, primitive: Any, method: str, value: ArrayLike) -> Any:
         value = as_value(value)
         dtype = self._x.dtype
         if not isinstance(value, int | float | complex) and not np.can_cast(value.dtype, dtype, "same_kind"):
@@ -113,7 +113,9 @@ class Selection:
         value = broadcast_to(cast(value, dtype), shape)
         return reshape(primitive(self._x, value, *self._arrays, index=self._index), self._shape)
 
-    def _combined(self, function: Callable[[Any, Any], Any], method: str, value: Any, unique_indices: bool) -> Any:
+    def _combined(
+        self, function: Callable[[Any, Any], Any], method: str, value: ArrayLike, unique_indices: bool
+    ) -> Any:
         self._check_distinct(method, unique_indices)
         return self._updated(scatter_set_p, method, function(self.get(), value))
 

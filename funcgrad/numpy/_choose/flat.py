@@ -51,7 +51,7 @@ class Flat:
     def __getitem__(self, key: Any) -> Any:
         return copy(self.copy()[_flat_key(key)])
 
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def __setitem__(self, key: Any, value: ArrayLike) -> None:
         key = _flat_key(key)
         positions = key if isinstance(key, Tracer) else np.arange(len(self))[key]
         write_flat(self.base, positions, value)
@@ -80,7 +80,7 @@ def _flat_key(key: Any) -> Any:
     return key
 
 
-def write_flat(x: ArrayLike, positions: Any, values: ArrayLike) -> None:
+def write_flat(x: ArrayLike, positions: ArrayLike, values: ArrayLike) -> None:
     """Write values at positions in C order. Too few values are repeated.
 
     Args:
@@ -123,7 +123,7 @@ def resize(a: ArrayLike, new_shape: Any) -> Any:
     return copy(reshape(cycled(a, math.prod(shape)), shape))
 
 
-def unravelled(positions: Any, shape: tuple[int, ...]) -> tuple[Any, ...]:
+def unravelled(positions: ArrayLike, shape: tuple[int, ...]) -> tuple[Any, ...]:
     """Return the index for positions in C order."""
     if len(shape) == 1:
         return (positions,)
@@ -136,7 +136,7 @@ def unravelled(positions: Any, shape: tuple[int, ...]) -> tuple[Any, ...]:
     return (positions, *entries[::-1])
 
 
-def bounded(positions: Any, size: int, mode: str) -> Any:
+def bounded(positions: ArrayLike, size: int, mode: str) -> Any:
     """Return positions between 0 and ``size``, by NumPy's modes; refuse known positions out of bounds."""
     positions = as_value(positions)
     if 0 in aval_of(positions).shape:

@@ -67,18 +67,18 @@ def _general(x: ArrayLike, key: Any) -> Any:
     return copy(y) if not arrays and _has_array(key) and shows_part(x.shape, index) else y
 
 
-def _is_unknown(value: Any) -> bool:
-    """Whether an index array is a traced integer: in NumPy it selects a view, as any integer does."""
+def _is_unknown(value: ArrayLike) -> bool:
+    """Return whether an index array is a traced integer: in NumPy it selects a view, as any integer does."""
     return isinstance(value, Tracer) and not value.shape
 
 
 def _has_array(key: Any) -> bool:
-    """Whether an integer stands in an array without axes: of what that selects NumPy makes a copy."""
+    """Return whether an index is an integer array without axes: NumPy copies the elements that it selects."""
     return any(isinstance(entry, np.ndarray) for entry in (key if type(key) is tuple else (key,)))
 
 
 def parse(x: ArrayLike, key: Any) -> tuple[Any, Index, tuple]:
-    """The array (with a new axis for each mask without axes), the static part of the index, and the index arrays."""
+    """Return the array, the static part of the index, and the index arrays. A mask without axes adds an axis."""
     entries = key if type(key) is tuple else (key,)
     values = [_entry(entry) for entry in entries]
     if not any(_is_mask(value) for value in values):
@@ -88,7 +88,7 @@ def parse(x: ArrayLike, key: Any) -> tuple[Any, Index, tuple]:
 
 
 def _entry(entry: Any) -> Any:
-    """One entry as an int, a slice of ints, ``None``, ``...``, or an array of integers or booleans."""
+    """Return one entry as an int, a slice of ints, ``None``, ``...``, or an array of integers or booleans."""
     if type(entry) in _PLAIN or _is_plain_slice(entry):
         return entry
     if isinstance(entry, slice):
@@ -111,7 +111,7 @@ def _to_integer(entry: Any) -> int:
         raise IndexError(_INVALID) from None
 
 
-def _array_entry(value: Any) -> Any:
+def _array_entry(value: ArrayLike) -> Any:
     dtype = aval_of(value).dtype
     if not is_integral(dtype):
         raise IndexError("arrays used as indices must be of integer (or boolean) type" if np.shape(value) else _INVALID)
@@ -120,7 +120,7 @@ def _array_entry(value: Any) -> Any:
     return value
 
 
-def _is_mask(value: Any) -> TypeGuard[np.ndarray]:
+def _is_mask(value: ArrayLike) -> TypeGuard[np.ndarray]:
     return hasattr(value, "dtype") and value.dtype.kind == "b"
 
 
@@ -152,7 +152,7 @@ def _without_masks(x: ArrayLike, values: list[Any]) -> tuple[Any, Index, tuple]:
     return x, Index(tuple(entries), unique=masks == 1 and entries.count(SLOT) == from_masks), tuple(arrays)
 
 
-def _consumed(value: Any) -> int:
+def _consumed(value: ArrayLike) -> int:
     if value is None:
         return 0
     return len(value.shape) if _is_mask(value) else 1

@@ -77,7 +77,7 @@ unique_inverse = _array_api("unique_inverse")
 unique_values = _array_api("unique_values")
 
 
-def _together(*arrays: Any) -> list[Any]:
+def _together(*arrays: ArrayLike) -> list[Any]:
     return [flat(x) for x in promote(*[as_array(x) for x in arrays])]
 
 

@@ -136,7 +136,7 @@ def choose(a: ArrayLike, choices: Any, out: Array = None, mode: Mode = "raise") 
     return take_along_axis(values, reshape(a, (1, *a.shape)), 0)[0]
 
 
-def choose_method(self: Any, *choices: Any, out: Array = None, mode: Mode = "raise") -> Any:
+def choose_method(self: Array, *choices: Any, out: Array = None, mode: Mode = "raise") -> Any:
     """``x.choose((a, b))`` or ``x.choose(a, b)``."""
     return choose(self, choices[0] if len(choices) == 1 else choices, out, mode)
 

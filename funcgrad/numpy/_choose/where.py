@@ -185,7 +185,7 @@ def _bounded(primitive: Primitive, a: ArrayLike, low: ArrayLike, high: ArrayLike
 
 
 def clip_method(
-    self: Any,
+    self: Array,
     min: Any = None,  # noqa: A002  (NumPy's name)
     max: Any = None,  # noqa: A002  (NumPy's name)
     out: Array = None,

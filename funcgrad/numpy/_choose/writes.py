@@ -136,7 +136,7 @@ def place(arr: ArrayLike, mask: ArrayLike, vals: Any) -> None:
 
 
 @implements(np.fill_diagonal)
-def fill_diagonal(a: ArrayLike, val: Any, wrap: bool = False) -> None:
+def fill_diagonal(a: ArrayLike, val: ArrayLike, wrap: bool = False) -> None:
     """``numpy.fill_diagonal``."""
     check_target(a, "fill_diagonal")
     shape = a.shape
@@ -153,7 +153,7 @@ def fill_diagonal(a: ArrayLike, val: Any, wrap: bool = False) -> None:
     write_flat(a, np.arange(math.prod(shape))[:end:step], val)
 
 
-def fill_method(self: Tracer, value: Any) -> None:
+def fill_method(self: Tracer, value: ArrayLike) -> None:
     """``x.fill(value)``."""
     value = as_value(value)
     if aval_of(value).shape:
@@ -173,19 +173,19 @@ def partition_method(self: Tracer, kth: Any, axis: int = -1, kind: Any = None, o
     setitem(self, Ellipsis, partition(settled(self), kth, axis, kind, order))
 
 
-def set_real(self: Tracer, value: Any) -> None:
+def set_real(self: Tracer, value: ArrayLike) -> None:
     """``x.real = v``."""
     setitem(real(self), Ellipsis, value)
 
 
-def set_imag(self: Tracer, value: Any) -> None:
+def set_imag(self: Tracer, value: ArrayLike) -> None:
     """``x.imag = v``."""
     if self.dtype.kind != "c":
         raise TypeError("array does not have imaginary part to set")
     setitem(imag(self), Ellipsis, value)
 
 
-def set_flat(self: Tracer, value: Any) -> None:
+def set_flat(self: Tracer, value: ArrayLike) -> None:
     """Assign ``x.flat = v``: the values one after the other, repeated as needed."""
     write_flat(self, np.arange(math.prod(self.shape)), value)
 

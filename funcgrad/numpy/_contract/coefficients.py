@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.bind import Tracer
+from funcgrad._types import ArrayLike
 from funcgrad.numpy._base.concrete import known_value
 from funcgrad.numpy._base.object_arrays import elements
 
@@ -25,7 +26,7 @@ class _Coefficient:
     __slots__ = ("value",)
     __hash__ = None  # pyright: ignore[reportAssignmentType]  (it has an equality of its own)
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: ArrayLike) -> None:
         self.value = value
 
     def __eq__(self, other: object) -> bool:
@@ -55,7 +56,7 @@ for _name in ("add", "sub", "mul", "truediv"):
     setattr(_Coefficient, f"__r{_name}__", _reflected(getattr(operator, _name)))
 
 
-def _value(x: Any) -> Any:
+def _value(x: ArrayLike) -> Any:
     return x.value if isinstance(x, _Coefficient) else x
 
 
@@ -86,7 +87,7 @@ def _prepared(c: Any) -> Any:
     return prepared.reshape(objects.shape)
 
 
-def _unwrapped(y: Any) -> Any:
+def _unwrapped(y: ArrayLike) -> Any:
     if not isinstance(y, np.ndarray) or y.dtype != object:
         return _value(y)
     plain = np.empty(y.shape, object)

@@ -78,7 +78,7 @@ def _own_axes(x: ArrayLike, own: tuple[int, ...], stack: tuple[int, ...]) -> tup
 
 @implements(np.einsum)
 @takes_out
-def einsum(*operands: Any, out: Array = None, dtype: DTypeLike = None, optimize: Any = "auto", **_: Any) -> Any:
+def einsum(*operands: ArrayLike, out: Array = None, dtype: DTypeLike = None, optimize: Any = "auto", **_: Any) -> Any:
     """Return ``numpy.einsum``. opt_einsum chooses the order of contraction."""
     subscripts, values = _subscripts_and_values(operands)
     values = list(promote(*values))
@@ -194,7 +194,7 @@ def _check_lengths(subscripts: str, term: Labels, shape: tuple[int, ...], sizes:
 
 
 @beside_numpys(np.einsum_path)
-def einsum_path(*operands: Any, optimize: Any = "greedy", einsum_call: bool = False) -> Any:
+def einsum_path(*operands: ArrayLike, optimize: Any = "greedy", einsum_call: bool = False) -> Any:
     """Return ``numpy.einsum_path``, which reads only shapes."""
     shown: list[Any] = [x if isinstance(x, str | list | tuple) else _of_this_type(x) for x in operands]
     options: dict[str, Any] = {"optimize": optimize, "einsum_call": einsum_call}

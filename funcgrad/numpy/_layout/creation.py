@@ -241,7 +241,7 @@ def geomspace(
 
 @implements(np.meshgrid)
 def meshgrid(
-    *xi: Any, copy: bool = True, sparse: bool = False, indexing: Literal["xy", "ij"] = "xy"
+    *xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: Literal["xy", "ij"] = "xy"
 ) -> tuple[Any, ...]:
     """``numpy.meshgrid``."""
     if indexing not in ("xy", "ij"):

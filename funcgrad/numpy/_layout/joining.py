@@ -162,7 +162,7 @@ def split(ary: ArrayLike, indices_or_sections: Sections, axis: int = 0) -> list[
     """``numpy.split``."""
     ary = as_array(ary)
     axis = normalize_axis(axis, len(ary.shape))
-    if isinstance(indices_or_sections, int | np.integer) and ary.shape[axis] % indices_or_sections:
+    if np.ndim(indices_or_sections) == 0 and ary.shape[axis] % indices_or_sections:
         raise ValueError("array split does not result in an equal division")
     return array_split(ary, indices_or_sections, axis)
 
@@ -173,14 +173,15 @@ def array_split(ary: ArrayLike, indices_or_sections: Sections, axis: int = 0) ->
     ary = as_array(ary)
     axis = normalize_axis(axis, len(ary.shape))
     length = ary.shape[axis]
-    if isinstance(indices_or_sections, int | np.integer):
-        count = int(indices_or_sections)
+    sections: Any = indices_or_sections
+    if np.ndim(sections) == 0:
+        count = int(sections)
         if count <= 0:
             raise ValueError("number sections must be larger than 0.")
         each, extra = divmod(length, count)
         ends = [each * i + min(i, extra) for i in range(1, count)]
     else:
-        ends = [int(i) for i in indices_or_sections]
+        ends = [int(i) for i in sections]
     starts = [0, *ends]
     return [
         index_p(ary, index=Index((*(FULL,) * axis, slice(*pair)))) for pair in zip(starts, [*ends, length], strict=True)

@@ -17,7 +17,7 @@ from funcgrad._ops.layout import shape as ops
 from funcgrad._ops.layout.broadcast import broadcast_to as broadcast_op
 from funcgrad._ops.layout.copy import copy as copy_op
 from funcgrad._ops.layout.copy import in_one_piece
-from funcgrad._types import ArrayLike
+from funcgrad._types import Array, ArrayLike
 from funcgrad.numpy._base.axes import normalize_axis
 from funcgrad.numpy._base.concrete import no_number
 from funcgrad.numpy._base.convert import as_value, strong
@@ -80,7 +80,7 @@ def reshape(a: ArrayLike, /, shape: Axes, order: Order = "C", *, copy: bool | No
     return ops.reshape(a, whole)
 
 
-def reshape_method(self: Any, *shape: Any, order: Order = "C", copy: bool | None = None) -> Any:
+def reshape_method(self: Array, *shape: Any, order: Order = "C", copy: bool | None = None) -> Any:
     """``x.reshape(2, 3)`` or ``x.reshape((2, 3))``."""
     lengths: Any = shape[0] if len(shape) == 1 else shape
     if order != "C" or copy is not None:
@@ -147,13 +147,18 @@ def copied(a: ArrayLike, order: Order | None) -> Any:
     return ops.transpose(copy_op(ops.transpose(a, axes)), tuple(np.argsort(axes).tolist()))
 
 
-def copy_method(self: Any, order: Order = "C") -> Any:
+def copy_method(self: Array, order: Order = "C") -> Any:
     """``x.copy()``."""
     y = copied(self, order)
     return y if self.shape or is_number(self) else no_number(y)
 
 
-def flatten_method(self: Any, order: Order = "C") -> Any:
+def copy_by_module(self: Array) -> Any:
+    """``copy.copy(x)``. A Python number, which cannot change, is its own copy."""
+    return self if self.aval.weak else copy_method(self)
+
+
+def flatten_method(self: Array, order: Order = "C") -> Any:
     """``x.flatten()``."""
     return copy_op(ravel(self, order))
 
@@ -171,7 +176,7 @@ def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Any:
     return a if permutation == tuple(range(ndim)) else ops.transpose(a, permutation)
 
 
-def transpose_method(self: Any, *axes: Any) -> Any:
+def transpose_method(self: Array, *axes: Any) -> Any:
     """``x.transpose()``, ``x.transpose(1, 0)`` or ``x.transpose((1, 0))``."""
     if not axes or axes == (None,):
         return _reversed(self)
@@ -288,21 +293,21 @@ def _at_least(x: ArrayLike, ndim: int) -> Any:
 
 
 @implements(np.atleast_1d)
-def atleast_1d(*arys: Any) -> Any:
+def atleast_1d(*arys: ArrayLike) -> Any:
     """``numpy.atleast_1d``."""
     arrays = tuple([_at_least(x, 1) for x in arys])
     return arrays[0] if len(arrays) == 1 else arrays
 
 
 @implements(np.atleast_2d)
-def atleast_2d(*arys: Any) -> Any:
+def atleast_2d(*arys: ArrayLike) -> Any:
     """``numpy.atleast_2d``."""
     arrays = tuple([_at_least(x, 2) for x in arys])
     return arrays[0] if len(arrays) == 1 else arrays
 
 
 @implements(np.atleast_3d)
-def atleast_3d(*arys: Any) -> Any:
+def atleast_3d(*arys: ArrayLike) -> Any:
     """``numpy.atleast_3d``."""
     arrays = tuple([_at_least(x, 3) for x in arys])
     return arrays[0] if len(arrays) == 1 else arrays
@@ -327,6 +332,6 @@ def size(a: ArrayLike, axis: Axes | None = None) -> int:
     return math.prod(lengths if axis is None else [lengths[i] for i in normalize_tuple(axis, len(lengths))])
 
 
-def t_attribute(self: Any) -> Any:
+def t_attribute(self: Array) -> Any:
     """``x.T``."""
     return view(self, ops.transpose_p, {"permutation": (1, 0)}) if len(self.shape) == 2 else _reversed(self)

@@ -43,14 +43,14 @@ conj = conjugate
 
 
 @implements(np.real)
-def real(val: Any) -> Any:
+def real(val: ArrayLike) -> Any:
     """``numpy.real``."""
     x = as_value(val)
     return real_p(x) if dtype_of(x).kind == "c" else x
 
 
 @implements(np.imag)
-def imag(val: Any) -> Any:
+def imag(val: ArrayLike) -> Any:
     """``numpy.imag``."""
     x = as_value(val)
     if dtype_of(x).kind == "c":

@@ -86,7 +86,7 @@ def numpys_number(y: ArrayLike) -> Any:
 def of_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return the ufunc of a function that is also a Python operator; see `by_operator` for the operator."""
 
-    def ufunc(*operands: Any) -> Any:
+    def ufunc(*operands: ArrayLike) -> Any:
         return numpys_number(function(*operands))
 
     made: Any = ufunc

@@ -37,7 +37,7 @@ heaviside = binary(np.heaviside, logic.heaviside_p)
 def _logical(ufunc: np.ufunc, primitive: Primitive) -> Callable[..., Any]:
     """Return our function for a ufunc of truth values. Operands may have different dtypes."""
 
-    def function(*xs: Any) -> Any:
+    def function(*xs: ArrayLike) -> Any:
         return bind(primitive, tuple([strong(x) for x in xs]), NO_PARAMS)
 
     return named(function, ufunc)

@@ -32,7 +32,7 @@ _INT = np.dtype(np.intp)
 @beside_numpys(np.histogram)
 def histogram(
     a: ArrayLike,
-    bins: Any = 10,
+    bins: ArrayLike = 10,
     range: Any = None,  # noqa: A002  (NumPy's name)
     density: Any = None,
     weights: ArrayLike = None,
@@ -50,13 +50,13 @@ def histogram(
 
 
 @beside_numpys(np.histogram_bin_edges)
-def histogram_bin_edges(a: ArrayLike, bins: Any = 10, range: Any = None, weights: ArrayLike = None) -> Any:  # noqa: A002  (NumPy's name)
+def histogram_bin_edges(a: ArrayLike, bins: ArrayLike = 10, range: Any = None, weights: ArrayLike = None) -> Any:  # noqa: A002  (NumPy's name)
     """Return ``numpy.histogram_bin_edges``: differentiable by the extreme elements, and by a given range."""
     a = flat(_numbers(a))
     return _edges(a, bins, range, None if weights is None else _weights("histogram_bin_edges", weights, a))
 
 
-def _is_number(bins: Any) -> bool:
+def _is_number(bins: ArrayLike) -> bool:
     return not isinstance(bins, list | tuple) and not getattr(bins, "shape", ())
 
 
@@ -75,7 +75,7 @@ def _weights(name: str, weights: ArrayLike, a: ArrayLike) -> Any:
     return flat(w)
 
 
-def _edges(a: ArrayLike, bins: Any, limits: Any, weights: ArrayLike) -> Any:
+def _edges(a: ArrayLike, bins: ArrayLike, limits: ArrayLike, weights: ArrayLike) -> Any:
     if isinstance(bins, str):
         if weights is not None:
             raise TypeError(
@@ -104,7 +104,7 @@ def _edges(a: ArrayLike, bins: Any, limits: Any, weights: ArrayLike) -> Any:
     return edges
 
 
-def _given_edges(edges: Any) -> Any:
+def _given_edges(edges: ArrayLike) -> Any:
     if len(edges.shape) != 1:
         raise ValueError(f"histogram: `bins` is {aval_of(edges)} and must be 1d, when an array. Flatten it.")
     known = known_value(edges)
@@ -113,7 +113,7 @@ def _given_edges(edges: Any) -> Any:
     return edges
 
 
-def _limits(a: ArrayLike, limits: Any) -> tuple[Any, Any]:
+def _limits(a: ArrayLike, limits: ArrayLike) -> tuple[Any, Any]:
     """Return the outer edges: the given ones, or the extreme elements. Equal ones are moved apart by a half each."""
     if limits is None and not a.shape[0]:
         return 0, 1
@@ -143,7 +143,7 @@ def _check_limits(first: np.ndarray, last: np.ndarray, *, given: bool) -> None:
         raise ValueError(f"histogram: the range is [{first}, {last}]; max must be larger than min in range parameter.")
 
 
-def _places(a: ArrayLike, edges: Any) -> tuple[Any, Any]:
+def _places(a: ArrayLike, edges: ArrayLike) -> tuple[Any, Any]:
     """Return the bin of each element (0 if it is in none), and whether it is in one.
 
     The last bin includes its right edge.
@@ -182,7 +182,7 @@ def bincount(x: ArrayLike, /, weights: ArrayLike = None, minlength: int = 0) -> 
 
 
 @beside_numpys(np.digitize)
-def digitize(x: ArrayLike, bins: Any, right: bool = False) -> Any:
+def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False) -> Any:
     """Return ``numpy.digitize``, without derivative. The direction of the bins has to be known."""
     x, edges = as_array(x), as_array(bins)
     if x.dtype.kind == "c":
@@ -200,8 +200,8 @@ def digitize(x: ArrayLike, bins: Any, right: bool = False) -> Any:
 
 @beside_numpys(np.histogramdd)
 def histogramdd(
-    sample: Any,
-    bins: Any = 10,
+    sample: ArrayLike,
+    bins: ArrayLike = 10,
     range: Any = None,  # noqa: A002  (NumPy's name)
     density: Any = None,
     weights: ArrayLike = None,
@@ -233,7 +233,7 @@ def histogramdd(
     return counts, edges
 
 
-def _columns(sample: Any) -> list[Any]:
+def _columns(sample: ArrayLike) -> list[Any]:
     """Return the columns of a matrix, or the vectors of a list."""
     if isinstance(sample, list | tuple):
         vectors = [as_array(x) for x in sample]
@@ -246,7 +246,7 @@ def _columns(sample: Any) -> list[Any]:
 def histogram2d(
     x: ArrayLike,
     y: ArrayLike,
-    bins: Any = 10,
+    bins: ArrayLike = 10,
     range: Any = None,  # noqa: A002  (NumPy's name)
     density: Any = None,
     weights: ArrayLike = None,

@@ -25,7 +25,7 @@ from funcgrad._ops.layout.shape import reshape, transpose
 from funcgrad._ops.reduce import sort as ops
 from funcgrad._ops.reduce.cumulative import cumsum
 from funcgrad._types import Array, ArrayLike
-from funcgrad.numpy._base.axes import Axis, given_axes, normalize_axes
+from funcgrad.numpy._base.axes import Axis, normalize_axes
 from funcgrad.numpy._base.concrete import known_value
 from funcgrad.numpy._base.convert import as_value, strong
 from funcgrad.numpy._base.dispatch import implements, in_numpys_mode
@@ -33,7 +33,7 @@ from funcgrad.numpy._base.out import takes_broadcast_out, takes_out
 from funcgrad.numpy._base.plain import beside_numpys
 from funcgrad.numpy._reduce.cumulative import flat
 from funcgrad.numpy._reduce.nan_reductions import nanmean
-from funcgrad.numpy._reduce.statistics import inexact, mean
+from funcgrad.numpy._reduce.statistics import inexact, mean, weights_like
 
 
 @implements(np.median)
@@ -230,7 +230,7 @@ def _weighted(
             "the weights out."
         )
     x, shape = _moved_last(a, axis, keepdims)
-    w, _ = _moved_last(_weights_like(name, a, weights, axis), axis, False)
+    w, _ = _moved_last(_quantile_weights(name, a, weights, axis), axis, False)
     last = len(x.shape) - 1
     places = ops.argsort(x, last)
     x, w = (ops.gather_along_axis(each, places, last) for each in (x, w))
@@ -255,27 +255,13 @@ def _weighted(
     return _first(_nan_where_none(y, n) if skips else _nan_where_any(y, x), (*q.shape, *shape))
 
 
-def _weights_like(name: str, a: ArrayLike, weights: ArrayLike, axis: Axis) -> Any:
-    """Return the weights in the shape of the array. Weights along the axes alone are repeated along the others."""
+def _quantile_weights(name: str, a: ArrayLike, weights: ArrayLike, axis: Axis) -> Any:
+    """Return the weights in the shape of the array. Negative ones are refused."""
     w = strong(weights)
     known = known_value(w)
     if known is not None and np.any(known < 0):
         raise ValueError(f"{name}: Weights must be non-negative. Clip them, or leave such elements out.")
-    if w.shape == a.shape:
-        return w
-    if axis is None:
-        raise TypeError(
-            f"{name}: Axis must be specified when shapes of a and weights differ: they are {a.shape} and {w.shape}. "
-            "Pass axis, or a weight for each element."
-        )
-    axes = given_axes(axis, len(a.shape))
-    if w.shape != tuple([a.shape[i] for i in axes]):
-        raise ValueError(
-            f"{name}: Shape of weights must be consistent with shape of a along specified axis: they are {w.shape} and "
-            f"{a.shape}, along {axis}. Give a weight for each element there."
-        )
-    w = transpose(w, tuple(np.argsort(axes).tolist()))
-    return broadcast_to(reshape(w, tuple([n if i in axes else 1 for i, n in enumerate(a.shape)])), a.shape)
+    return weights_like(name, a, w, axis)
 
 
 @implements(np.percentile)

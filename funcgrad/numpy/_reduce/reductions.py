@@ -34,7 +34,7 @@ def sum_(
     out: Array = None,
     keepdims: bool = False,
     *,
-    initial: Any = None,
+    initial: ArrayLike = None,
     where: Any = True,
 ) -> Any:
     """``numpy.sum``."""
@@ -66,7 +66,7 @@ def masked(x: ArrayLike, where: Any, fill: Any) -> Any:
     return select(truth(where), x, fill)
 
 
-def _start(initial: Any, dtype: np.dtype) -> Any:
+def _start(initial: ArrayLike, dtype: np.dtype) -> Any:
     """Return the start value of a reduction in the dtype of its result, as in NumPy."""
     initial = initial.item() if isinstance(initial, np.generic) and is_integer(dtype) else initial
     aval = aval_of(as_value(initial))
@@ -90,7 +90,7 @@ def prod(
     out: Array = None,
     keepdims: bool = False,
     *,
-    initial: Any = None,
+    initial: ArrayLike = None,
     where: Any = True,
 ) -> Any:
     """``numpy.prod``."""
@@ -108,7 +108,7 @@ def _extremum(name: str, reduce: Callable[..., Any], pair: Any) -> Callable[...,
         axis: Axis = None,
         out: Array = None,
         keepdims: bool = False,
-        initial: Any = None,
+        initial: ArrayLike = None,
         where: Any = True,
     ) -> Any:
         if not isinstance(a, Tracer):

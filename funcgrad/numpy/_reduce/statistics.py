@@ -20,7 +20,6 @@ from funcgrad.numpy._base.dispatch import implements, in_numpys_mode
 from funcgrad.numpy._base.out import takes_out
 from funcgrad.numpy._reduce.reductions import as_array, masked, truth
 
-SINGLE = np.dtype(np.float32)
 SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 
 
@@ -169,26 +168,26 @@ def average(
         total = broadcast_to(np.asarray(math.prod([a.shape[i] for i in axes]), y.dtype), y.shape)
     else:
         a, weights = promote(inexact(a), as_array(weights))
-        weights = _spread_weights(a, weights, axis, axes)
+        weights = weights_like("average", a, weights, axis)
         total = reduce_sum(weights, axes, bool(keepdims))
         y = reduce_sum(a * weights, axes, bool(keepdims)) / total
     return (y, total) if returned else y
 
 
-def _spread_weights(a: ArrayLike, weights: ArrayLike, axis: Axis, axes: tuple[int, ...]) -> Any:
-    """Return weights of the shape of ``a``. Weights along the averaged axes alone are repeated along the others."""
+def weights_like(name: str, a: ArrayLike, weights: ArrayLike, axis: Axis) -> Array:
+    """Return the weights in the shape of the array. Weights along the axes alone are repeated along the others."""
     if weights.shape == a.shape:
         return weights
     if axis is None:
         raise TypeError(
-            f"average: weights have shape {weights.shape}, the array {a.shape}; needed one shape. "
-            "Pass axis= to say along which axes the weights lie."
+            f"{name}: Axis must be specified when shapes of a and weights differ: they are {a.shape} and "
+            f"{weights.shape}. Pass axis, or a weight for each element."
         )
-    given = given_axes(axis, len(a.shape))
-    if weights.shape != tuple([a.shape[i] for i in given]):
+    axes = given_axes(axis, len(a.shape))
+    if weights.shape != tuple([a.shape[i] for i in axes]):
         raise ValueError(
-            f"average: weights have shape {weights.shape}; needed {tuple(a.shape[i] for i in given)}, the lengths of "
-            f"axes {given}. Reshape them."
+            f"{name}: Shape of weights must be consistent with shape of a along specified axis: they are "
+            f"{weights.shape} and {a.shape}, along {axis}. Give a weight for each element there."
         )
-    weights = transpose(weights, tuple(np.argsort(given).tolist()))
+    weights = transpose(weights, tuple(np.argsort(axes).tolist()))
     return broadcast_to(reshape(weights, tuple([n if i in axes else 1 for i, n in enumerate(a.shape)])), a.shape)

@@ -98,22 +98,17 @@ def _eig(name: str, a: ArrayLike) -> tuple[Any, Any]:
 
 @implements(np.linalg.svd)
 def svd(a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
-    """Return ``numpy.linalg.svd``. Matrices that are not square need ``full_matrices=False`` or no vectors.
+    """Return ``numpy.linalg.svd``. The derivative of the vectors is NaN if singular values are equal.
 
-    The additional vectors that complete a basis are not unique, and have no derivative. The derivative of the vectors
-    is NaN if singular values are equal.
+    If the matrices are not square, ``full_matrices=True`` adds vectors that complete a basis. One real vector has a
+    derivative. Several, and complex ones, are not unique: their derivative is refused, or NaN where the numbers are
+    not known yet and in forward mode. The other vectors and the values have theirs.
     """
     a = matrices("linalg.svd", a)
     _refuse_hermitian("linalg.svd", hermitian)
     if not compute_uv:
         return spectral.svd(a)[1]
-    if full_matrices and a.shape[-2] != a.shape[-1]:
-        refuse_option(
-            "linalg.svd",
-            f"full_matrices=True for matrices that are not square, as {type_text(a.shape, a.dtype)},",
-            "Pass full_matrices=False, or compute_uv=False for the singular values alone.",
-        )
-    return _SVDResult(*spectral.svd(a))
+    return _SVDResult(*(spectral.full_svd if full_matrices else spectral.svd)(a))
 
 
 def _refuse_hermitian(name: str, hermitian: bool) -> None:
