@@ -1,4 +1,4 @@
-"""Where doctest looks for the examples of what is published: public names carry the names of public modules."""
+"""Doctest finds the examples of public names, which carry the names of public modules."""
 
 import doctest
 import os
@@ -12,7 +12,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from funcgrad._public import origins
 
-# What Sphinx runs, or makes, is no module of ours: its examples stand in the pages.
+# Sphinx runs or makes these files. They are no modules of the package, and their examples are in the pages.
 collect_ignore_glob = ["docs/*.py", "docs/gallery/*"]
 
 FINDER: Any = doctest.DocTestFinder

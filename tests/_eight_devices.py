@@ -1,4 +1,4 @@
-"""What holds on eight devices, virtual ones of a CPU: one process runs all of it, since most of its time is its start.
+"""Checks on eight virtual devices of a CPU. One process runs all of them, because starting it takes most of the time.
 
 ``test_sharding.py`` runs it; ``XLA_FLAGS=--xla_force_host_platform_device_count=8 python tests/_eight_devices.py`` does
 so by hand.
@@ -56,7 +56,7 @@ def close(found: Any, wanted: Any, rtol: float = 1e-5) -> None:
 
 
 def explicit_axes() -> None:
-    """Where JAX asks how a result lies, our lowering answers."""
+    """With explicit axes JAX asks how a result is sharded, and our lowering answers."""
     mesh = jax.make_mesh((4, 2), ("data", "model"), axis_types=(AxisType.Explicit, AxisType.Explicit))
     rng = np.random.default_rng(0)
     shapes = {"x": (16, 8), "y": (16,), "w": (8, 4), "b": (4,), "v": (4,), "table": (10, 4)}
@@ -97,7 +97,7 @@ def explicit_axes() -> None:
 
 
 def chosen_devices() -> None:
-    """A step compiles once, on a chosen device and over a mesh, and keeps to them."""
+    """A step compiles once, on a chosen device and over a mesh, and its results stay there."""
     compiled: list[str] = []
 
     def note(event: str, duration_secs: float, **_: str | int) -> None:
@@ -117,7 +117,7 @@ def chosen_devices() -> None:
                 assert lr == 0.1 or not any("backend_compile" in name for name in compiled), (sharding, lr)
 
 
-# Muon needs matrices, SparseAdam rows, and a moving average has no gradients.
+# Muon needs matrices, SparseAdam needs rows, and a moving average has no gradients.
 OTHERS = {"muon", "sparse_adam", "ema"}
 NAMES = [name.removesuffix("_init") for name in vars(fg.optim)["__all__"] if name.endswith("_init")]
 RULES = {
@@ -132,12 +132,12 @@ def begun(rule: str, params: Any) -> Any:
 
 
 def all_steps(grads: Any, states: Any, params: Any) -> Any:
-    """One step of each rule."""
+    """Take one step of each rule."""
     return {rule: RULES[rule][1](grads, states[rule], params[rule]) for rule in states}
 
 
 def every_rule_keeps_each_array_where_it_lies() -> None:
-    """Parameters, slots and gradients whole or in parts, in all mixtures; what is alike needs nothing exchanged."""
+    """Try parameters, slots and gradients whole or in parts, in all mixtures. Equal shardings need no communication."""
     p, g = numbers(), numbers(1)
     wanted = all_steps(g, {rule: begun(rule, p) for rule in RULES}, dict.fromkeys(RULES, p))
     whole, rows = whole_and_rows(mesh_of(AUTO))
@@ -153,14 +153,14 @@ def every_rule_keeps_each_array_where_it_lies() -> None:
             close((new, slots), (wanted[rule][0], expected))
             assert all(lies_as(x, of_params) for x in new.values()), rule
             assert all(lies_as(x, of_slots) for x in fg.tree.leaves(slots)), rule
-        # New parameters are gathered where they are to be whole; nothing else is exchanged.
+        # New parameters are gathered if they must be whole. Nothing else is communicated.
         found = collectives(step, grads, states, given)
         assert found.keys() <= {"all-gather"}, found
         assert found["all-gather"] <= (0 if of_params == of_slots else len(p) * len(RULES)), found
 
 
 def held(state: Any) -> list[str]:
-    """The slots of a state that are arrays like the parameters."""
+    """Return the slots of a state that are arrays like the parameters."""
     return [name for name in state.slot_names if any(map(np.shape, fg.tree.leaves(getattr(state, name))))]
 
 
@@ -199,7 +199,7 @@ def steps_around_others_do_too() -> None:
 
 
 def under_transforms_and_on_other_engines() -> None:
-    """What keeps arrays in their places is an operation like others: mapped, differentiated, on all engines."""
+    """A sharding constraint is an ordinary operation: it can be mapped and differentiated, and runs on all engines."""
     p = numbers()
     rates = np.array([0.1, 0.2], np.float32)
 
@@ -241,7 +241,7 @@ def shardings_of_jit() -> None:
         found, state, _ = compiled(p, fg.sgd_init(p, **MOMENTUM), x)
         assert all(lies_as(y, whole) for y in found.values())
         close(found, step(p, fg.sgd_init(p, **MOMENTUM), x)[0])
-        # The gradients are added up, and that is all.
+        # The only communication adds up the gradients.
         assert collectives(compiled, found, state, x) == {"all-reduce": 1}, kinds
         wide = fg.jit(
             lambda p, x: (p["w"] * 2, x.T @ x, np.zeros(3)),
@@ -287,7 +287,8 @@ def shard_map_around_and_inside() -> None:
         return jax.lax.pmean(fg.to_jax(loss)(p, x), "data")
 
     def in_its_parts(p: Any, x: Any) -> Any:
-        # Of explicit axes JAX asks that the argument lies so already, also where it asks for types alone.
+        # With explicit axes JAX requires that the argument has this sharding already, also when only types are
+        # computed.
         return inside(p, jax.sharding.reshard(x, rows) if kinds == EXPLICIT else x)
 
     for kinds in (AUTO, EXPLICIT):
@@ -313,7 +314,8 @@ def states_are_spread() -> None:
         assert spread.exp_avg["odd"].sharding.is_fully_replicated
         assert spread.step.sharding.is_fully_replicated
         close(fg.tree.leaves(spread), fg.tree.leaves(state))
-        # Two averages and a master copy of w, an eighth on each; two averages of the odd one, and the numbers.
+        # Two averages and a master copy of w, an eighth on each device; two averages of the array of odd size, and the
+        # numbers.
         each = 3 * 24 * 64 * 4 // 8 + 2 * 5 * 4
         held = fg.sharding.memory_per_device(spread)
         assert list(held) == [str(device) for device in jax.devices()]

@@ -1,4 +1,4 @@
-"""What all tests share: seeded random numbers, and property tests that do not fail for being slow."""
+"""Fixtures and settings of all tests: seeded random numbers, and property tests without a time limit."""
 
 import gc
 import os
@@ -25,21 +25,21 @@ _FLAGS = [
     "--xla_llvm_disable_expensive_passes=true",
     "--xla_cpu_parallel_codegen_split_count=1",
 ]
-# XLA ends the process at a flag that it does not know, and pytest's report says nothing: jaxlib 0.12 has no such flag.
+# XLA ends the process if it does not know a flag, and pytest reports nothing: jaxlib 0.12 lacks this flag.
 with suppress(PackageNotFoundError):
     if tuple(map(int, version("jaxlib").split(".")[:2])) < (0, 11):
         _FLAGS.append("--xla_cpu_use_fusion_emitters=false")
 os.environ.setdefault("XLA_FLAGS", " ".join(_FLAGS))
 
-# Programs that were compiled in a former run are read from here; what counts compilations counts the reads as well.
+# Programs compiled in an earlier run are read from here. Tests that count compilations also count these reads.
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parent.parent / ".jax_cache"))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 
-# So are kernels that Numba compiled.
+# Kernels compiled by Numba are kept too.
 os.environ.setdefault("FUNCGRAD_CACHE_DIR", str(Path(__file__).parent.parent / ".kernel_cache"))
 
-# A first call may compile for seconds, and other work may share the machine: time is no property of the code here.
+# A first call may compile for seconds, and other work may share the machine, so examples have no deadline.
 hypothesis.settings.register_profile("default", deadline=None, max_examples=50)
 hypothesis.settings.register_profile("ci", deadline=None, max_examples=50, derandomize=True)
 hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "default")
@@ -53,13 +53,13 @@ def rng() -> np.random.Generator:
 
 @pytest.fixture
 def pytorch(request: pytest.FixtureRequest) -> PyTorch:
-    """PyTorch's answers, from PyTorch or from the recordings."""
+    """Return PyTorch's answers, from PyTorch or from the recordings."""
     return PyTorch(request.path, request.node.name, request.config.stash.get(NEW_ANSWERS, None))
 
 
 @pytest.fixture(scope="session")
 def torch() -> Any:
-    """PyTorch itself, for what no recording can answer."""
+    """Return PyTorch itself, for tests that recordings cannot serve."""
     if not HAS_TORCH:
         pytest.skip("runs PyTorch itself, which is not installed here: make torch")
     return import_module("torch")
@@ -84,7 +84,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
-    """Doctest would import scripts and helpers too, and some of them import PyTorch."""
+    """Skip scripts and helpers: doctest would import them, and some import PyTorch."""
     is_helper = collection_path.suffix == ".py" and not collection_path.name.startswith("test_")
     return True if is_helper and collection_path.is_file() else None
 
@@ -96,7 +96,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What collection made stays: the garbage collector need not look at it again and again."""
+    """Keep the objects that collection made out of the garbage collector, which would visit them again and again."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(100_000, 50, 50)

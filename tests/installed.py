@@ -1,4 +1,4 @@
-"""What a fresh installation of the wheel has to do, where nothing else of the repository is: ``make package``."""
+"""Checks of a new installation of the wheel without the repository: ``make package``."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ import funcgrad as fg
 
 
 def loss(params: dict[str, Any]) -> Any:
-    """Something with a gradient."""
+    """Return the value of a function with a gradient."""
     return np.sum(np.tanh(params["w"]) ** 2)
 
 
 def step(params: Any, state: Any) -> Any:
-    """A step along it."""
+    """Take a gradient step."""
     return fg.sgd_update(fg.grad(loss)(params), state, params)
 
 
 def main() -> None:
-    """Eagerly, without JAX being loaded; then compiled, with it."""
+    """Run eagerly without loading JAX, then compiled with JAX."""
     if version("funcgrad") != fg.__version__:
         raise SystemExit(f"the metadata say {version('funcgrad')}, the package says {fg.__version__}")
     if not files("funcgrad").joinpath("py.typed").is_file():

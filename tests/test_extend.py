@@ -23,7 +23,7 @@ from funcgrad._core.primitive import primitives
 
 @pytest.fixture
 def declared() -> Iterator[None]:
-    """What a test declares is gone after it."""
+    """Remove the primitives that a test declares after it."""
     before = dict(primitives)
     yield
     primitives.clear()
@@ -71,6 +71,32 @@ def test_a_primitive_from_outside_on_both_engines_under_nested_transforms(rng: n
         np.testing.assert_allclose(fg.jit(fg.vmap(fg.grad(loss)), engine=engine)(a, b), gradients)
     with jax.enable_x64(True):
         np.testing.assert_allclose(convolve(jax.numpy.asarray(a), jax.numpy.asarray(b)), loop)
+        for gradient in (fg.grad(loss), jax.jit(fg.grad(loss)), jax.grad(fg.to_jax(loss))):
+            np.testing.assert_allclose(gradient(jax.numpy.asarray(a[0]), b[0]), gradients[0])
+
+
+@pytest.mark.usefixtures("declared")
+def test_rules_of_one_operand_run_on_arrays_of_jax() -> None:
+    rules = [lambda y_bar, x: y_bar * np.cos(x)], [lambda x_dot, x: np.cos(x) * x_dot]
+    sine = extend.Primitive(
+        "sine",
+        operands=("x",),
+        numpy=np.sin,
+        xla=lambda lax, x: lax.sin(x),
+        aval=lambda x: x,
+        derivative=extend.PerOperand(("x",), *rules),
+        batch=extend.batch_same,
+        cost=lambda y, x: y.size,
+    )
+    x = np.array([0.5, 2.0])
+    slope = lambda x: fg.jvp(fg.grad(lambda x: np.sum(sine(x))), (x,), (x,))
+    with jax.enable_x64(True):
+        for got, expected in zip(jax.jit(slope)(jax.numpy.asarray(x)), (np.cos(x), -x * np.sin(x)), strict=True):
+            np.testing.assert_allclose(got, expected)
+    with pytest.raises(ValueError, match=r"PerOperand: the first argument of a rule .* is called 'x'"):
+        extend.PerOperand(("x",), [lambda x: x], [None])
+    with pytest.raises(TypeError, match="Multilinear: a rule of the operands a b is a ufunc"):
+        extend.Multilinear(("a", "b"), [np.sin, None])
 
 
 @pytest.mark.usefixtures("declared")
@@ -188,7 +214,7 @@ def test_what_a_pickle_could_mistake_is_refused() -> None:
     # As of a function that was defined again: what was written down before means the one that is there now.
     assert pickle.loads(data) == after
     np.testing.assert_array_equal(before(np.ones(2)), [0.5, 0.5])
-    # What multiprocessing calls the main module in the processes that it spawns.
+    # The name that multiprocessing gives to the main module in the processes that it spawns.
     spawned = fg.make_graph(halved(0.5, module="__mp_main__"))(np.ones(2))
     assert pickle.loads(pickle.dumps(spawned)) == spawned
     assert primitives["__main__:halved"] is spawned.equations[0].primitive

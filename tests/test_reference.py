@@ -10,11 +10,14 @@ from typing import Any
 import pytest
 from public_names import MIRRORS, mirrors, modules, own, pages
 
-# What other rooms of the library build on; what is for users there is published by `funcgrad.extend`.
+# The modules on which other rooms of the library build; `funcgrad.extend` publishes the parts for users.
 DOORS = tuple(f"funcgrad.{room}.extend" for room in ("numpy", "autograd", "optim", "random", "tree"))
 
 # PyTorch's names: its pages say what the arguments are, and the reference links to them.
 PYTORCHS = ("funcgrad.nn",)
+
+# Classes of PyTorch and autograd, whose pages have the examples.
+OTHERS_CLASSES = ("funcgrad.nn", "funcgrad.interop.autograd")
 
 # Called once, by the room that knows of arrays.
 HOOKS = ("set_packing",)
@@ -38,10 +41,12 @@ def test_every_entry_says_what_it_is(name: str) -> None:
 
 
 def lacks_example(value: Any, name: str) -> bool:
-    """Whether a function of ours, which is nobody's mirror, is without an example."""
-    if name in DOORS or not inspect.isfunction(value) or value.__name__ in HOOKS or mirrors(value, name):
+    """Whether a function or class of ours, which is nobody's mirror, is without an example."""
+    if name in DOORS or mirrors(value, name):
         return False
-    return ">>>" not in (inspect.getdoc(value) or "")
+    if inspect.isclass(value):
+        return not name.startswith(OTHERS_CLASSES) and ">>>" not in (vars(value).get("__doc__") or "")
+    return inspect.isfunction(value) and value.__name__ not in HOOKS and ">>>" not in (inspect.getdoc(value) or "")
 
 
 @pytest.mark.parametrize("name", [each for each in modules() if each not in DOORS and not each.startswith(PYTORCHS)])
@@ -76,8 +81,19 @@ def test_a_function_without_an_example_is_seen() -> None:
         """Return it."""
         return x
 
+    class Base:
+        """A base.
+
+        >>> Base()
+        """
+
+    class Two(Base):
+        """A class."""
+
     assert lacks_example(one, "funcgrad")
     assert lacks_example(one, MIRRORS[0])
+    assert lacks_example(Two, "funcgrad")
+    assert not lacks_example(Base, "funcgrad")
     one.__name__ = "exp"
     assert lacks_example(one, "funcgrad")
     assert not lacks_example(one, MIRRORS[0])

@@ -1,4 +1,4 @@
-"""What type checkers see: a transform keeps the parameters of its function, and the result where that is kept.
+"""The types that checkers see: a transform keeps its function's parameters, and the result if the transform keeps it.
 
 pyright reads ``assert_type`` here; pytest sees that the same calls run.
 """

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from densities import about
 from originals import sections
 from public_names import mirrored
 
@@ -56,6 +57,7 @@ def told(module: str, name: str, value: Any) -> list[str]:
     lines += [f"*Methods*: {', '.join(f'``{each}``' for each in methods)}.", ""]
     density = "logpdf" if hasattr(value, "logpdf") else "logpmf"
     told_of_density = _told(f"{path}.{density}", module, f"{name}.{density}", getattr(value, density))
+    lines = [*about(path, discrete=density == "logpmf"), *lines]
     return [*lines, *told_of_density[:-2], f"*In the original*: {link_of(path)}", ""]
 
 

@@ -36,6 +36,8 @@ def sections(path: str, value: Any) -> list[str]:
         lines += _arguments(said["Parameters"], value, is_ufunc=isinstance(theirs, np.ufunc))
     if said.get("Returns") and "Returns:" not in own:
         result = " ".join(_described(text) for _, _, text in said["Returns"][:1])
+        # The formula that their text introduces is left out; reStructuredText would read the next line as code.
+        result = re.sub(r":+$", ".", result.rstrip())
         lines += [f"*Returns*: {result}", ""] if result else []
     if said.get("Raises") and "Raises:" not in own:
         lines += ["*Raises*: " + "; ".join(f"``{name}``" for name, _, _ in said["Raises"]) + ".", ""]

@@ -1,4 +1,4 @@
-"""What a dtype's values are: each dtype is of one kind or two."""
+"""Kinds of dtypes: each dtype belongs to one kind or two."""
 
 import jax
 import ml_dtypes

@@ -1,4 +1,4 @@
-"""The choice between NumPy values beside `np.where`: the same bits, dtypes and shapes."""
+"""A faster `np.where` for NumPy values: the same bits, dtypes and shapes."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ CASES: dict[str, Any] = {
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8", ">f4", "c16", "i4", "?"])
 @pytest.mark.parametrize("case", CASES)
 def test_it_has_the_bits_of_numpys(case: str, dtype: str, rng: np.random.Generator) -> None:
-    """Of infinities, NaN and signed zeros too, whatever lies in memory how."""
+    """The bits also agree for infinities, NaN and signed zeros, in every memory order."""
     c = rng.random(N) < 0.5
     a, b = CASES[case](lambda *shape: _values(rng, dtype, *shape))
     found, expected = choose(c, a, b), np.where(c, a, b)
@@ -41,7 +41,7 @@ def test_it_has_the_bits_of_numpys(case: str, dtype: str, rng: np.random.Generat
 
 
 def test_two_axes_lie_in_memory_as_numpys_do(rng: np.random.Generator) -> None:
-    """Of turned matrices it makes turned ones."""
+    """Transposed operands give a transposed result."""
     c, a = (rng.random((50, 60)) < 0.5).T, rng.normal(size=(50, 60)).T
     for b in (0, -a):
         found, expected = choose(c, a, b), np.where(c, a, b)
@@ -50,6 +50,6 @@ def test_two_axes_lie_in_memory_as_numpys_do(rng: np.random.Generator) -> None:
 
 
 def test_memory_is_its_own(rng: np.random.Generator) -> None:
-    """What it returns is no view of its operands."""
+    """The result shares no memory with the operands."""
     c, a = np.ones(N, bool), rng.normal(size=N)
     assert not any(np.shares_memory(y, a) for y in (choose(c, a, 0), choose(c, a, a)))

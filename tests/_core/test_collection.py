@@ -1,4 +1,4 @@
-"""Searches for cycles are rare while a program is staged, and as they were afterwards."""
+"""The garbage collector runs rarely while a program is staged, and has its old settings afterwards."""
 
 from __future__ import annotations
 

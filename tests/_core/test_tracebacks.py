@@ -1,4 +1,4 @@
-"""Exceptions leave the transforms with the frames of the user alone, whatever they passed through."""
+"""Exceptions leave the transforms with the user's frames only, whatever transforms they passed through."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Graphs to be drawn: small and large, with blocks and loops, there and back."""
+"""Graphs to draw: small and large, with blocks and loops, with and without a backward pass."""
 
 from collections.abc import Callable
 from typing import Any

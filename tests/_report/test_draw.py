@@ -1,4 +1,4 @@
-"""What is drawn: every equation once, boxes apart, and no more at first than can be read."""
+"""Drawn graphs: each equation appears once, boxes do not overlap, and the first view has a readable number of boxes."""
 
 import functools
 from collections import Counter
@@ -23,7 +23,7 @@ def drawn(name: str) -> Drawing:
 
 
 def equations(graph: fg.Graph) -> Counter[str]:
-    """How often each primitive is there, bodies of loops included."""
+    """Return how often each primitive occurs, bodies of loops included."""
     found = Counter(equation.primitive.name for equation in graph.equations)
     for equation in graph.equations:
         for body in graphs_in(equation.params.values()):
@@ -40,7 +40,7 @@ def test_every_equation_and_every_value_is_there_once(name: str) -> None:
     outer = [item for item in drawing.items if not any(group.closed for group in item.path())]
     for kind, count in [("input", len(graph.inputs)), ("output", len(graph.outputs))]:
         assert sum(item.kind == kind for item in outer) == count
-    # Folding moves no edge.
+    # Folding keeps every edge.
     plain = [(item.label, reader.label) for item in items_of(graph).walk() for reader in item.readers]
     assert sorted((item.label, reader.label) for item in drawing.items for reader in item.readers) == sorted(plain)
 

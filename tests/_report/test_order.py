@@ -1,4 +1,4 @@
-"""The order of boxes within layers: crossings are counted right, and few are left."""
+"""The order of boxes within layers: crossings are counted correctly, and few are left."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_crossings(seed: int) -> None:
 
 
 def test_a_drawing_without_crossings_is_found() -> None:
-    # Two ladders, whose nodes alternate.
+    # Two ladders whose nodes alternate.
     depths = [0, 0, 0, 0, 1, 1, 1, 1]
     steps = [(0, 7), (1, 5), (2, 4), (3, 6)]
     rows = ordered(depths, steps)

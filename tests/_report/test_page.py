@@ -1,4 +1,4 @@
-"""Pages and pictures: whole in themselves, and well formed."""
+"""Pages and pictures need no other files and are well formed."""
 
 import html
 import json
@@ -29,7 +29,7 @@ def test_a_page_needs_nothing_from_elsewhere(graph: fg.Graph, tmp_path: Path) ->
     text = (tmp_path / "graph.html").read_text(encoding="utf-8")
     assert set(re.findall(r"https?://[^\s\"'<]*", text)) == {"http://www.w3.org/2000/svg"}
     assert not re.search(r"<link|\bsrc=|@import|url\((?!#)|\bimport\s*\(|fetch\(", text)
-    # Nothing of the user's ends the data, or is taken for markup.
+    # No text of the user ends the script or becomes markup.
     assert text.count("</script>") == 2
     assert "prefers-color-scheme: dark" in text
 
@@ -43,7 +43,7 @@ def test_the_data_of_a_page(graph: fg.Graph) -> None:
     assert [items[i]["l"] for i in items[0]["c"]] == ["forward", "backward"]
     named = [item for item in items if item["l"] == "a </script><b>"]
     assert {item["p"] for item in named} == {"forward", "backward"}
-    # A block and its way back know each other.
+    # A block and its backward pass refer to each other.
     assert [items[items[item["t"]]["t"]] for item in named] == named
     assert all(items[item["t"]]["p"] != item["p"] for item in named)
     tanh = next(item for item in items if item["l"] == "tanh")
@@ -52,7 +52,7 @@ def test_the_data_of_a_page(graph: fg.Graph) -> None:
     assert about["bytes"] == "48"
     assert [items[i]["l"] for i in tanh["r"]]
     assert dict(next(item for item in items if item["k"] == "input")["a"])["argument"] == "0 at ['w']"
-    # Whatever is referred to is there.
+    # Each number refers to an item.
     for item in items:
         for number in [*item["r"], *item.get("c", []), *[n for row in item.get("rows", []) for n in row if n >= 0]]:
             assert 0 <= number < len(items)

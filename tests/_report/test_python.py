@@ -1,4 +1,4 @@
-"""Exported files: they run without the package, and compute what the graph computes."""
+"""Exported files run without the package and compute the same as the graph."""
 
 import sys
 from collections.abc import Callable
@@ -18,7 +18,7 @@ FIRST = {row.primitive.name: row for row in reversed(all_rows())}
 
 
 def run(text: str, name: str) -> Callable[..., Any]:
-    """The function of a file, run where there is no funcgrad."""
+    """Return the function of a file, run without funcgrad."""
     hidden = {key: sys.modules.pop(key) for key in list(sys.modules) if key.split(".")[0] in ("funcgrad", "jax")}
     sys.modules["funcgrad"] = None  # pyright: ignore[reportArgumentType]  (that is how an import is made to fail)
     file: dict[str, Any] = {"__name__": "exported"}
@@ -38,13 +38,13 @@ def assert_same(found: Any, expected: Any) -> None:
 
 
 def export_row(name: str) -> tuple[fg.Graph, list[Any]]:
-    """The graph of one primitive, and operands."""
+    """Return the graph of one primitive, and operands."""
     row = FIRST[name]
     operands = Case(row, np.dtype(float)).operands(np.random.default_rng(0))
     return fg.make_graph(lambda *xs: row.primitive(*xs, **row.params))(*operands), operands
 
 
-# All of them are tried by hand: python -m tests._report.test_python. Which are tried here depends on their names alone.
+# ``python -m tests._report.test_python`` tries all of them. Their names alone decide which are tried here.
 @pytest.mark.parametrize("name", sorted(name for name in set(FIRST) - CALLS_OUT if sum(map(ord, name)) % 5 == 0))
 def test_a_primitive_is_written_out(name: str) -> None:
     graph, operands = export_row(name)
@@ -72,7 +72,7 @@ def test_structures_numbers_and_constants(tmp_path: Path) -> None:
     function = run(text, "structured")
     assert_same(function(*args, **kwargs), graph(*args, **kwargs))
     assert list(function(*args, **kwargs)) == ["z", "a", "same"]
-    # The arguments are not written to, nor are constants: a second call gives the same.
+    # The function writes neither to arguments nor to constants: a second call gives the same.
     assert_same(function(*args, **kwargs), graph(*args, **kwargs))
     with pytest.raises(TypeError, match=r"arg0\['w'\] is float64\[2, 3\]; needed float64\[3, 3\]"):
         function({"b": [X], "w": W[:2]}, **kwargs)

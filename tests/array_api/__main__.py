@@ -14,15 +14,15 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent
 ADDRESS = "https://github.com/data-apis/array-api-tests"
-# Of 2026; with it the commit of the standard that is its submodule.
+# A commit of 2026. The standard is its submodule.
 COMMIT = "55fcc60179efa2680ddd6cd926ddf17b83530e2b"
-# What NumPy says of itself, which these arrays stand for.
+# The version of the standard that NumPy implements. These arrays stand for NumPy's.
 VERSION = "2024.12"
 MODES = ("forward", "reverse")
 
 
 def fetch(folder: Path) -> None:
-    """Clone the suite, and the standard in it, unless they are there."""
+    """Clone the suite and the standard in it, unless they are there."""
     if not (folder / "conftest.py").exists():
         _git("clone", "--quiet", "--no-checkout", ADDRESS, str(folder))
         _git("-C", str(folder), "checkout", "--quiet", COMMIT)
@@ -39,12 +39,12 @@ def _git(*words: str) -> None:
 
 
 def run(folder: Path, mode: str, examples: int, args: list[str]) -> int:
-    """One run of the suite in a process of its own, with its configuration; the exit status."""
+    """Run the suite once in a process of its own, with its configuration, and return the exit status."""
     environment = {
         **os.environ,
         "ARRAY_API_TESTS_MODULE": f"exec('from tests.array_api.traced import entered; xp = entered(\"{mode}\")')",
         "ARRAY_API_TESTS_VERSION": VERSION,
-        # They are known to fail: to run them would be to look for the smallest failing example of each.
+        # These are known to fail, and hypothesis would look for the smallest failing example of each.
         "ARRAY_API_TESTS_XFAIL_MARK": "skip",
         "PYTHONPATH": os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH")))),
     }

@@ -1,4 +1,4 @@
-"""The namespace that the Array API's suite is run on: all its arrays are traced, and it has all that NumPy's has."""
+"""The namespace for the Array API's suite: all its arrays are traced, and it has all names of NumPy's namespace."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_what_its_makers_make_is_traced(trace: Trace) -> None:
         for name in MAKERS:
             like = (xp.ones(2), 2.0)[: 1 + (name == "full_like")]
             y = getattr(xp, name)(*CALLS.get(name, like if name.endswith("_like") else (2,)))
-            # With a derivative, which integers and booleans have none of.
+            # Arrays with a derivative. Integers and booleans have none.
             assert isinstance(settled(y), Tracer), name
             assert isinstance(settled(y + 1), Tracer), name
         assert isinstance(xp.asarray([1, 2]) + 1, Tracer)
@@ -41,7 +41,7 @@ def test_what_its_makers_make_is_traced(trace: Trace) -> None:
 
 
 def test_the_namespace_has_what_numpys_has() -> None:
-    """The names of the standard, whose functions say what arguments they have."""
+    """The names of the standard. Its functions have the standard's arguments."""
     known: Any = fnp
     assert known.__array_namespace_info__().default_dtypes()["real floating"] == np.float64
     assert known.__array_api_version__ == vars(np)["__array_api_version__"]
@@ -59,7 +59,7 @@ def test_without_the_suite_one_line_says_so(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_memory_stays_where_it_is() -> None:
-    """Questions after memory are refused for what carries a derivative, and answered for plain numbers."""
+    """Questions about memory are refused for values with a derivative, and answered for plain numbers."""
 
     def f(x: Any) -> Any:
         for name in ("base", "ctypes", "data", "flags", "strides"):
@@ -83,7 +83,7 @@ def test_memory_stays_where_it_is() -> None:
         np.testing.assert_array_equal(np.from_dlpack(made), [0, 2, 0])
         assert 2.0 in x
         assert 9.0 not in x
-        # NumPy's are of the plain array.
+        # NumPy's answer is about the plain array.
         assert x.device == "cpu"
         return np.sum(fnp.from_dlpack(x.to_device("cpu")) * fnp.from_dlpack(x, copy=True))
 

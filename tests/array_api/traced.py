@@ -1,4 +1,4 @@
-"""``funcgrad.numpy`` as an array namespace of the standard, all of whose arrays are traced.
+"""``funcgrad.numpy`` as an array namespace of the standard with traced arrays only.
 
 What the standard's creation functions make goes into a derivative, forwards or backwards, in which the whole of a test
 runs: of floats and complex numbers it is a traced value that carries one, of integers and booleans an array of the
@@ -30,7 +30,7 @@ MAKERS = (
 
 
 def traced(y: Any, trace: Trace) -> Any:
-    """A plain array as one that the transform follows."""
+    """Return a plain array as a traced one."""
     if isinstance(settled(y), Tracer):
         return y
     y = np.asarray(y).copy()
@@ -63,7 +63,7 @@ class Namespace(ModuleType):
         @functools.wraps(maker)
         def make(*args: Any, **kwargs: Any) -> Any:
             y = maker(*args, **kwargs)
-            # What shares its memory with an array that was given is that array, or a view of it.
+            # A result that shares memory with an array of the call is that array or a view of it.
             given = name in {"asarray", "from_dlpack"} and isinstance(args[0], Tracer)
             return y if given else traced(y, self._trace)
 
@@ -75,7 +75,7 @@ def _answering(kind: type) -> Callable[[Tracer], Any]:
 
 
 def entered(mode: str) -> Namespace:
-    """The namespace of a transform that this process stays in."""
+    """Return the namespace of a transform that this process does not leave."""
     trace = {"forward": ForwardTrace, "reverse": ReverseTrace}[mode]()
     trace.__enter__()
     kind: Any = Tracer

@@ -1,4 +1,4 @@
-"""``fg.CheckpointDir``: which checkpoints are kept, and what readers and faults meet."""
+"""``fg.CheckpointDir``: the checkpoints that are kept, readers beside a writer, and faults."""
 
 import os
 import threading

@@ -1,4 +1,4 @@
-"""``fg.save`` and ``fg.load``: what comes back, what is refused, and what becomes of files that are damaged."""
+"""``fg.save`` and ``fg.load``: loaded values, refused values, and damaged files."""
 
 import collections
 import dataclasses
@@ -40,7 +40,7 @@ class Layer:
 
 
 def same(a: Any, b: Any) -> bool:
-    """Whether two trees are the same in classes, structure, dtypes and bits."""
+    """Return whether two trees have the same classes, structure, dtypes and bits."""
     leaves, others = fg.tree.leaves(a), fg.tree.leaves(b)
     return fg.tree.structure(a) == fg.tree.structure(b) and all(map(_same_leaf, leaves, others))
 
@@ -51,7 +51,7 @@ def _same_leaf(a: Any, b: Any) -> bool:
     return type(a) is type(b) and repr(a) == repr(b)
 
 
-# NumPy's own dtypes; those of ml_dtypes are tried one by one below.
+# NumPy's own dtypes. Those of ml_dtypes are tried one by one below.
 arrays = hnp.arrays(
     st.sampled_from([dtype for dtype in DTYPES.values() if dtype.isbuiltin == 1]),
     hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=3),
@@ -248,7 +248,7 @@ def test_a_flipped_bit_is_noticed_wherever_it_is(tmp_path: Path) -> None:
             found = fg.load(path, like=TREE)
         except CheckpointError:
             continue
-        # A blank of the header's end, or what it says of dtypes, which the description says too.
+        # A blank at the header's end, or the part about dtypes, which the description repeats.
         assert same(found, TREE)
         harmless += 1
     assert harmless < 30

@@ -1,4 +1,4 @@
-"""Write ``docs/start/jax_names.md``, which of JAX's names are here: ``python -m tests.jax._table``."""
+"""Write ``docs/start/jax_names.md``, the table of JAX's names: ``python -m tests.jax._table``."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ nothing."""
 
 
 def public_of_jax(module: str) -> set[str]:
-    """The public names of a module of JAX's, without primitives."""
+    """Return the public names of a module of JAX, without primitives."""
     theirs = importlib.import_module(module)
     if module == "jax.scipy":
         return {info.name for info in pkgutil.iter_modules(theirs.__path__) if not info.name.startswith("_")}
     found = {name for name in dir(theirs) if not name.startswith("_") and not name.endswith("_p")}
-    # A module that another test has imported stands among the names of its package.
+    # A module that another test has imported is among the names of its package.
     loaded = {info.name for info in pkgutil.iter_modules(getattr(theirs, "__path__", []))}
     return (found - loaded) | (_SUBMODULES & loaded) if module == "jax" else found
 
 
-# The public modules of JAX's.
+# The public modules of JAX.
 _SUBMODULES = frozenset(
     names(
         """custom_batching custom_derivatives debug distributed dlpack dtypes experimental export ffi flatten_util
@@ -56,12 +56,12 @@ _SUBMODULES = frozenset(
 
 
 def here(module: str) -> set[str]:
-    """The public names of ours."""
+    """Return our public names."""
     return set(importlib.import_module(f"funcgrad.{module}").__all__)
 
 
 def text() -> str:
-    """The page."""
+    """Return the page."""
     lines = [HEAD.rstrip("\n")]
     for module in MODULES:
         found, ours = public_of_jax(module), here(module)

@@ -1,4 +1,4 @@
-"""Functions take JAX's names of arguments, or the table says why not."""
+"""Functions take JAX's names of arguments, or the table gives the reason."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NAMED = Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY
 
 
 def parameters(f: Any) -> list[Parameter] | None:
-    """The parameters of a function; ``None`` where it has no signature."""
+    """Return the parameters of a function; ``None`` if it has no signature."""
     try:
         return list(inspect.signature(f).parameters.values())
     except (TypeError, ValueError):
@@ -27,7 +27,7 @@ def parameters(f: Any) -> list[Parameter] | None:
 
 
 def missing(module: str, name: str) -> set[str]:
-    """JAX's names of arguments that a function of ours does not take."""
+    """Return JAX's names of arguments that a function of ours does not take."""
     f, theirs = (getattr(importlib.import_module(each), name, None) for each in (f"funcgrad.{module}", module))
     accepted, asked = parameters(f), parameters(theirs)
     if inspect.isclass(theirs) or not callable(theirs) or accepted is None or asked is None:

@@ -1,4 +1,4 @@
-"""Functions of JAX's own inside of functions that our transforms call."""
+"""Functions of JAX inside functions that our transforms call."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ X = np.array([0.3, -0.4, 1.2])
 
 
 def loss(x: Any) -> Any:
-    """Functions of ours and of JAX's: one asks traced values for their array, one does not, and one closes over."""
+    """Functions of ours and of JAX: one asks traced values for their array, one does not, and one closes over them."""
     scaled = ours.vmap(lambda y: theirs.lax.exp(y) * theirs.numpy.sum(x))(jnp.arange(3.0))
     return jnp.sum(theirs.nn.softplus(x) * jnp.sin(x)) + jnp.mean(scaled)
 
@@ -58,7 +58,7 @@ def test_the_error_of_a_mistake_is_the_first_one() -> None:
         ours.grad(mistaken)(X)
     with pytest.raises(errors.ConcretizationTypeError, match=r"bool\(\) was asked of a value"):
         ours.jit(lambda x: x if x[0] > 0 else -x)(X)
-    # Plain values ask for no second call.
+    # Plain values cause no second call.
     calls.clear()
     with ours.disable_jit(), pytest.raises(TypeError, match="call 1"):
         ours.jit(mistaken)(X)

@@ -1,4 +1,4 @@
-"""Each public name of JAX's is here, or there is a reason why not, which the error of a missing name says."""
+"""Each public name of JAX exists here, or the error of the missing name gives the reason."""
 
 from __future__ import annotations
 

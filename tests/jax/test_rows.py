@@ -1,4 +1,4 @@
-"""Each function of `funcgrad.jax` beside JAX's in 64-bit mode: a row for each name."""
+"""Each function of `funcgrad.jax` compared with JAX's in 64-bit mode: a row for each name."""
 
 from __future__ import annotations
 
@@ -32,10 +32,11 @@ TABLES: dict[str, tuple[dict[str, Any], frozenset[str]]] = {
     "scipy.cluster.vq": (scipys.CLUSTERS, frozenset()),
     **{f"scipy.{module}": (rows, frozenset()) for module, rows in scipys.OTHERS.items()},
 }
+# Each eighth row of a module, beginning with its first, runs in the short suite.
 CALLS = [
-    pytest.param(module, name, call, id=f"{module}.{name}")
+    pytest.param(module, name, call, id=f"{module}.{name}", marks=[pytest.mark.long] if i % 8 else [])
     for module, (rows, _) in TABLES.items()
-    for name, call in rows.items()
+    for i, (name, call) in enumerate(rows.items())
 ]
 
 

@@ -1,4 +1,4 @@
-"""Pytrees by JAX's names, beside JAX: `tree`, `tree_util` and `flatten_util`."""
+"""Pytrees by JAX's names, compared with JAX: `tree`, `tree_util` and `flatten_util`."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_the_result_is_jaxs(name: str) -> None:
 
 
 def _pair(m: Any, how: str) -> Any:
-    """A class of two arrays and a name, registered in one of the ways."""
+    """Return a class of two arrays and a name, registered in one of the ways."""
 
     @dataclasses.dataclass
     class Pair:

@@ -1,4 +1,4 @@
-"""One way to run one primitive: its operands drawn, the function of the differentiated ones, and differences of it."""
+"""One way to run one primitive: the drawn operands, the function of the differentiated ones, and its differences."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ STEP = 2e-4
 
 
 def rows_by_file() -> dict[str, list[Row]]:
-    """The rows of every module beside ``_row.py``."""
+    """Return the rows of every module beside ``_row.py``."""
     folder = Path(__file__).parent / "rows"
     paths = sorted(path.relative_to(folder) for path in folder.rglob("*.py") if not path.stem.startswith("_"))
     names = [".".join(path.with_suffix("").parts) for path in paths]
@@ -29,7 +29,7 @@ def rows_by_file() -> dict[str, list[Row]]:
 
 
 def all_rows() -> list[Row]:
-    """The rows of all files."""
+    """Return the rows of all files."""
     return [row for rows in rows_by_file().values() for row in rows]
 
 
@@ -46,18 +46,18 @@ class Case:
 
     @property
     def drawn(self) -> list[int]:
-        """The numbers of the operands that are drawn, and by which is differentiated."""
+        """Return the numbers of the operands that are drawn and differentiated."""
         return [i for i, x in enumerate(self.row.operands) if type(x) is tuple]
 
     def operands(self, rng: np.random.Generator) -> Arrays:
-        """All operands; none can be written to, so that a rule that tries is caught."""
+        """Return all operands. None can be written to, so a rule that tries raises an error."""
         return [
             read_only(draw(rng, x, self.dtype, self.row.sample)) if type(x) is tuple else self._given(x)
             for x in self.row.operands
         ]
 
     def _given(self, x: Any) -> Any:
-        """An operand that the row gives, in the precision of the drawn ones."""
+        """Return a given operand in the precision of the drawn ones."""
         if not isinstance(x, np.ndarray):
             return x
         if x.dtype.kind not in "fc" or not self.drawn:
@@ -66,22 +66,22 @@ class Case:
         return read_only(x.astype(f"c{2 * parts}" if x.dtype.kind == "c" else f"f{parts}"))
 
     def run(self, operands: Sequence[Any]) -> Arrays:
-        """The results, as a list even where there is one."""
+        """Return the results as a list, even if there is one."""
         y = self.row.primitive(*operands, **self.row.params)
         return list(y) if self.row.primitive.multiple_results else [y]
 
     def with_arrays(self, operands: Sequence[Any], arrays: Sequence[Any]) -> Arrays:
-        """The operands with their arrays (all but Python numbers) replaced."""
+        """Return the operands with their arrays (all but Python numbers) replaced."""
         rest = iter(arrays)
         return [next(rest) if isinstance(x, np.ndarray) else x for x in operands]
 
     def function_of_arrays(self, operands: Sequence[Any]) -> tuple[Function, Arrays]:
-        """The results as a function of all operands that are arrays, indices and predicates too; and those arrays."""
+        """Return the results as a function of all array operands, indices and predicates included; and these arrays."""
         arrays = [x for x in operands if isinstance(x, np.ndarray)]
         return lambda *xs: self.run(self.with_arrays(operands, xs)), arrays
 
     def function(self, operands: Sequence[Any]) -> Function:
-        """The inexact results as a function of the drawn operands."""
+        """Return the inexact results as a function of the drawn operands."""
 
         def f(*xs: Any) -> Arrays:
             whole = list(operands)
@@ -93,7 +93,7 @@ class Case:
 
 
 def cases(rows: Sequence[Row], *, real: Sequence[str], imaginary: Sequence[str] = ()) -> Iterator[Case]:
-    """Each row in each of the dtypes it takes; once where nothing is drawn."""
+    """Return each row in each of its dtypes; once if nothing is drawn."""
     for row in rows:
         names = [*(real if row.complex != "only" else ()), *(imaginary if row.complex else ())]
         names = [name for name in names if name in (row.dtypes or names)]
@@ -105,7 +105,7 @@ _RANGES = {"positive": (0.5, 2.0), "unit": (-0.9, 0.9), "above_one": (1.1, 3.0)}
 
 
 def draw(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype, sample: Any) -> np.ndarray:
-    """An array from the distribution that a row names."""
+    """Draw an array from the distribution that a row names."""
     if callable(sample):
         return np.asarray(sample(rng, shape, dtype), dtype)
     if dtype.kind == "c":
@@ -122,7 +122,7 @@ def draw(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype, samp
 
 
 def like(rng: np.random.Generator, xs: Sequence[Any]) -> Arrays:
-    """Random directions: normal arrays of the types of ``xs``."""
+    """Draw random directions: normal arrays of the types of ``xs``."""
     return [read_only(draw(rng, x.shape, np.dtype(x.dtype), "normal")) for x in xs]
 
 
@@ -132,7 +132,7 @@ def read_only(x: np.ndarray) -> np.ndarray:
 
 
 def difference(f: Function, xs: Sequence[Any], x_dots: Sequence[Any], step: float = STEP) -> Arrays:
-    """The derivative of ``f`` at ``xs`` along ``x_dots``, by five-point central differences."""
+    """Return the derivative of ``f`` at ``xs`` along ``x_dots``, by five-point central differences."""
 
     def at(t: float) -> Arrays:
         return f(*[np.asarray(x + t * step * x_dot) for x, x_dot in zip(xs, x_dots, strict=True)])
@@ -142,17 +142,17 @@ def difference(f: Function, xs: Sequence[Any], x_dots: Sequence[Any], step: floa
 
 
 def pairing(bars: Sequence[Any], dots: Sequence[Any]) -> float:
-    """``Re(sum(bar * dot))``, without conjugation: the pairing of cotangents with tangents."""
+    """Return ``Re(sum(bar * dot))``, without conjugation: the pairing of cotangents with tangents."""
     return float(sum(np.sum(np.real(np.asarray(bar) * dot)) for bar, dot in zip(bars, dots, strict=True)))
 
 
 def weight(bars: Sequence[Any], dots: Sequence[Any]) -> float:
-    """What a pairing is measured by: 1, or the sum of its terms' sizes where that is more."""
+    """Return the scale of the error of a pairing: the sum of its terms' sizes, at least 1."""
     return max(1.0, float(sum(np.sum(np.abs(np.asarray(bar) * dot)) for bar, dot in zip(bars, dots, strict=True))))
 
 
 def assert_close(got: Sequence[Any], expected: Sequence[Any], tolerance: float) -> None:
-    """Equal within ``tolerance`` of 1, or of the largest element where that is more."""
+    """Assert equality within ``tolerance`` of 1, or of the largest element if that is more."""
     assert len(got) == len(expected)
     pairs = zip(map(np.asarray, got), map(np.asarray, expected), strict=True)
     for i, (a, b) in enumerate(pairs):
@@ -162,6 +162,6 @@ def assert_close(got: Sequence[Any], expected: Sequence[Any], tolerance: float) 
 
 
 def assert_types(got: Sequence[Any], expected: Sequence[Any]) -> None:
-    """The same shapes and dtypes, one by one."""
+    """Assert that shapes and dtypes are the same, one by one."""
     types = [(np.shape(x), np.dtype(x.dtype)) for x in got]
     assert types == [(np.shape(x), np.dtype(x.dtype)) for x in expected]

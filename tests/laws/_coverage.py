@@ -1,4 +1,4 @@
-"""``docs/coverage.md``: what becomes of every public function of NumPy, and of SciPy's modules that are mirrored.
+"""Write ``docs/coverage.md``: how transforms treat every public function of NumPy and of the mirrored SciPy modules.
 
 The last part lists PyTorch's names that are missing.
 
@@ -36,19 +36,19 @@ Rows of functions that the installed release of NumPy lacks are not looked at.
 
 
 def section(module: str) -> str:
-    """A module's heading and table."""
+    """Return a module's heading and table."""
     table = scipys.table(module) if module in scipys.MODULES else numpys.table(module)
     return f"## `{module}`\n\n{table}\n"
 
 
 def page() -> str:
-    """The whole page."""
+    """Return the whole page."""
     parts = [HEAD, *map(section, numpys.MODULES), scipys.HEAD, *map(section, scipys.MODULES), torchs.section()]
     return "\n".join(parts)
 
 
 if __name__ == "__main__":
-    # SciPy's solvers in C print the traceback of a refusal before they raise it. Refusals are what this page is about.
+    # SciPy's solvers in C print the traceback of a refusal before they raise it. This page consists of refusals.
     with contextlib.redirect_stderr(io.StringIO()):
         text = page()
     PAGE.write_text(text)

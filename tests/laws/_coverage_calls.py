@@ -1,4 +1,4 @@
-"""Calls of NumPy's functions for the page of coverage: guesses that fit most of them, and one each for the others."""
+"""Calls of NumPy's functions for the page of coverage: guesses for most of them, and a call for each other one."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ GUESSES: tuple[Guess, ...] = (
 
 
 def _written(call: Callable[..., Any]) -> Guess:
-    """Of a function that writes, the array that it wrote into, a copy of what is given."""
+    """Return a call for a function that writes: it writes into a copy of the argument and returns the copy."""
 
     def run(f: Callable[..., Any], x: Any) -> Any:
         y = np.copy(x)
@@ -133,7 +133,7 @@ CALLS: dict[str, Guess] = {
     "lcm": _with(PLACES, PLACES)(lambda f, x, y: f(x, y)),
     "delete": x(lambda f, x: f(x, 1)),
     "cross": xy(lambda f, x, y: f(x, y)),
-    # What memory holds that nobody wrote to is no result.
+    # The contents of uninitialized memory are no result.
     "empty_like": x(lambda f, x: f(x).shape),
     "ix_": x(lambda f, x: x[f([0, 2])[0]]),
     "lexsort": xy(lambda f, x, y: f((x, y))),

@@ -1,4 +1,4 @@
-"""What becomes of every public function of NumPy under transforms, found by calling each."""
+"""A row for each public function of NumPy: how transforms treat it, found by calling it."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ MODULES = (
 )
 
 
-# Ours, and those of NumPy's own code where a traced value reaches it.
+# Our messages, and those of NumPy's own code when a traced value reaches it.
 REFUSALS: tuple[type[Exception], ...] = (TypeError, ValueError, NotImplementedError)
 
 
 class Row(NamedTuple):
-    """What is told of a function."""
+    """The row of a function in the table."""
 
     function: str
     derivative: str
@@ -49,7 +49,7 @@ class Row(NamedTuple):
 
 
 def functions(module: str) -> Iterator[tuple[str, Callable[..., Any]]]:
-    """The public functions of a module, ufuncs among them, classes not."""
+    """Return the public functions of a module, with ufuncs and without classes."""
     found = importlib.import_module(module)
     for name in sorted(getattr(found, "__all__", None) or dir(found)):
         value = getattr(found, name, None)
@@ -58,7 +58,7 @@ def functions(module: str) -> Iterator[tuple[str, Callable[..., Any]]]:
 
 
 def row_of(module: str, name: str, function: Callable[..., Any]) -> Row:
-    """What becomes of a function, by calling it."""
+    """Call a function and return its row."""
     title = f"`{module}.{name}`"
     if name in NO_ARRAYS:
         return Row(title, "no arrays")
@@ -73,7 +73,7 @@ def row_of(module: str, name: str, function: Callable[..., Any]) -> Row:
 
 
 def example(module: str, name: str, function: Callable[..., Any]) -> tuple[Call, tuple[Any, ...]]:
-    """A call that NumPy itself answers, and its arguments."""
+    """Return a call that NumPy itself answers, and its arguments."""
     given = CALLS.get(f"{module}.{name}") or CALLS.get(name)
     for guess in [given] if given else GUESSES:
         call, args = guess(function)
@@ -88,7 +88,7 @@ def example(module: str, name: str, function: Callable[..., Any]) -> tuple[Call,
 
 
 def numbers(call: Call) -> Callable[..., list[Any]]:
-    """The arrays and numbers among the results, after them the first argument: there may be none."""
+    """Return the arrays and numbers among the results, then the first argument. There may be none."""
 
     def run(*args: Any) -> list[Any]:
         found = [y for y in leaves(call(*args)) if getattr(y, "dtype", np.dtype(float)).kind in "biufcO"]
@@ -98,7 +98,7 @@ def numbers(call: Call) -> Callable[..., list[Any]]:
 
 
 def derivative(call: Call, args: tuple[Any, ...], *, drawn: bool) -> str:
-    """Whether tangents come out of the results, which are NumPy's unless they are random."""
+    """Return whether the results have tangents. The results are NumPy's unless they are random."""
     f = numbers(call)
     inexact = [i for i, x in enumerate(args) if is_inexact(x.dtype)]
 
@@ -121,14 +121,14 @@ def derivative(call: Call, args: tuple[Any, ...], *, drawn: bool) -> str:
 
 
 def check(results: list[Any], expected: list[Any]) -> None:
-    """A page that praises wrong numbers would be worse than none."""
+    """Check the numbers, because a page that praises wrong numbers would be worse than none."""
     for y, value in zip(results, expected, strict=True):
         assert np.asarray(y).dtype == np.asarray(value).dtype
         np.testing.assert_allclose(np.asarray(y), np.asarray(value), rtol=1e-6, atol=1e-9)
 
 
 def stages(call: Call, args: tuple[Any, ...], *, drawn: bool) -> tuple[str, str, str]:
-    """How it fares in graphs on both engines, and under ``vmap``; and why not."""
+    """Return how a function fares in graphs on both engines and under ``vmap``, and the reason if it fails."""
     f = numbers(call)
     expected = f(*args)
     try:
@@ -150,7 +150,7 @@ def stages(call: Call, args: tuple[Any, ...], *, drawn: bool) -> tuple[str, str,
 
 
 def on_xla(graph: Graph, args: tuple[Any, ...]) -> str:
-    """Whether every operation has its form on XLA; types are computed, nothing is compiled."""
+    """Return whether every operation has an XLA implementation. Types are computed, and nothing is compiled."""
     with jax.enable_x64(True):
         types = jax.eval_shape(graph, *args)
     for y, aval in zip(types, graph.outputs, strict=True):
@@ -159,12 +159,12 @@ def on_xla(graph: Graph, args: tuple[Any, ...]) -> str:
 
 
 def failure(error: Exception) -> tuple[str, str]:
-    """What stands in the table, and the note."""
+    """Return the table's entry for an error, and its note."""
     return ("numbers", "") if isinstance(error, ConcretizationTypeError) else ("refused", reason(error))
 
 
 def reason(error: Exception) -> str:
-    """The remedy, which is the last sentence of our messages; of others', the kind of error."""
+    """Return the remedy, the last sentence of our messages, or the class of another library's error."""
     if not type(error).__module__.startswith("funcgrad"):
         return type(error).__name__
     text = " ".join(str(error).split())
@@ -172,6 +172,6 @@ def reason(error: Exception) -> str:
 
 
 def table(module: str) -> str:
-    """The rows of a module."""
+    """Return the rows of a module."""
     rows = [row_of(module, name, f) for name, f in functions(module)]
     return "\n".join(["| function | derivative | graphs | vmap | note |", "|---|---|---|---|---|", *map(str, rows)])

@@ -1,4 +1,4 @@
-"""What becomes of the public functions of SciPy's modules that `funcgrad.scipy` mirrors; `docs/coverage.md` has it too.
+"""A row for each public function of the modules of SciPy that `funcgrad.scipy` mirrors, also in `docs/coverage.md`.
 
 A module joins by existing. Of each public function of SciPy's it is tried what ours does, and what SciPy's own name
 does when it meets traced values; of distributions each method.
@@ -22,7 +22,7 @@ import funcgrad as fg
 import funcgrad.scipy
 from tests.laws._coverage_rows import REFUSALS, Row, check, derivative, functions, numbers, reason, stages
 
-# What is here of a module is all in one of its own.
+# All functions that exist here of this module are in one submodule.
 _WITHIN = {"spatial": "spatial.distance"}
 MODULES = tuple(
     sorted(
@@ -39,10 +39,11 @@ and `scipy.interpolate`, what is here, but for classes. "own name" says where Sc
 always, inside of `fg.intercept()`, or nowhere: then it refuses them, and the function is called by its name in
 `funcgrad.scipy`. An argument by which nobody has a rule is refused, and named.
 """
-# Of distributions; moments and quantiles SciPy finds by integrals and by search, which takes minutes of traced values.
+# Methods of distributions. SciPy finds moments and quantiles by integrals and by search, which takes minutes with
+# traced values.
 METHODS = ("logpdf", "logpmf", "cdf", "sf")
 
-# The first draws random numbers; the others print what goes wrong inside of them.
+# The first draws random numbers; the others print their internal errors.
 _APART = ("clarkson_woodruff_transform", "ellip_harm", "ellip_harm_2", "ellip_normal")
 
 Template = Callable[..., Any]
@@ -64,7 +65,7 @@ _MATRIX = np.array([[2.0, 0.5, 0.3], [0.5, 3.0, 0.2], [0.3, 0.2, 1.5]])
 
 
 def _examples() -> Iterator[Example]:
-    """In the order in which they are tried: what fits first is taken."""
+    """The templates of calls in the order in which they are tried. The first one that fits is used."""
 
     def plainly(f: Any, *args: Any) -> Any:
         return f(*args)
@@ -97,7 +98,7 @@ def _examples() -> Iterator[Example]:
 EXAMPLES = tuple(_examples())
 
 
-# Of what SciPy has in these, most designs filters and systems of plain numbers: only what is here is tried.
+# Most functions of these modules design filters and systems from plain numbers. Only those that exist here are called.
 _OURS_ALONE = ("scipy.interpolate", "scipy.signal")
 
 _LONG = np.sin(np.arange(12.0))
@@ -120,11 +121,13 @@ _FIRST: dict[str, Example] = {
     "sosfilt": (lambda f, x: f(_SECTIONS, x), (_LONG,)),
     "sosfilt_zi": (lambda f, b: f(np.concatenate([b[None], [[1.0, -0.4, 0.2]]], 1)), (_POINTS[3],)),
     "sosfiltfilt": (lambda f, x: f(_SECTIONS, x), (_LONG,)),
-    # SciPy leaves something in the other triangle.
+    # Its p-value is NaN.
+    "weightedtau": (lambda f, x, y: f(x, y)[0], (_POINTS[0], _VECTOR)),
+    # SciPy leaves other numbers in the other triangle.
     "cho_factor": (lambda f, x: np.triu(f(x)[0]), (_MATRIX,)),
-    # What takes a function; it closes over an argument.
+    # Functions that take a function, which closes over an argument.
     "fixed_quad": (lambda f, a, b, w: f(lambda x: np.cos(w * x), a, b)[0], _NUMBERS[:3]),
-    # The signs of vectors are those of SciPy's driver.
+    # The signs of the vectors are those of SciPy's driver.
     "eigh": (lambda f, x: f(x, eigvals_only=True), (_MATRIX,)),
     "eig_banded": (lambda f, x: f(x, eigvals_only=True), (_MATRIX,)),
     "eigh_tridiagonal": (lambda f, x, y: f(x, y[:2], eigvals_only=True), (_VECTOR, _POINTS[1])),
@@ -159,7 +162,7 @@ _FIRST: dict[str, Example] = {
 
 
 class Entry(NamedTuple):
-    """A function of SciPy's, and ours if there is one."""
+    """A function of SciPy, and ours if there is one."""
 
     name: str
     scipys: Callable[..., Any]
@@ -167,7 +170,7 @@ class Entry(NamedTuple):
 
 
 def entries(module: str) -> Iterator[Entry]:
-    """The public functions of a module, and the methods of its distributions that are here."""
+    """Return the public functions of a module, and the methods of its distributions that exist here."""
     ours = importlib.import_module(f"funcgrad.{module}")
     for name, scipys in functions(module):
         mine = getattr(ours, name, None)
@@ -183,13 +186,13 @@ def entries(module: str) -> Iterator[Entry]:
 
 
 def answered(f: Callable[..., Any]) -> Iterator[tuple[Template, tuple[np.ndarray, ...], list[Any]]]:
-    """Calls that SciPy answers with finite numbers, first where these differ; their arguments and the answers."""
+    """Yield calls that SciPy answers with finite numbers, those with different numbers first, and the answers."""
     dull = []
     given = _FIRST.get(f.__name__) if hasattr(f, "__name__") else None
     for template, args in (given, *EXAMPLES) if given else EXAMPLES:
         results = None
         with contextlib.suppress(Exception):
-            # What does not fit may raise anything.
+            # A call whose arguments do not fit may raise anything.
             results = numbers(functools.partial(template, f))(*[np.array(x) for x in args])[:-1]
         if results and all(map(_is_finite, results)):
             if any(map(_tells, results)):
@@ -204,12 +207,12 @@ def _is_finite(y: Any) -> bool:
 
 
 def _tells(y: Any) -> bool:
-    """Whether an answer is more than the end of a range, everywhere."""
+    """Return whether an answer is more than the end of a range, everywhere."""
     return bool(np.any(y != np.ravel(y)[0])) if np.size(y) > 1 else bool(np.any(y))
 
 
 def row_of(module: str, entry: Entry) -> Row | None:
-    """What becomes of a function, in the first call that is not refused; ``None`` where no call of it was found."""
+    """Return the row of the first call that is not refused; ``None`` if no call of the function was found."""
     refusal = None
     for template, args, expected in answered(entry.scipys):
         row = _row_of_call(module, entry, template, args, expected)
@@ -222,7 +225,7 @@ def row_of(module: str, entry: Entry) -> Row | None:
 def _row_of_call(
     module: str, entry: Entry, template: Template, args: tuple[np.ndarray, ...], expected: list[Any]
 ) -> Row:
-    """By all of the arguments, or by those that are not refused."""
+    """Differentiate by all arguments, or by those that are not refused."""
     title = f"`{module}.{entry.name}`"
     call = functools.partial(template, entry.ours or entry.scipys)
     own = functools.partial(template, functools.partial(_by_name, module, entry.name))
@@ -246,12 +249,12 @@ def _row_of_call(
 
 
 def _by_name(module: str, name: str, *args: Any, **kwargs: Any) -> Any:
-    """SciPy's function as its name means it when it is called."""
+    """Return SciPy's function by its name at the time of the call."""
     return operator.attrgetter(name)(importlib.import_module(module))(*args, **kwargs)
 
 
 def _with_fixed(call: Callable[..., Any], args: tuple[Any, ...], fixed: tuple[int, ...]) -> tuple[Any, tuple[Any, ...]]:
-    """The call as a function of the arguments that are not fixed."""
+    """Return the call as a function of the arguments that are not fixed."""
 
     def left(*rest: Any) -> Any:
         given = iter(rest)
@@ -261,10 +264,10 @@ def _with_fixed(call: Callable[..., Any], args: tuple[Any, ...], fixed: tuple[in
 
 
 def own_name(call: Callable[..., Any], args: tuple[Any, ...], expected: list[Any]) -> str:
-    """Where SciPy's own name takes traced values."""
+    """Return under which conditions SciPy's own name takes traced values."""
     for answer, context in (("always", None), ("inside `fg.intercept()`", fg.intercept)):
         with contextlib.suppress(Exception), context() if context else contextlib.nullcontext():
-            # SciPy may raise anything; numbers that are not its own are noticed where ours are looked at.
+            # SciPy may raise anything. Wrong numbers are noticed in the check of our own function.
             results, _ = fg.jvp(lambda *xs: numbers(call)(*xs), args, args)
             check(results[:-1], expected)
             return answer
@@ -272,7 +275,7 @@ def own_name(call: Callable[..., Any], args: tuple[Any, ...], expected: list[Any
 
 
 def table(module: str) -> str:
-    """The rows of what is here or works as it is; then the names of what refuses traced values, or was not tried."""
+    """Return the rows of functions that exist here or work unchanged, then the names of refused or untried ones."""
     rows: list[Row] = []
     refused, untried = [], []
     with warnings.catch_warnings(), np.errstate(all="ignore"):

@@ -1,4 +1,4 @@
-"""The part of ``docs/coverage.md`` about PyTorch's names: how many are here, and why the others are not.
+"""The part of ``docs/coverage.md`` about PyTorch's names: how many exist here, and the reasons for missing ones.
 
 ``python -m tests.laws._coverage_torch`` writes this part of the page again; with ``--names`` and PyTorch installed, the
 list of PyTorch's names too.
@@ -34,7 +34,7 @@ MODULES = (
     "torch.optim.lr_scheduler",
     "torch.utils.data",
 )
-# Names that PyTorch's modules hold and do not document.
+# Names in PyTorch's modules that PyTorch does not document.
 _INNER = ("Optional", "torch_function", "boolean_dispatch", "assert_int_or_pair", "datapipe", "DataPipe", "DataChunk")
 HEAD = """# What PyTorch has that is not here
 
@@ -48,7 +48,7 @@ yet**. Asking for a missing name raises an `AttributeError` with the reason and 
 
 
 def public_names(module: Any) -> list[str]:
-    """The functions and classes of a module of PyTorch's that users call, by its own list where it has one."""
+    """Return the public functions and classes of a module of PyTorch, by its own list if it has one."""
     names = getattr(module, "__all__", None) or dir(module)
     found = []
     for name in names:
@@ -61,7 +61,7 @@ def public_names(module: Any) -> list[str]:
         )
         if inner or (inspect.isclass(value) and not value.__module__.startswith("torch")):
             continue
-        # The namespace `torch` has hundreds of types of the machinery.
+        # The namespace `torch` has hundreds of internal types.
         if module.__name__ == "torch" and inspect.isclass(value):
             continue
         if module.__name__ in {"torch.nn.functional", "torch.nn.init"} and inspect.isclass(value):
@@ -73,13 +73,13 @@ def public_names(module: Any) -> list[str]:
 
 
 def known() -> tuple[str, dict[str, list[str]]]:
-    """The version of PyTorch, and its names by module."""
+    """Return the version of PyTorch, and its names by module."""
     version, *rows = NAMES.read_text().splitlines()
     return version, {module: names.split() for module, _, names in (row.partition(": ") for row in rows)}
 
 
 def missing(module: str, names: list[str]) -> dict[str, list[str]]:
-    """The names that a module lacks, by the reason."""
+    """Return the names that a module lacks, by reason."""
     mine: Any = ours
     for part in module.split(".")[1:]:
         mine = getattr(mine, part)
@@ -91,7 +91,7 @@ def missing(module: str, names: list[str]) -> dict[str, list[str]]:
 
 
 def section() -> str:
-    """The whole part of the page."""
+    """Return the whole part of the page."""
     version, modules = known()
     lacks = {module: missing(module, names) for module, names in modules.items()}
     rows = [

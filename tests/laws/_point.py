@@ -1,4 +1,4 @@
-"""A case at operands that are drawn once, what the laws compare there, and laws that are tried together."""
+"""A case at operands that are drawn once, the values that laws compare there, and several laws in one test."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tests.laws._cases import Arrays, Case, Function, like
 
 
 def reverse(f: Function, xs: Arrays, y_bars: Arrays) -> Arrays:
-    """The cotangents of ``xs``."""
+    """Return the cotangents of ``xs``."""
     return list(fg.vjp(f, *xs)[1](y_bars))
 
 
 class Point:
-    """A case at one point, with directions there; derivatives are computed when they are first asked for."""
+    """A case at one point with directions. Derivatives are computed when they are first needed."""
 
     def __init__(self, case: Case) -> None:
         rng = np.random.default_rng(0)
@@ -37,11 +37,11 @@ class Point:
         return self.f(*self.xs)
 
     def cotangents(self, *xs: Any) -> Arrays:
-        """By reverse mode, as a function of the operands."""
+        """Compute by reverse mode, as a function of the operands."""
         return reverse(self.f, list(xs), self.y_bars)
 
     def tangents(self, *xs: Any) -> Arrays:
-        """By forward mode, as a function of the operands."""
+        """Compute by forward mode, as a function of the operands."""
         return list(fg.jvp(self.f, xs, self.x_dots)[1])
 
     @cached_property
@@ -61,14 +61,14 @@ class Point:
 
 
 class Together:
-    """Checks of which each is tried, also after one that fails; at the end what failed is raised, each by its name."""
+    """Several checks in one test. All run even if one fails. At the end the failures are raised with their names."""
 
     def __init__(self) -> None:
         self._failures: list[Exception] = []
 
     @contextmanager
     def named(self, name: str) -> Iterator[None]:
-        """Keep what is raised inside, with this name."""
+        """Keep an error raised inside, with this name."""
         try:
             yield
         except Exception as error:  # noqa: BLE001  (whatever it is, it is raised at the end)
@@ -76,7 +76,7 @@ class Together:
             self._failures.append(error)
 
     def settle(self) -> None:
-        """Raise what failed."""
+        """Raise the kept failures."""
         if self._failures:
             names = [error.__notes__[-1] for error in self._failures]
             raise ExceptionGroup(f"{len(names)} failed: {', '.join(names)}", self._failures)

@@ -1,4 +1,4 @@
-"""Programs in plain NumPy, each a real scalar function of one pytree, that all routes of differentiation must agree on.
+"""Programs in plain NumPy, each a real function of one pytree. All ways of differentiation must agree on them.
 
 Each takes the array module first, so that the very same text runs with ``numpy``, ``funcgrad.numpy`` and ``jax.numpy``.
 """
@@ -93,14 +93,14 @@ def nested_trees(np: Any, tree: Any) -> Any:
 
 
 def kernel(np: Any, params: Any) -> Any:
-    """The quadratic form of a squared-exponential kernel."""
+    """Return the quadratic form of a squared-exponential kernel."""
     distances = np.sum((MATRIX[:, None, :] - MATRIX[None, :, :]) ** 2 / params["length"] ** 2, axis=-1)
     gram = params["height"] * np.exp(-0.5 * distances) + 0.1 * np.eye(3)
     return params["y"] @ gram @ params["y"] + np.log(np.trace(gram))
 
 
 def gaussian_process(np: Any, params: Any) -> Any:
-    """The negative log marginal likelihood of observations, by the Cholesky factor of their covariance."""
+    """Return the negative log marginal likelihood of observations, by the Cholesky factor of their covariance."""
     apart = (MATRIX[:, None, :] - MATRIX[None, :, :]) / np.exp(params["log_lengthscale"])
     covariance = np.exp(2 * params["log_amplitude"] - 0.5 * np.sum(apart**2, axis=-1))
     factor = np.linalg.cholesky(covariance + np.exp(2 * params["log_noise"]) * np.eye(3))
@@ -138,13 +138,13 @@ def ordered(np: Any, x: Any) -> Any:
 
 
 def waves(np: Any, x: Any) -> Any:
-    """Complex in between, real at both ends."""
+    """Compute with complex numbers between a real argument and a real result."""
     amplitudes = np.exp(1j * np.outer(np.arange(3.0), x)) @ (x + 0.5j * x * x)
     return np.sum(np.abs(amplitudes) ** 2) + np.sum(np.real(amplitudes * np.conj(amplitudes[::-1])))
 
 
 def kepler(np: Any, params: Any) -> Any:
-    """The eccentric anomaly by Newton's method: a loop of divisions."""
+    """Return the eccentric anomaly by Newton's method: a loop of divisions."""
     anomaly = params["mean"]
     for _ in range(4):
         residual = anomaly - params["eccentricity"] * np.sin(anomaly) - params["mean"]
@@ -153,7 +153,7 @@ def kepler(np: Any, params: Any) -> Any:
 
 
 def predators(np: Any, params: Any) -> Any:
-    """Two steps of the classical Runge-Kutta method on Lotka and Volterra's equations."""
+    """Take two steps of the classical Runge-Kutta method on Lotka and Volterra's equations."""
 
     def slope(y: Any) -> Any:
         prey, hunters = y[0], y[1]
@@ -182,7 +182,7 @@ def powers(np: Any, params: Any) -> Any:
 
 
 def methods(np: Any, x: Any) -> Any:
-    """Methods and operators, without a function of the module."""
+    """Use methods and operators only, and no function of the module."""
     y = (x.reshape(2, 2) @ x.reshape(2, 2).T).ravel()
     return (y[1:] / (1.5 + y[:-1] * y[:-1])).sum() + x.mean() - (-x).max() + (x.T @ x) ** 0.5
 

@@ -1,4 +1,4 @@
-"""Many functions compiled as few XLA programs; each test asks for the results of its own."""
+"""Many functions compiled as few XLA programs; each test asks for the results of its functions."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ from tests.laws._cases import Arrays, Function
 
 Call = tuple[Function, Arrays]
 
-# Operations of a program, more or less: one that is larger takes XLA longer than its parts would (of 20,000, a fifth).
+# The approximate number of operations in a program. XLA takes longer for a larger one than for its parts (for 20,000 a
+# fifth longer).
 _ENOUGH = 1500
 
 
 def run_together(calls: Mapping[str, Call], *, at_once: bool = False) -> dict[str, Arrays | Exception]:
-    """What each function gives for its arrays, or what it raises: in ``jax.jit`` with 64 bits, or run at once without.
+    """Return each function's result for its arrays, or its error, in ``jax.jit`` with 64 bits or without ``jit``.
 
     Run at once, each operation is compiled by itself, which takes many times as long as to compile all of them
     together. They are therefore traced under the conditions that they meet when they run: the mode is off, each
@@ -52,7 +53,7 @@ def run_together(calls: Mapping[str, Call], *, at_once: bool = False) -> dict[st
 
 
 def _portions(traced: Mapping[str, Any]) -> Iterator[list[str]]:
-    """The names, so many at a time that their programs are large enough together."""
+    """Yield the names in groups. The programs of a group have enough operations together."""
     names: list[str] = []
     count = 0
     for name, graph in traced.items():
@@ -67,7 +68,7 @@ def _portions(traced: Mapping[str, Any]) -> Iterator[list[str]]:
 
 
 def _size(x: Any) -> int:
-    """The number of operations of a graph of JAX's, those of its parameters among them."""
+    """Return the number of operations of a graph of JAX, those of its parameters included."""
     if isinstance(x, tuple | list):
         return sum(map(_size, _graphs(x)))
     graph = getattr(x, "jaxpr", x)
@@ -75,7 +76,7 @@ def _size(x: Any) -> int:
 
 
 def _graphs(values: Iterable[Any]) -> Iterator[Any]:
-    """The graphs among values, and what may hold some."""
+    """Yield the graphs among values and inside containers."""
     return (x for x in values if isinstance(x, tuple | list) or hasattr(x, "eqns") or hasattr(x, "jaxpr"))
 
 
@@ -93,7 +94,7 @@ def _enter_outside_any_trace() -> Any:
 
 
 def result(found: Mapping[str, Arrays | Exception], name: str) -> Arrays:
-    """The results of one function; raises what it raised."""
+    """Return the results of one function, or raise its error."""
     y = found[name]
     if isinstance(y, Exception):
         raise y

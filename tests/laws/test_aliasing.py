@@ -1,4 +1,4 @@
-"""What NumPy returns as a new array is new here, and what it returns as a view is one; derivatives are always new."""
+"""A result that is a new array in NumPy is new here, and a view is a view; derivatives are always new arrays."""
 
 from collections.abc import Callable
 from typing import Any
@@ -50,7 +50,7 @@ CASES: dict[str, Callable[[Any], Any]] = {
 if np.lib.NumpyVersion(np.__version__) >= "2.1.0":
     CASES["clip"] = lambda x: np.clip(x, None, None)
 
-# Where the value of a function comes from the function itself: it shares what NumPy's shares.
+# The function itself decides whether its value shares memory: NumPy's rule holds.
 VALUES: dict[str, Callable[[Any, np.ndarray], Any]] = {
     "vjp": lambda f, x: fg.vjp(f, x)[0],
     "jvp": lambda f, x: fg.jvp(f, (x,), (np.ones_like(x),))[0],

@@ -26,7 +26,8 @@ from funcgrad.autograd import tensor
 from funcgrad.optim import lr_scheduler, schedules
 
 FILES = sorted(Path(__file__).with_name("bad_calls").glob("*.txt"))
-# What nobody is told by: of these no class may be derived by chance, so each is named in a row only with an index.
+# Errors whose message tells the user nothing. A class must not derive from them by chance, so each has a row with an
+# index.
 BARE = (AttributeError, AssertionError, RecursionError, ZeroDivisionError)
 
 
@@ -84,7 +85,7 @@ def files(folder: Path) -> dict[str, Path]:
 
 
 def names(folder: Path) -> dict[str, Any]:
-    """What the calls are made of; fresh for each."""
+    """Return new arguments for each call."""
     x = np.array([1.0, 2.0, 3.0])
     params = {"w": x, "b": np.float64(0.5)}
     cycle: list[Any] = []
@@ -128,7 +129,7 @@ def rows(path: Path) -> Iterator[tuple[str, type[BaseException], str]]:
 
 
 def fault(call: str, kind: type[BaseException], words: str, given: dict[str, Any]) -> str | None:
-    """What is wrong with how a call is refused; ``None`` where nothing is."""
+    """Return the fault in how a call is refused; ``None`` if there is none."""
     before = {name: repr(given[name]) for name in ("P", "T", "STATE") if name in call}
     try:
         eval(compile(call, "<call>", "eval"), given)

@@ -1,4 +1,4 @@
-"""What comes in and goes out: pytrees, argnums, aux; and results, which belong to the caller."""
+"""Containers of arguments and results: pytrees, argnums, aux. Results belong to the caller."""
 
 from __future__ import annotations
 

@@ -25,7 +25,8 @@ ENGINE_DOORS = {
     f"{ENGINES}.xla.extend",
     f"{ENGINES}.xla.record",
 }
-# The core that every contributor must know, as the map in docs/design.md has it, and the most lines that it may have.
+# The core that every contributor must know, as the map in docs/design.md has it, and the most lines that it may have
+# besides the calls in examples.
 CORE = ("errors", "tree", "_core", "_transforms")
 CORE_MODULES = (
     "funcgrad._ops.elementwise.families",
@@ -35,9 +36,10 @@ CORE_MODULES = (
     f"{ENGINES}.engine",
     f"{ENGINES}.signature",
 )
-MAX_CORE_LINES = 12_000
+MAX_CORE_LINES = 11_700
 # These modules stand beside the core. Some follow branches: only who works on ``fg.jit(f, paths=n)`` needs them. Others
-# print graphs, and one is Taylor mode. No other module of the core imports the last ones, transforms on top of others.
+# print graphs, one is Taylor mode, and one rolls long programs before they are differentiated. No other module of the
+# core imports the last ones, transforms on top of others.
 BESIDE_THE_CORE = (
     "funcgrad._core.graph.path_rounds",
     "funcgrad._core.graph.paths",
@@ -45,6 +47,7 @@ BESIDE_THE_CORE = (
     "funcgrad._core.graph.show",
     "funcgrad._core.trace.jet",
     "funcgrad._core.trace.path",
+    "funcgrad._transforms.base.shortening",
     "funcgrad._transforms.compiled.log",
     "funcgrad._transforms.compiled.paths",
     "funcgrad._transforms.compiled.source_paths",
@@ -92,14 +95,19 @@ def past_the_engines_door(sources: Sources) -> set[tuple[str, str]]:
 
 
 def core_lines(sources: Sources) -> int:
-    """The lines of the core."""
+    """The lines of the core, without those of examples."""
     core = [module for module in sources if part_of(module) in CORE or module in CORE_MODULES]
-    return sum(len(sources[module].splitlines()) for module in core if module not in BESIDE_THE_CORE)
+    return sum(lines_without_examples(sources[module]) for module in core if module not in BESIDE_THE_CORE)
+
+
+def lines_without_examples(text: str) -> int:
+    """The lines of a module besides the calls in the examples of docstrings."""
+    return sum(not line.lstrip().startswith((">>> ", "... ")) for line in text.splitlines())
 
 
 def private_names(text: str) -> set[str]:
-    """What is imported of the package by a name that is private, be it a module or not."""
-    names = {f"{source}.{name}" for source, name in imports_of(text) if name and name.startswith("_")}
+    """Return the private names that are imported from the package, modules included."""
+    names = {f"{x.module}.{x.name}" for x in imports_of(text) if x.name and x.name.startswith("_")}
     return {name for name in names if name.startswith(f"{PACKAGE}.")}
 
 
@@ -116,13 +124,13 @@ def test_a_door_of_an_engine_gives_only_what_others_use() -> None:
     others = [text for module, text in sources.items() if part_of(module) != "_engines"]
     used = {each for text in others for each in imports_of(text)}
     for door in (door for door in ENGINE_DOORS if door.endswith(".extend")):
-        assert {name for _, name in imports_of(sources[door])} == {name for source, name in used if source == door}
+        assert {x.name for x in imports_of(sources[door])} == {x.name for x in used if x.module == door}
 
 
 def test_the_core_can_be_known_by_one_person() -> None:
     modules = package_sources().keys()
     assert set(CORE_MODULES) <= modules
-    assert 10_000 < core_lines(package_sources()) <= MAX_CORE_LINES
+    assert MAX_CORE_LINES - 1_000 < core_lines(package_sources()) <= MAX_CORE_LINES
 
 
 OFFENCES: dict[str, tuple[Callable[[Sources], Any], Sources]] = {

@@ -136,7 +136,7 @@ def by_numpy(x: np.ndarray, y: np.ndarray) -> dict[str, np.ndarray]:
     return results
 
 
-# What XLA has no answer for: an order of complex numbers.
+# XLA has no order of complex numbers.
 ORDERED = {
     "maximum",
     "maximum with a Python int",

@@ -6,10 +6,10 @@ The rules read source text, so each is also tried on a planted offence: a rule t
 import ast
 import functools
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -70,13 +70,13 @@ ROOMS = {
     "interop": [{FILES}, {"autograd"}, {FRONT}],
     "jax": [{FILES}, {"numpy"}, {"lax"}, {"image", "nn", "scipy"}, {FRONT}],
     "optim": [
-        *({"_rules"}, {"_run", "_state"}, {FILES}, {"_torch"}, {"_lr_scheduler"}, {"lr_scheduler"}),
+        *({"_rules"}, {"_run", "_state"}, {FILES}, {"_torch"}, {"_lr_scheduler"}, {"lr_scheduler", "swa_utils"}),
         *({FRONT}, {"extend"}),
     ],
 }
 ROOM_RANKS = {part: {room: rank for rank, rooms in enumerate(order) for room in rooms} for part, order in ROOMS.items()}
 XLA_ENGINE = f"{PACKAGE}._engines.xla"
-# Where imports may stand in functions: the loader of modules that are imported when they are first used.
+# The files that may import inside functions: the loader of modules that are imported when they are first used.
 LOADERS = {f"{PACKAGE}._core.lazy"}
 MAX_LINES = 400
 MAX_FILES = 18
@@ -99,31 +99,38 @@ def _module_name(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-class _WithoutTypingImports(ast.NodeTransformer):
-    def visit_If(self, node: ast.If) -> ast.AST:
-        return ast.Pass() if ast.unparse(node.test) == "TYPE_CHECKING" else self.generic_visit(node)
+_FUNCTIONS = ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda
 
 
-def imported_names(tree: ast.AST) -> Iterator[tuple[str, str | None]]:
-    """Each import as (module, name taken from it)."""
-    for node in ast.walk(tree):
+class Import(NamedTuple):
+    """An import: of a module, or of a name in it; its line, and whether it stands in a function or is for types."""
+
+    module: str
+    name: str | None
+    line: int
+    in_function: bool
+    for_types: bool
+
+
+@functools.cache
+def imports_of(text: str) -> list[Import]:
+    """The imports of a module, in one walk over its tree."""
+    found: list[Import] = []
+    todo: list[tuple[ast.AST, bool, bool]] = [(parsed(text), False, False)]
+    while todo:
+        node, inside, typing = todo.pop()
         if isinstance(node, ast.Import):
-            yield from ((alias.name, None) for alias in node.names)
+            found += [Import(alias.name, None, node.lineno, inside, typing) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"line {node.lineno}: write imports in full"
-            yield from ((node.module or "", alias.name) for alias in node.names)
-
-
-@functools.cache
-def imports_of(text: str) -> list[tuple[str, str | None]]:
-    """The imports of a module."""
-    return list(imported_names(parsed(text)))
-
-
-@functools.cache
-def _imports_without_types(text: str) -> list[tuple[str, str | None]]:
-    # What type checkers see is cut out of a tree of its own.
-    return list(imported_names(_WithoutTypingImports().visit(ast.parse(text))))
+            found += [Import(node.module or "", alias.name, node.lineno, inside, typing) for alias in node.names]
+        inside = inside or isinstance(node, _FUNCTIONS)
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            todo += [(child, inside, True) for child in node.body]
+            todo += [(child, inside, typing) for child in node.orelse]
+        else:
+            todo += [(child, inside, typing) for child in ast.iter_child_nodes(node)]
+    return found
 
 
 def edges(sources: Sources, *, for_types: bool) -> dict[str, set[str]]:
@@ -131,7 +138,9 @@ def edges(sources: Sources, *, for_types: bool) -> dict[str, set[str]]:
     graph: dict[str, set[str]] = {}
     for module, text in sources.items():
         targets = graph.setdefault(module, set())
-        for source, name in imports_of(text) if for_types else _imports_without_types(text):
+        for source, name, _, _, is_type in imports_of(text):
+            if is_type and not for_types:
+                continue
             target = f"{source}.{name}" if f"{source}.{name}" in sources else source
             if target.split(".")[0] == PACKAGE and target != module:
                 targets.add(target)
@@ -207,33 +216,38 @@ def cycle(sources: Sources) -> list[str]:
 
 
 def imports_inside_functions(sources: Sources) -> list[str]:
-    return [
-        f"{module}:{node.lineno}"
-        for module, text in sources.items()
-        for function in ast.walk(parsed(text))
-        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-        for node in ast.walk(function)
-        if _is_import(node)
-    ]
+    statements = (
+        f"{module}:{found.line}" for module, text in sources.items() for found in imports_of(text) if found.in_function
+    )
+    return [*statements, *(f"{module}:{line}" for module, text in sources.items() for line in calls_that_import(text))]
 
 
-def _is_import(node: ast.AST) -> TypeGuard[ast.stmt | ast.expr]:
-    if isinstance(node, ast.Call):
-        return getattr(node.func, "id", getattr(node.func, "attr", None)) in {"__import__", "import_module"}
-    return isinstance(node, ast.Import | ast.ImportFrom)
+_IMPORTERS = {"__import__", "import_module"}
+
+
+@functools.cache
+def calls_that_import(text: str) -> list[int]:
+    """The lines in functions that call a function that imports."""
+    if not any(name in text for name in _IMPORTERS):
+        return []
+    functions = (
+        x for x in ast.walk(parsed(text)) if isinstance(x, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+    )
+    calls = (x for function in functions for x in ast.walk(function) if isinstance(x, ast.Call))
+    return [x.lineno for x in calls if getattr(x.func, "id", getattr(x.func, "attr", None)) in _IMPORTERS]
 
 
 def jax_imports(sources: Sources) -> list[str]:
     return [
         module
         for module, text in sources.items()
-        for name, _ in imports_of(text)
+        for name, *_ in imports_of(text)
         if name.split(".")[0] in {"jax", "jaxlib"}
     ]
 
 
 def star_imports(sources: Sources) -> list[str]:
-    return [module for module, text in sources.items() if any(name == "*" for _, name in imports_of(text))]
+    return [module for module, text in sources.items() if any(found.name == "*" for found in imports_of(text))]
 
 
 def test_imports_go_down_the_list() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parents[2] / "funcgrad"
-# What NumPy says about the same mistake, word for word: who catches it there should find it here.
+# NumPy's text for the same mistake, word for word: code that catches NumPy's error works here too.
 NUMPYS_WORDS = ("Cannot cast array data", "'start' arg requires", "cannot select an axis", "operands could not be")
 ROOMS = ("_transforms", "_ops", "numpy", "scipy", "interop")
 

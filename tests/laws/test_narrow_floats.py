@@ -20,10 +20,10 @@ from funcgrad.numpy._base.dispatch import ufuncs
 
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 DTYPES = [BFLOAT16, np.dtype(np.float16)]
-# Of double precision in any case, or without a derivative.
+# Functions that compute in double precision in any case, or have no derivative.
 OTHERS = {"float_power", "nextafter", "ldexp"}
 OF_TWO = [u for u in ufuncs if u.nin == 2 and u.nout == 1 and u.signature is None]
-# Those of floats.
+# Functions of floats.
 BINARY = sorted({u.__name__ for u in OF_TWO if any(kind.startswith("dd") for kind in u.types)} - OTHERS)
 VALUES = [0.5, 1.5, 0.75]
 Function = Callable[[Any], Any]

@@ -144,7 +144,7 @@ TRANSFORMS: dict[str, Callable[[Any, Function, Any], Function]] = {
     "jit-numpy": lambda lib, f, dot: lib.jit(f, engine="numpy"),
     "jit-xla": lambda lib, f, dot: lib.jit(f),
 }
-# What each means for the numbers: nothing, or the same as another one.
+# The meaning of each transform for the numbers: none, or the same as another one.
 MEANING = {"linearize": "jvp", "checkpoint": None, "jit-numpy": None, "jit-xla": None}
 
 
@@ -153,7 +153,7 @@ CHAINS = [*[(name,) for name in TRANSFORMS], *itertools.product(TRANSFORMS, repe
 
 
 def meaning(chain: tuple[str, ...]) -> tuple[tuple[str, int], ...]:
-    """What is left of a chain where the transforms that change no number are taken out, with their levels."""
+    """Remove the transforms that change no number from a chain, with their levels."""
     levels = zip([MEANING.get(name, name) for name in chain], range(len(chain)), strict=True)
     return tuple([(name, level) for name, level in levels if name is not None])
 

@@ -120,7 +120,7 @@ def _not_at_once() -> list[Case]:
 
 @pytest.mark.parametrize("case", _not_at_once(), ids=[case.id for case in _not_at_once()])
 def test_engines_agree_operation_by_operation(case: Case) -> None:
-    """Those with derivatives are tried with their cotangents."""
+    """Rows with derivatives are tried with their cotangents."""
     operands = case.operands(np.random.default_rng(0))
     expected = [np.asarray(y) for y in case.run(operands)]
     with jax.enable_x64(True):

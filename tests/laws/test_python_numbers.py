@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import math
 import operator
 import warnings
 from collections.abc import Callable, Iterator
@@ -34,7 +36,7 @@ def _named(name: str) -> Function:
     return lambda xp, a, b: getattr(xp, name)(a, b)
 
 
-# Of functions of two operands, each of which is a number once.
+# Functions of two operands. Each operand is a number once.
 BOTH: dict[str, Function] = {
     **{
         u.__name__: _named(u.__name__)
@@ -56,7 +58,7 @@ BOTH: dict[str, Function] = {
     "linspace": lambda xp, a, b: xp.linspace(a, b, 3),
     "clip": lambda xp, a, b: xp.clip(a, 0, b),
 }
-# Of functions of an array, which a number belongs to.
+# Functions of an array and a number.
 ONE: dict[str, Function] = {
     "where of numbers": lambda xp, a, b: xp.where(a != 0, b, 3.0),
     "where of a number": lambda xp, a, b: xp.where(a, b, b),
@@ -76,7 +78,7 @@ ONE: dict[str, Function] = {
 
 
 def _cases(number: Any) -> Iterator[tuple[str, str, Callable[[Any, Any], Any], Any]]:
-    """What NumPy has an answer for: the text, the dtype, the function of a module and an array, the answer."""
+    """Cases that NumPy accepts: the text, the dtype, the function of a module and an array, the answer."""
     sides = [(name, f"{name}(array, number)", f, False) for name, f in (BOTH | ONE).items()]
     sides += [(name, f"{name}(number, array)", f, True) for name, f in BOTH.items()]
     for _, text, f, swapped in sides:
@@ -160,6 +162,13 @@ def test_a_python_float_is_differentiated(f: Callable[[Any], Any], slope: float)
 
 X = np.ones(3, np.float32)
 PROMOTIONS = {
+    "a quotient without derivative": lambda s: np.sum((s + s // 2 + 7 // s) * X * (s // 2) * (s // s)),
+    "both results of divmod": lambda s: np.sum(sum(divmod(s, 2)) * X * divmod(7.0, s)[0]),
+    "rounded": lambda s: np.sum((s + round(s, 1)) * X * round(s)),
+    "rounded down and up": lambda s: np.sum(s * X * math.floor(s) * math.ceil(s) * math.trunc(s)),
+    "a constant": lambda s: np.sum(s * X * fg.stop_gradient(s)),
+    "a copy": lambda s: np.sum(copy.copy(s) * X * copy.deepcopy(s)),
+    "a checkpoint": lambda s: np.sum(fg.checkpoint(lambda x: 2 * x)(s) * X),
     "a number": lambda s: np.sum(s * X),
     "what operators make of it": lambda s: np.sum((-((2 * s) ** 2) + 1) * X),
     "what functions make of it": lambda s: np.sum(np.exp(s) * X),
@@ -290,7 +299,7 @@ def test_a_complex_exponent_keeps_the_precision() -> None:
 
 
 X8, X32 = np.array([1, 2, 3], np.int8), np.ones(3, np.float32)
-# Of a number that a jitted function was given, and an array.
+# Functions of an array and a number that is an argument of a jitted function.
 GIVEN: dict[str, tuple[Callable[[Any, Any], Any], Any, Any]] = {
     "times a float": (lambda n, x: n * 0.5 * x, 3, X32),
     "halved": (lambda n, x: 1 + n / 2 + x, 3, X32),

@@ -13,7 +13,7 @@ import funcgrad as fg
 import funcgrad.numpy as fnp
 
 X8, U8 = np.array([1, 2, 3], np.int8), np.array([1, 2, 3], np.uint8)
-# What NumPy refuses: of which array, by NumPy's functions or by ours of the same names.
+# Calls that NumPy refuses: the array, by NumPy's functions and by ours of the same names.
 REFUSED: dict[str, tuple[Callable[[Any, Any], Any], np.ndarray]] = {
     "insert": (lambda m, x: m.insert(x, 1, 300), X8),
     "insert several": (lambda m, x: m.insert(x, [0, 1], [300, 1]), X8),

@@ -92,7 +92,7 @@ def _not_finite(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 _COMPLEX = "cos cosh divide exp exp2 float_power power reciprocal sin sinh tan tanh true_divide"
 _WITH_CUTS = "arccos arccosh arcsin arcsinh arctan arctanh sqrt"
-# Where XLA does not follow NumPy: in which dtypes, which functions, for which operands, and why.
+# Cases in which XLA differs from NumPy: the dtypes, the functions, the operands, and the reason.
 EXCEPTIONS: list[tuple[str, str, Callable[[np.ndarray, np.ndarray], np.ndarray], str]] = [
     ("efd", "maximum minimum fmax fmin nextafter", _zeros, "which of two zeros it is depends on NumPy's loop too"),
     ("?bBhHiIqQ", "reciprocal", _zero, "C leaves open which integer an infinity becomes"),
@@ -111,7 +111,7 @@ def _excused(f: np.ufunc, letter: str, x: np.ndarray, y: np.ndarray, engine: str
 
 
 def differing(f: np.ufunc, letter: str, got: list[Any], x: np.ndarray, y: np.ndarray, engine: str) -> list[str]:
-    """What is not as NumPy has it, in words."""
+    """Return the differences from NumPy in words."""
     found = []
     excused = _excused(f, letter, x, y if f.nin == 2 else x, engine)
     for i, (ours, numpys) in enumerate(zip(map(np.asarray, got), _call(f, x, y), strict=True)):
@@ -160,7 +160,7 @@ def _cases() -> list[Any]:
 
 @pytest.mark.parametrize(("engine", "letter"), _cases())
 def test_ufuncs_at_special_values(engine: str, letter: str) -> None:
-    # What follows its argument by its rounding alone has no derivative.
+    # A function that follows its argument only by rounding has no derivative.
     functions = [f for f in _functions(letter) if engine != "eager" or f is not np.nextafter]
     assert len(functions) > 50
     x, y = _operands(letter)

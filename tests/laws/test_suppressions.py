@@ -1,4 +1,4 @@
-"""What checkers are told to overlook: each suppression names its code, and says why. That none is dead, they say."""
+"""Suppressions of checkers: each names its code and its reason. The checkers report those that are not needed."""
 
 import re
 from pathlib import Path

@@ -169,7 +169,7 @@ def test_third_derivatives_of_a_determinant(rng: np.random.Generator) -> None:
 
 OF_A_TRIANGLE: dict[str, Any] = {
     "eigvalsh": (lambda a, upper: np.linalg.eigvalsh(a, "U" if upper else "L"), lambda y: y),
-    # Of the vectors only what does not depend on their signs and phases.
+    # Only the parts of the vectors that do not depend on their signs and phases are compared.
     "eigh": (lambda a, upper: np.linalg.eigh(a, "u" if upper else "l")[1], lambda v: np.abs(v) ** 2),
     "cholesky": (lambda a, upper: np.linalg.cholesky(a, upper=upper), lambda y: np.abs(y) ** 2 + np.real(y)),
     "scipy's cholesky": (lambda a, upper: scipy_linalg.cholesky(a, lower=not upper), lambda y: np.abs(y) ** 2),

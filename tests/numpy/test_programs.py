@@ -198,7 +198,7 @@ SPD = SPD @ SPD.T + np.eye(4)
 ROWS = RNG.normal(size=(3, 4))
 START = np.array([1.0, 0.5]), np.array([1.1, 0.4, 0.1, 0.4])
 
-# By name: the program and its arguments.
+# The programs and their arguments by name.
 PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "thomas": (thomas, (RNG.normal(size=5), 4 + RNG.random(6), RNG.normal(size=5), RNG.normal(size=6))),
     "euler": (euler, START),
@@ -306,7 +306,7 @@ def _splined(y: Any) -> Any:
     return scipy.interpolate.CubicSpline(np.arange(len(y)), y, bc_type="natural").c[2::-1]
 
 
-# What libraries have for the same.
+# The functions of libraries that compute the same.
 LIBRARIES: dict[str, Callable[..., Any]] = {
     "thomas": _banded,
     "cholesky": np.linalg.cholesky,

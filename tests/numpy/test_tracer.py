@@ -1,4 +1,4 @@
-"""What tracers do where Python or third-party code meets them: conversions, branches, object arrays, text, copies."""
+"""Tracers in Python's protocols and in third-party code: conversions, branches, object arrays, text, copies."""
 
 from __future__ import annotations
 

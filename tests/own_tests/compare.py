@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-# Of each dtype how far a value may be off, relative to itself or to the largest of its array.
+# The allowed error for each dtype, relative to the value or to the largest value of its array.
 _TOLERANCES = {2: 2e-2, 4: 2e-4, 8: 2e-8}
 
 
@@ -67,7 +67,7 @@ def _close(x: np.ndarray, y: np.ndarray, *, by_elements: bool, precision: int) -
     if y.dtype.kind not in "fc":
         return x == y
     if y.dtype.kind == "c":
-        # Where one part is infinite or NaN the other often has no meaning, in NumPy's own code as in ours.
+        # If one part is infinite or NaN the other often has no meaning, in NumPy's own code as in ours.
         odd = ~np.isfinite(y)
         same = (x == y) | (odd & ~np.isfinite(x))
         return same | (

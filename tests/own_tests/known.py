@@ -6,7 +6,7 @@ from tests.own_tests.known_scipy import KNOWN_OF_SCIPY
 from tests.own_tests.reasons import Known
 
 KNOWN = (
-    # What traced values are.
+    # Properties of traced values.
     Known(
         "*",
         "Under jit only shapes and dtypes are known; what depends on numbers is refused by name.",
@@ -164,7 +164,7 @@ KNOWN = (
         kinds="refusal",
         text="no derivative rules for this function",
     ),
-    # Where NumPy leaves the answer open.
+    # Cases for which NumPy does not define the answer.
     Known(
         "*argpartition *argsort numpy.partition ndarray.partition",
         "NumPy does not say in which order equal elements come.",

@@ -1,4 +1,4 @@
-"""What calls the tests make: each is made once more on traced values, beside the plain one."""
+"""Records the calls that the tests make. Each call is made once more with traced values."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class _Caught:
 
 
 class Recorder:
-    """What one process records.
+    """The record of one process.
 
     Args:
         out: the file that findings are added to, a line each.

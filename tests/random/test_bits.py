@@ -80,7 +80,7 @@ def test_many_keys(count: int) -> None:
     same(ops.fold_in(keys, words), jax.random.key_data(jax.vmap(jax.random.fold_in)(theirs(keys), words)))
 
 
-# Of Random123's kat_vectors: counter, key, result of threefry2x32 with 20 rounds.
+# From Random123's kat_vectors: counter, key, result of threefry2x32 with 20 rounds.
 KNOWN = [
     ((0, 0), (0, 0), (0x6B200159, 0x99BA4EFE)),
     ((0xFFFFFFFF,) * 2, (0xFFFFFFFF,) * 2, (0x1CB996FC, 0xBB002BE7)),

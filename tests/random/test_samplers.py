@@ -1,4 +1,4 @@
-"""What is drawn is what ``jax.random`` draws in 64 bits, under every transform; and so are its derivatives."""
+"""Samples and their derivatives are those of ``jax.random`` in 64 bits, under every transform."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Graphs that users edit are checked when they are made: each fault is refused by name."""
+"""Graphs that users edit are checked when they are made. Each fault raises an error that names it."""
 
 import pickle
 from collections.abc import Callable
@@ -16,13 +16,13 @@ GRAPH = fg.make_graph(lambda x: np.sum(np.sin(x) * np.array([1.0, 3.0])) + 1)(X)
 
 
 def edited(**parts: Any) -> fg.Graph:
-    """The graph with other parts."""
+    """Return the graph with other parts."""
     kept = {name: getattr(GRAPH, name) for name in ("inputs", "constants", "equations", "outputs")}
     return fg.Graph(**{**kept, **parts})
 
 
 def changed(i: int, **parts: Any) -> list[extend.Equation]:
-    """The equations, one of them with other parts."""
+    """Return the equations, with other parts in one of them."""
     found = list(GRAPH.equations)
     old = found[i]
     kept = {name: getattr(old, name) for name in ("primitive", "operands", "params", "results", "source")}

@@ -1,4 +1,4 @@
-"""The key of a graph: two graphs that differ in any field have two keys, so one never runs the other's program."""
+"""The key of a graph: graphs that differ in any field have different keys, so one never runs the other's program."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def changed_values(value: Any) -> Iterator[Any]:
 
 
 def changed_equations(equation: Equation, other: Var) -> Iterator[tuple[str, Equation]]:
-    """The equation with one field changed, for each field, and what was changed."""
+    """Yield the equation with one field changed, for each field, and the name of the field."""
 
     def made(**fields: Any) -> Equation:
         names = ("primitive", "operands", "params", "results")
@@ -96,7 +96,7 @@ def changed_types(aval: Aval) -> Iterator[Aval]:
 
 
 def changed_graphs(graph: Graph) -> Iterator[Graph]:
-    """The graph with one field of one equation, an input's type, a constant or an output changed."""
+    """Yield the graph with one field of one equation, the type of an input, a constant or an output changed."""
     inputs, constants, equations, outputs = graph.inputs, graph.constants, graph.equations, graph.outputs
     for i, equation in enumerate(equations):
         for what, another in changed_equations(equation, inputs[0]):

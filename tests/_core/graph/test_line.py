@@ -1,4 +1,4 @@
-"""Equations know the user's line, the named blocks around it, and whether they are on the way back."""
+"""Equations know the user's line, the named blocks around it, and whether they belong to the backward pass."""
 
 from collections.abc import Callable
 from typing import Any
@@ -29,7 +29,10 @@ def looped(w: Any, x: Any) -> Any:
 
 
 def origins(graph: fg.Graph) -> list[tuple[str, str, bool]]:
-    """Of each equation, bodies of loops included: its line's text, its blocks, and whether it is on the way back."""
+    """Return for each equation its line's text, its blocks, and whether it is backward.
+
+    Bodies of loops are included.
+    """
     found = []
     for equation in graph.equations:
         source: Any = equation.source
@@ -61,7 +64,7 @@ def test_lines_and_blocks_are_kept_there_and_back(name: str) -> None:
     for backward in (False, True):
         assert (MATMUL, "layer/linear", backward) in found
         assert (TANH, "layer", backward) in found
-    # What is in no block bears no name, and nothing else does.
+    # Equations outside every block have no block names, and only these.
     assert {blocks for text, blocks, _ in found if text == MATMUL} == {"layer/linear"}
     assert {blocks for _, blocks, _ in found} == {"", "layer", "layer/linear"}
 
@@ -79,7 +82,7 @@ def test_a_graph_that_runs_in_a_block_is_in_it() -> None:
     inner = fg.make_graph(lambda x: layer(W, x))(X)
     graph = fg.make_graph(fg.named("outer")(inner))(X)
     assert [blocks for _, blocks, _ in origins(graph)] == ["outer/layer/linear", "outer/layer"]
-    # A body that was staged in the block has its name already.
+    # A body that was staged in the block already has its name.
     with fg.named("outer"):
         inner = fg.make_graph(lambda x: layer(W, x))(X)
         graph = fg.make_graph(inner)(X)

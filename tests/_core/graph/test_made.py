@@ -1,4 +1,4 @@
-"""What is made of a graph is made once."""
+"""A value that is derived from a graph is computed once."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ def test_what_is_made_of_a_graph_is_made_once_for_each_key() -> None:
 
     def make(graph: Graph, *key: Any) -> Any:
         calls.append((graph, *key))
-        # Nothing is an answer too.
+        # ``None`` is a result too, and is kept.
         return None
 
     graph = fg.make_graph(np.sin)(np.ones(2))
@@ -31,7 +31,7 @@ def test_what_was_made_first_stays_where_two_make_it_at_once() -> None:
     def make(graph: Graph) -> list[str]:
         if answers:
             return ["the other's"]
-        # Another thread's call comes and goes while this one is at work.
+        # Another thread calls the function while this call runs.
         answers.append(["a placeholder"])
         answers[0] = graph.made(make)
         return ["mine"]

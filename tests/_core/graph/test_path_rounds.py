@@ -43,7 +43,7 @@ STARTS = (2.0, 9.0, 0.5, 50.0, 3.0, 1.5, 1000.0, 30.0, 700.0, 1.01, 9.0)
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", LOOPS)
 def test_loops_of_branches(engine: str, name: str) -> None:
-    """Values and gradients, for numbers of rounds that come in any order."""
+    """Compare values and gradients for numbers of rounds in any order."""
     f = LOOPS[name]
     total = fg.value_and_grad(lambda a: sum(np.sum(y) for y in fg.tree.leaves(f(a))))
     starts = STARTS if engine == "numpy" else STARTS[:6]
@@ -73,7 +73,7 @@ def test_paths_that_differ_in_the_number_of_rounds_share_their_code(engine: str)
 
 
 def test_a_number_of_rounds_that_no_call_had_is_a_new_path() -> None:
-    """The rounds before do the same, but what follows them may depend on their number."""
+    """All paths begin with the same rounds, but the operations after them may depend on the number of rounds."""
 
     def f(a: Any) -> Any:
         n = 0

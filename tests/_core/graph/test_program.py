@@ -134,7 +134,7 @@ def test_text_has_the_bodies_below() -> None:
     text = str(fg.make_graph(looped)(X))
     heads = [line for line in text.splitlines() if line.startswith("graph ")]
     assert [head.split("(")[0] for head in heads] == ["graph looped", "graph <lambda>", "graph sin", "graph cos"]
-    # Each once, however often it runs.
+    # Each operation once, however often it runs.
     body = fg.make_graph(np.sin)(X)
     twice = str(fg.make_graph(lambda x: fg.checkpoint(body)(fg.checkpoint(body)(x)))(X))
     assert twice.count("graph sin") <= 2

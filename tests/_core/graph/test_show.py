@@ -1,4 +1,4 @@
-"""Graphs as text: one round of a long loop stands for all."""
+"""Graphs as text: one round of a long loop is shown for all rounds."""
 
 import re
 from typing import Any
@@ -29,7 +29,7 @@ def test_one_round_of_a_long_loop_is_shown() -> None:
         shown = [line for line in text.splitlines() if re.match(r"  \w+: ", line) and " = constant " not in line]
         assert len(shown) < 60
         assert len(shown) + hidden(text) == len(graph.equations)
-        # A parameter with one part a round is short too.
+        # A parameter with one part for each round is cut, too.
         assert max(map(len, text.splitlines())) < 200
 
 

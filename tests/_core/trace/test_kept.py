@@ -1,4 +1,4 @@
-"""Plain arrays that are written to after traced operations have used them."""
+"""Writes to plain arrays after traced operations have used them."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ PROGRAMS = [scaled, indexed, written, masked, solved, filled, scanned, checkpoin
 
 
 def slopes(f: Callable[..., Any]) -> np.ndarray:
-    """Central differences."""
+    """Return central differences."""
     h = 1e-6
     return np.array([(f(X + h * e) - f(X - h * e)) / (2 * h) for e in np.eye(len(X))])
 

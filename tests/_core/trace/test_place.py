@@ -1,4 +1,4 @@
-"""Writes through names, views and copies, under every transform: NumPy's value, and the derivative of that."""
+"""Writes through names, views and copies, under every transform: NumPy's value, and its derivative."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def test_an_inner_function_writes_to_a_copy_only() -> None:
 
 
 def test_a_pullback_keeps_what_was_there() -> None:
-    """What an inner tape read is not what is written later, nor is a written result what the tape has kept."""
+    """A write after an inner tape has read a value does not change what the tape keeps, and the other way round."""
 
     def f(x: Any) -> Any:
         y = x * 1.0
@@ -230,7 +230,7 @@ def test_what_numpy_refuses_is_refused() -> None:
 
 
 def test_a_loop_that_fills_rows_keeps_no_copies() -> None:
-    """Bytes allocated in the pass grow as the rows do, and not as their square."""
+    """The bytes allocated in the pass grow linearly with the rows, and not quadratically."""
     copies: list[int] = []
 
     def f(x: Any) -> Any:
@@ -265,7 +265,7 @@ DOUBLED = [doubled_by_method, doubled_by_operator, doubled_by_statement, doubled
 
 @pytest.mark.parametrize("double", DOUBLED)
 def test_an_operator_in_place_writes_whoever_calls_it(double: Callable[[Any], None]) -> None:
-    """How many names an array has decides nothing: a call of the operator leaves the name as it is."""
+    """The number of names of an array changes nothing: calling the operator's method does not rebind the name."""
 
     def closed_over(x: Any) -> Any:
         y = x * 1.0

@@ -1,4 +1,4 @@
-"""The written functions: what they keep, what they give back, and that tracebacks show them."""
+"""Generated recorders: the values that they keep, their results, and their lines in tracebacks."""
 
 import inspect
 import traceback

@@ -1,4 +1,4 @@
-"""The tape as data: what a node holds, how long it lives, and how the pass goes down."""
+"""The tape as data: the contents of a node, its lifetime, and the order of the pass."""
 
 import gc
 import re
@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import funcgrad as fg
-import funcgrad.numpy  # the traces made here need the operators
+import funcgrad.numpy  # The traces made here need the operators.
 from funcgrad._core.trace import tape
 from funcgrad._core.trace.backward import backward_pass
 from funcgrad._core.trace.reverse import ReverseTrace
@@ -19,7 +19,7 @@ from funcgrad._core.trace.tape import LEAF, kept_by, parents_of, primitive_of, p
 
 
 def recorded(f: Any, *values: Any) -> tuple[Any, list[Any]]:
-    """The tracers of a result and of the inputs."""
+    """Return the tracers of a result and of the inputs."""
     trace = ReverseTrace()
     inputs = [trace.input(value) for value in values]
     with trace:
@@ -78,7 +78,7 @@ def test_depth_needs_no_recursion() -> None:
 
     assert float(fg.grad(f)(2.0)) == 1.0
     y, _ = recorded(f, np.float64(2.0))
-    # Dropping the tape goes as deep as the chain is long.
+    # Dropping the tape recurses as deep as the chain is long.
     del y
 
 
@@ -107,7 +107,7 @@ def test_the_pass_frees_as_it_goes() -> None:
         return x * 1.0
 
     def backward(_: Any, y_bar: Any) -> tuple[Any]:
-        # Called before the pass comes to what was recorded earlier, after it has left what came later.
+        # The pass calls this after later nodes and before earlier nodes.
         counts.append(sum(ref() is not None for ref in alive))
         return (y_bar,)
 
@@ -121,7 +121,7 @@ def test_the_pass_frees_as_it_goes() -> None:
         return np.sum(x)
 
     fg.grad(f)(np.ones(3))
-    # Each exp keeps its result, which goes with its node.
+    # Each exp keeps its result, which is freed with its node.
     assert counts == [3, 2, 1, 0]
 
 
@@ -160,7 +160,7 @@ def test_a_buffer_that_became_a_tracer_is_left_alone(outer: str) -> None:
 
 
 def test_a_buffer_is_written_to_only_while_the_pass_alone_has_it() -> None:
-    """``a + b`` hands one cotangent to both, and what each gets besides is added apart."""
+    """``a + b`` gives one cotangent to both operands, and further cotangents of each are added separately."""
     a, b = np.array([1.0, 2.0]), np.array([3.0, 4.0])
 
     def f(a: Any, b: Any) -> Any:

@@ -1,4 +1,4 @@
-"""A view that was read shows each later write, whoever writes; what was read of it before stays as it was."""
+"""A view that was read shows each later write, whoever writes. Values that were computed from it do not change."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_derivatives_are_those_of_what_was_shown(write: Writer) -> None:
 
 
 def test_a_view_that_forgets_the_version_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A planted fault: memory whose version stays 0, so that a view that was read is never read again."""
+    """Plant a fault: memory whose version stays 0, so that a view that was read is never read again."""
     monkeypatch.setattr(place.Memory, "version", property(lambda self: 0, lambda self, value: None))
     program = reads(writer_base)
     with pytest.raises(AssertionError):

@@ -30,7 +30,7 @@ def _tanh_root(lax: Any) -> Any:
 
 
 def collective(f: Callable[[Any, Any], Any], times: int = 1) -> Row:
-    """A function of elements of a named axis of length 3, each of shape (2, 3 * times)."""
+    """Return a function of elements of a named axis of length 3, each of shape (2, 3 * times)."""
     x = np.sin(np.arange(18.0 * times)).reshape(3, 2, 3 * times)
     return lambda m: sys.modules[m.__name__.removesuffix(".lax")].vmap(lambda x: f(m, x), axis_name="i")(x)
 

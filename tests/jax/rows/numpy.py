@@ -21,7 +21,7 @@ Row = Callable[[Any], Any]
 
 
 def names(text: str) -> list[str]:
-    """The words of a text."""
+    """Return the words of a text."""
     return text.split()
 
 

@@ -98,7 +98,7 @@ OTHERS: dict[str, dict[str, Row]] = {
 
 
 def _methods(name: str, x: Any, *shapes: Any) -> dict[str, Row]:
-    """A row for each method of a distribution of JAX's, at points and with shape parameters."""
+    """Return a row for each method of a distribution of JAX, at points and with shape parameters."""
     return {
         f"{name}.{method}": (lambda m, method=method: getattr(getattr(m, name), method)(x, *shapes))
         for method in METHODS[name]

@@ -1,4 +1,4 @@
-"""Random bad calls of every public callable: what ends in an error that says nothing of the call is printed.
+"""Random bad calls of every public callable. Errors that say nothing about the call are printed.
 
 ``python -m tests.laws.bad_calls [SECONDS] [SEED] [PART OF A NAME]``. What it finds belongs into the table beside it.
 """
@@ -31,7 +31,7 @@ from tests.laws.test_bad_calls import BARE, nested, squared
 
 PACKAGE = str(Path(fg.__file__).parent)
 A = np.arange(6.0).reshape(2, 3) + 1
-# They stop for the user, and NumPy's own crash on lists of what is no number.
+# These stop for the user, and NumPy crashes on lists of objects that are no numbers.
 LEFT_OUT = {"funcgrad.breakpoint", "funcgrad.full_tracebacks", "funcgrad.numpy.nancumprod", "funcgrad.numpy.nancumsum"}
 ROUTES: dict[str, Callable[[Callable[[Any], Any]], Any]] = {
     "bare": lambda f: f(A.copy()),
@@ -43,7 +43,7 @@ ROUTES: dict[str, Callable[[Callable[[Any], Any]], Any]] = {
 
 
 def targets(module: types.ModuleType, seen: set[str]) -> Iterator[tuple[str, Any]]:
-    """Every public callable, by its name."""
+    """Return every public callable, by its name."""
     seen.add(module.__name__)
     for name in module.__all__:
         value = getattr(module, name)
@@ -55,7 +55,7 @@ def targets(module: types.ModuleType, seen: set[str]) -> Iterator[tuple[str, Any
 
 
 def values(x: Any) -> list[Any]:
-    """What calls are made of: ``x``, which may be traced, more often than the rest."""
+    """The arguments of calls. Most of them are ``x``, which may be traced."""
     cycle: list[Any] = []
     cycle.append(cycle)
     params = {"w": A.copy(), "b": None}
@@ -75,7 +75,7 @@ def values(x: Any) -> list[Any]:
 
 
 def drawn(draw: random.Random, function: Any, name: str, x: Any) -> tuple[list[Any], dict[str, Any]]:
-    """Arguments for a call: mostly as many as are needed."""
+    """Draw arguments for a call: mostly as many as it needs."""
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
@@ -90,7 +90,7 @@ def drawn(draw: random.Random, function: Any, name: str, x: Any) -> tuple[list[A
 
 
 def says_nothing(error: BaseException) -> str | None:
-    """Where an error was raised that nobody wrote for the caller; ``None`` of the others."""
+    """Return the place of an error that no code raised on purpose for the caller; ``None`` for other errors."""
     frames = traceback.extract_tb(error.__traceback__)
     ours = [frame for frame in frames if frame.filename.startswith(PACKAGE)]
     bare = isinstance(error, (*BARE, KeyError, SystemError, UnboundLocalError)) or "index out of range" in str(error)

@@ -43,12 +43,12 @@ def main() -> int:
 
 
 def chunks(begin: int, end: int) -> list[tuple[int, int, int, float]]:
-    """The arguments of `run_seeds` for consecutive ranges."""
+    """Return the arguments of `run_seeds` for consecutive ranges."""
     return [(seed, 1, min(CHUNK, end - seed), math.inf) for seed in range(begin, end, CHUNK)]
 
 
 def beside_pytorch(first: int, count: int) -> list[tuple[Report, list[Found], int]]:
-    """Scripts of tensors, where PyTorch is there; schedules of SGD; programs that write, branch or loop."""
+    """Run scripts of tensors if PyTorch is installed, schedules of SGD, and programs that write, branch or loop."""
     results = []
     for kind in ("tensors", "schedules", "writes", "branches", "loops"):
         if kind != "tensors" or tensors.peers() is not None:

@@ -1,4 +1,4 @@
-"""Derivatives beside JAX's, in 64 bits."""
+"""Comparison of derivatives with JAX's, in 64 bits."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from tests.laws.fuzz.derivable import Derivable, nearby, slope_of, spread
 from tests.laws.fuzz.derivatives import by_jax
 from tests.laws.fuzz.modules import JAX
 
-# A derivative, by a function, the arguments, the cotangents: its leaves.
+# A derivative from a function, the arguments and the cotangents, as leaves.
 Leaves = Callable[..., list[Any]]
 
 
 def beside_jax(case: Case, rng: Random) -> Iterator[str]:
-    """JAX's derivatives, where the function has some, and gives NumPy's values.
+    """Return JAX's derivatives if the function has any and gives NumPy's values.
 
     A difference counts where it is one at inputs nearby, too: at kinks JAX's choices are not all ours.
     """
@@ -55,11 +55,11 @@ def _pushed(f: Any, t: Any, t_dot: Any, y_bars: Any) -> list[Any]:
 
 
 def _differences(name: str, d: Derivable, theirs: Derivable, tree: Any, ours: Leaves, given: Leaves) -> list[str]:
-    """Where the derivatives at some inputs are others, by more than either is carried by rounding."""
+    """Compare the derivatives at some inputs. They may differ by as much as rounding changes either."""
     found = []
     arguments = (tree, d.t_dot, d.y_bars)
     for i, (x, y) in enumerate(zip(ours(d.f, *arguments), given(theirs.f, *arguments), strict=True)):
-        # A zero tangent or cotangent times infinity is NaN where JAX carries it as numbers.
+        # A zero tangent or cotangent times infinity is NaN if JAX carries it as numbers.
         known = np.isfinite(y)
         cast = np.asarray(x).astype(y.dtype)
         wrong = difference(y[known], cast[known], f"jax {name}")

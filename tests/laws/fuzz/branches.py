@@ -1,4 +1,4 @@
-"""Random functions that branch on numbers: compiled by paths on every engine, beside the plain function.
+"""Random functions that branch on numbers: compiled by paths on every engine, compared with the plain function.
 
 A program is Python source. Its statements compute, write rows, branch, loop until a number is small, leave loops early,
 take indices and lengths from numbers, and draw from a key. Values must equal the plain function's, gradients those of
@@ -33,7 +33,7 @@ _LIMITS = ("0.0", "0.5", "-0.7", "1.5")
 
 @dataclass(frozen=True)
 class Branching:
-    """A function of a vector and a number, as source."""
+    """Draw the source of a function of a vector and a number."""
 
     seed: int
     source: str
@@ -148,7 +148,7 @@ def _inner(rng: Random, depth: int) -> list[str]:
 
 
 def findings(program: Branching, report: Report) -> list[str]:
-    """Return where a compiled function differs from the plain one."""
+    """Return the differences between a compiled function and the plain one."""
     f = program.made()
     rng = Random(program.seed + 1)
     engines = ["numpy", *(["numba"] if rng.random() < 0.05 else []), *(["xla"] if rng.random() < 0.05 else [])]
@@ -208,7 +208,7 @@ def _difference(got: Any, expected: Any, report: Report) -> str | None:
 
 
 def _is_refused(error: BaseException | None, report: Report) -> bool:
-    """Return whether the library refused in words of its own."""
+    """Return whether the library refused in its own words."""
     if error is None:
         return False
     refusal, bad = judged(error)

@@ -1,4 +1,4 @@
-"""A program with what plain NumPy makes of it, and the same program as a function of a pytree."""
+"""A program with plain NumPy's results, and the same program as a function of a pytree."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _NARROW = (("float32", 2.0**-23), ("complex64", 2.0**-23), ("float16", 2.0**-10)
 
 
 class Case:
-    """The reference: arguments, results, who shares memory, and the coarsest precision on the way."""
+    """The reference: arguments, results, shared memory, and the coarsest precision of the values between."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
         self.arguments = program.arguments()
         scope: dict[str, Any] = {**PLAIN, **self.arguments}
-        # What is infinite or NaN in the middle of a statement nothing else tells.
+        # No other check sees an infinity or NaN in the middle of a statement.
         exceptions: list[str] = []
         told: Any = lambda kind, flag: exceptions.append(kind)
         with np.errstate(divide="call", over="call", invalid="call", call=told):
@@ -40,14 +40,14 @@ class Case:
         self.shares = sharing(self.results, self.inputs)
         dtypes = [np.asarray(scope[s.target]).dtype for s in (*program.inputs, *program.statements)]
         self.eps = max([float(np.finfo(t).eps) for t in dtypes if t.kind in "fc"], default=2.0**-52)
-        # Of narrow numbers in the middle of a statement nothing else tells.
+        # No other check sees a narrow number in the middle of a statement.
         narrow = [eps for word, eps in _NARROW if any(word in s.expression for s in program.statements)]
         self.eps = max([self.eps, *narrow])
         self.objects = any(t.kind == "O" for t in dtypes)
         inexact = [s.target for s in program.statements if np.asarray(scope[s.target]).dtype.kind in "fcO"]
         scope.update({name: numbers(np.asarray(scope[name])) for name in inexact})
         self.finite = all(np.all(np.isfinite(scope[name])) for name in inexact)
-        # XLA takes numbers that have no normal form for 0.
+        # XLA replaces subnormal numbers by 0.
         values = [np.asarray(scope[name]) for name in inexact]
         self.subnormal = any(np.any((np.abs(x) < np.finfo(x.dtype).tiny) & (x != 0)) for x in values)
         kinds = {t.kind for t in dtypes}
@@ -55,7 +55,7 @@ class Case:
         self.integral = not kinds.isdisjoint("biu")
         # Whether the derivatives are the slopes of the values.
         self.sloped = self.finite and all(s.op != "one triangle" for s in program.statements)
-        # Of a traced value and objects there are floats.
+        # A traced value among objects gives floats.
         self.floats = [i for i, y in enumerate(self.results) if _is_inexact(np.asarray(y))]
 
     @property
@@ -63,7 +63,7 @@ class Case:
         return self.eps < 1e-15
 
     def names(self, kinds: str, arrays: bool = False) -> tuple[str, ...]:
-        """The traced inputs of these kinds of dtype; with ``arrays`` without Python's numbers.
+        """Return the traced inputs of these kinds of dtype; with ``arrays``, without Python numbers.
 
         Python's bools are never traced: as arrays they are NumPy's, and ``~True`` is then another value.
         """
@@ -79,7 +79,7 @@ class Case:
         namespace: Mapping[str, Any] = TRACED,
         through: Callable[[Any], Any] | None = None,
     ) -> tuple[Function, Any]:
-        """The program as a function of a pytree of the named inputs, and that pytree; the rest is closed over.
+        """Return the program as a function of a pytree of the named inputs, and that pytree.
 
         The values of its statements go through another function, if there is one.
         """
@@ -94,7 +94,7 @@ class Case:
         return program, tree
 
     def is_rounding(self, scale: float, coarsest: float = 0.0, turned: bool = False) -> bool:
-        """Whether the reference itself is as far off when each step is rounded otherwise (see `Noise`)."""
+        """Return whether the reference itself is as far off when each step is rounded differently (see `Noise`)."""
         noise = Noise(np.random.default_rng(0), scale, coarsest, turned)
         for _ in range(12):
             try:
@@ -111,7 +111,7 @@ def _is_inexact(x: np.ndarray) -> bool:
 
 
 def _packed(names: list[str], rng: Random) -> Any:
-    """The names in a random pytree, in their order."""
+    """Return the names in a random pytree, in order."""
     kind = rng.choice(("tuple", "list", "dict", "nested")) if len(names) > 0 else "tuple"
     if kind == "list":
         return list(names)

@@ -1,4 +1,4 @@
-"""What is asked of a program. A check yields findings; what is refused in our own words is counted."""
+"""The checks of a program. A check yields findings. Refusals in our own words are counted."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tests.laws.fuzz.modules import OURS
 from tests.laws.fuzz.program import Program
 from tests.laws.fuzz.routes import ROUTES, BatchError, Route
 
-# How often the dearer checks are made, besides the routes' own weights.
+# The probabilities of the slow checks, besides the weights of the routes.
 JAX_WEIGHT, DIFFERENCES_WEIGHT, NEST_WEIGHT, SECOND_WEIGHT = 0.05, 0.5, 0.25, 0.2
 
 
@@ -45,12 +45,12 @@ class Finding:
 
     @property
     def kind(self) -> str:
-        """What stays the same when the program is reduced."""
+        """The settings that stay the same when the program is reduced."""
         return f"{self.check}: {self.what.partition(':')[0]}"
 
 
 class Report:
-    """How many programs and checks there were, and what was refused."""
+    """The numbers of programs and checks, and the refusals."""
 
     def __init__(self) -> None:
         self.programs = 0
@@ -79,7 +79,7 @@ def _checks() -> dict[str, tuple[float, Check]]:
 
 
 def _eager(case: Case, rng: Random) -> Iterator[str]:
-    """Our functions on plain values: NumPy's values, dtypes, types and views."""
+    """Compare our functions on plain values: NumPy's values, dtypes, types and views."""
     run = case.program.function(OURS, case.arguments)
     got = run(**{name: case.arguments[name] for name in case.program.traced})
     yield from _compared(case, got, 4)
@@ -87,7 +87,7 @@ def _eager(case: Case, rng: Random) -> Iterator[str]:
         for expected, y in zip(case.results, got, strict=True):
             if wrong := wrong_type(expected, y):
                 yield wrong
-        # A number shares nothing, and which function gives an array without axes is not asked.
+        # A number shares no memory, and whether a function returns an array without axes is not checked.
         arrays = [isinstance(y, np.ndarray) for y in got]
         shares = [(of, i, k) for of, i, k in case.shares if arrays[i] and (of == "input" or arrays[k])]
         if wrong := wrong_sharing(shares, sharing(got, case.inputs), views=True):
@@ -101,12 +101,12 @@ def _of_route(route: Route) -> Check:
             return
         f, tree = case.function(names, rng)
         got = route.run(f, tree, rng)
-        # What has no derivative is a plain array of JAX, whose mean of integers, even in 64 bits, is of 32.
+        # A value without a derivative is a plain array of JAX. Its mean of integers has 32 bits even in 64-bit mode.
         coarsest = 2.0**-23 if CHECKS_ON_JAX in route.name and case.integral else 0.0
         found = _compared(case, got, 64 if route.xla else 4, coarsest, turned=route.xla)
         yield from [w for w in found if not _is_anothers(case, route, w)]
         wrong = wrong_sharing(case.shares, sharing(got, case.inputs), views=False)
-        # Whether these copy is a matter of memory layout, of which a traced value has none.
+        # The memory layout decides whether these copy, and a traced value has no memory layout.
         if wrong and not any(word in case.program.source() for word in ("ravel(", "reshape(")):
             yield wrong
 
@@ -114,7 +114,7 @@ def _of_route(route: Route) -> Check:
 
 
 def _is_anothers(case: Case, route: Route, wrong: str) -> bool:
-    """Whether a difference is XLA's or JAX's own.
+    """Return whether a difference comes from XLA or JAX itself.
 
     XLA takes a bool times a number for a choice between the number and 0, and has other powers of complex infinities;
     it has no subnormal numbers; plain arrays of JAX have JAX's dtypes, and of ``np.sum(x, initial=y)`` leave out ``y``.
@@ -129,14 +129,14 @@ def _compared(case: Case, got: list[Any], scale: float, coarsest: float = 0.0, t
     for i, (expected, y) in enumerate(zip(case.results, got, strict=True)):
         wrong = difference(expected, y, coarsest=coarsest)
         if wrong is not None and wrong.startswith("dtype") and case.objects:
-            # We have no objects: what NumPy makes of none of them has another dtype here.
+            # There are no objects here, so NumPy's result for no objects has another dtype here.
             continue
         if wrong is not None and not (wrong.startswith("value") and case.is_rounding(scale, coarsest, turned)):
             yield f"{wrong} (result {i})"
 
 
 def _first(case: Case, rng: Random) -> Iterator[str]:
-    """What a tangent and a cotangent say of each other; and that gradients are memory of their own."""
+    """Compare the tangent with the cotangent. Gradients must not share memory."""
     d = Derivable(case, rng)
     if d.empty:
         return
@@ -181,7 +181,7 @@ def _by_differences(case: Case, rng: Random) -> Iterator[str]:
 
 
 def _close(what: str, expected: float, got: Any, size: float) -> Iterator[str]:
-    """Differences are right to six digits."""
+    """Compare with finite differences, which are right to six digits."""
     if np.isfinite(got) and not abs(float(got) - expected) <= 1e-4 * (abs(expected) + size) + 1e-6:
         yield f"{what}: {float(got):.9g}, differences give {expected:.9g}"
 
@@ -191,7 +191,7 @@ def _draw_nest(rng: Random, most: int = 2) -> list[str]:
 
 
 def _nest(case: Case, rng: Random) -> Iterator[str]:
-    """A derivative of a nest of transforms, itself inside one."""
+    """Compute a derivative of a nest of transforms inside another transform."""
     d = Derivable(case, rng)
     if d.empty or not case.finite:
         return
@@ -208,7 +208,7 @@ def _nest(case: Case, rng: Random) -> Iterator[str]:
 
 
 def _second(case: Case, rng: Random) -> Iterator[str]:
-    """The derivative, by any mode under a nest, of the derivative, by differences."""
+    """Compute the derivative by finite differences of the derivative, by any mode under a nest."""
     d = Derivable(case, rng)
     if d.empty or not case.sloped or not case.double:
         return
@@ -239,7 +239,7 @@ CHECKS = _checks()
 
 
 def run(program: Program, report: Report, only: str | None = None) -> list[Finding]:
-    """The findings of a program; with ``only`` of one check, which is then not drawn but made."""
+    """Return the findings of a program. With ``only``, make this check instead of drawing checks."""
     with warnings.catch_warnings(), np.errstate(all="ignore"), fg.full_tracebacks():
         warnings.simplefilter("ignore")
         case = Case(program)
@@ -261,7 +261,7 @@ def _made(case: Case, name: str, check: Check, report: Report) -> list[str]:
     try:
         found = list(check(case, Random(f"{name} {case.program.seed}")))
     except BatchError as error:
-        # A narrow number on the way may have become a wide one.
+        # A narrow number between may have become a wide one.
         scale = 0.01 * case.eps / float(np.finfo(float).eps)
         found = [] if same(*error.pair, scale) else [f"batch: {error}"]
     except Exception as error:  # noqa: BLE001  (what is raised is what is looked at)

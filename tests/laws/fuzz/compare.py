@@ -1,4 +1,4 @@
-"""When two results are the same: shape, dtype and value to rounding; and which memory they share."""
+"""Comparison of two results: shape, dtype, value to rounding, and shared memory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ROUNDING = 4000.0
 
 
 def difference(expected: Any, got: Any, kind: str = "value", coarsest: float = 0.0) -> str | None:
-    """What is wrong with ``got``, in words; ``None`` where it equals ``expected``, at the coarsest precision meant."""
+    """Return how ``got`` differs from ``expected``, in words; ``None`` if they are equal."""
     wanted = np.asarray(expected)
     found = np.asarray(got)
     if wanted.shape != found.shape:
@@ -30,7 +30,7 @@ def difference(expected: Any, got: Any, kind: str = "value", coarsest: float = 0
 
 
 def numbers(x: np.ndarray) -> np.ndarray:
-    """An array of objects as one of numbers."""
+    """Return an array of objects as an array of numbers."""
     if x.dtype != object:
         return x
     for dtype in (float, complex):
@@ -65,7 +65,7 @@ def _short(x: np.ndarray) -> str:
 
 
 def wrong_type(expected: Any, got: Any) -> str | None:
-    """Plain values come back as values of NumPy's: no Python numbers, no arrays of another library.
+    """Check that plain values give values of NumPy, and no Python numbers or arrays of another library.
 
     Which of NumPy's functions return a 0-d array and which a scalar is not asked; a Python complex number times a
     scalar, which is a Python float too, is such a number.
@@ -84,13 +84,13 @@ def shared(x: Any, y: Any) -> bool:
 
 
 def sharing(results: list[Any], inputs: list[Any]) -> list[tuple[str, int, int]]:
-    """Which results share memory with which inputs and with which earlier results."""
+    """Return the inputs and earlier results with which each result shares memory."""
     pairs = [("input", i, k) for i, y in enumerate(results) for k, x in enumerate(inputs) if shared(y, x)]
     return pairs + [("result", i, k) for i, y in enumerate(results) for k in range(i) if shared(y, results[k])]
 
 
 def wrong_sharing(expected: list[tuple[str, int, int]], got: list[tuple[str, int, int]], views: bool) -> str | None:
-    """Memory that NumPy does not share is not shared; with ``views`` what NumPy shares is shared, too."""
+    """Compare shared memory: never more than NumPy's, and with ``views`` exactly NumPy's."""
     if more := sorted(set(got) - set(expected)):
         return f"alias: result {more[0][1]} shares memory with {more[0][0]} {more[0][2]}, NumPy's does not"
     if views and (less := sorted(set(expected) - set(got))):

@@ -1,4 +1,4 @@
-"""A program as a function that has derivatives; and how far rounding carries these, and whether they jump."""
+"""A program as a function with derivatives, with their rounding errors and their jumps."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Derivable:
         self.t_dot = directions(self.tree, rng)
         self.y_bars = directions([numbers(np.asarray(case.results[i])) for i in case.floats], rng)
         self.arguments = (self.tree, self.t_dot, self.y_bars)
-        # The same where the value of every statement goes through another function.
+        # The same function, with another function applied to the value of every statement.
         self.through = lambda noise: self._of_floats(case, case.function(names, Random(0), namespace, noise)[0])
 
     @staticmethod
@@ -38,7 +38,7 @@ class Derivable:
 
 
 def is_cancelled(d: Derivable, gap: float) -> bool:
-    """Whether a gap is rounding, as of a derivative whose parts cancel (of ``x / x``).
+    """Return whether a gap is rounding, for example in a derivative whose parts cancel (of ``x / x``).
 
     Such a one moves as far when the inputs do in their last places, or the values on the way; a wrong rule is off by a
     part of the derivative.
@@ -47,19 +47,19 @@ def is_cancelled(d: Derivable, gap: float) -> bool:
 
 
 def spread(derivative: Callable[..., Any], d: Derivable) -> float:
-    """How far a derivative (a function of those of `MODES`) moves with the last places of all that it is made of."""
+    """Return how far a derivative (a function of those of `MODES`) moves if all values change in their last places."""
     noise = Noise(np.random.default_rng(3), 4)
     near = lambda tree: fg.tree.map(noise, tree)
     found = []
     for _ in range(6):
-        # Off by one unit, a value may have no derivative.
+        # A value that is off by one unit may have no derivative.
         with contextlib.suppress(Exception):
             found.append(derivative(d.through(noise), *map(near, d.arguments)))
     return float(np.max(np.abs(np.subtract(found, found[0])), initial=0)) if found else 0.0
 
 
 def slope_of(case: Case, d: Derivable) -> float | None:
-    """The derivative along the direction, by differences of what plain NumPy gives."""
+    """Return the derivative along the direction by differences of plain NumPy's results."""
     plain, _ = case.function(case.names("fc"), Random(0), PLAIN)
     leaves = fg.tree.leaves(d.tree)
     return differences(
@@ -68,12 +68,12 @@ def slope_of(case: Case, d: Derivable) -> float | None:
 
 
 def nearby(d: Derivable) -> Any:
-    """Inputs at which there is no kink any more, where one is made of those of the program."""
+    """Return inputs near those of the program at which there is no kink."""
     rng = Random(1)
     return fg.tree.map(lambda x: x + 1e-7 * direction(x, rng), d.tree)
 
 
 def at_a_kink(here: Any, derivative: Callable[[Any], Any], d: Derivable) -> bool:
-    """Whether the derivative nearby is another, as at a point that a kink is made of (``abs(x * x)`` at 0)."""
+    """Return whether the derivative nearby differs, as at a kink (``abs(x * x)`` at 0)."""
     there = derivative(nearby(d))
     return not abs(float(here) - float(there)) <= 1e-3 * (abs(float(here)) + 1)

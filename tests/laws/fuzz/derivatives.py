@@ -1,4 +1,4 @@
-"""Derivatives of a program, each as one number: by every mode, under random nests, by differences and by JAX."""
+"""Derivatives of a program as single numbers: by every mode, under random nests, by differences and by JAX."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Scalar = Callable[[Any], Any]
 
 
 def pairing(bars: Any, dots: Any) -> Any:
-    """``Re sum(bar * dot)`` over two lists of leaves, in NumPy's own functions."""
+    """Return ``Re sum(bar * dot)`` over two lists of leaves, by NumPy's own functions."""
     pairs = zip(fg.tree.leaves(bars), fg.tree.leaves(dots), strict=True)
     return sum((np.sum(np.real(bar * dot)) for bar, dot in pairs), 0.0)
 
@@ -40,7 +40,7 @@ def _batched(f: Function) -> Function:
     return lambda t: [y[1] for y in fg.vmap(f)(fg.tree.map(lambda x: np.stack([x, x]), t))]
 
 
-# What leaves a function as it is.
+# Transforms that do not change the function.
 WRAPPERS: dict[str, Callable[[Function], Function]] = {
     "jit_numpy": lambda f: fg.jit(f, engine="numpy"),
     "checkpoint": fg.checkpoint,
@@ -78,7 +78,7 @@ MODES: dict[str, Callable[..., Any]] = {"jvp": forward, "vjp": reverse, "lineari
 
 
 def differences(f: Scalar, t: Any, t_dot: Any) -> float | None:
-    """The slope of ``f`` along a direction by five-point differences, where two steps agree that there is one.
+    """Return the slope of ``f`` along a direction by five-point differences, if two step sizes agree.
 
     A kink nearby shows in the difference of the slopes to the right and to the left, which falls with the step of a
     smooth function only.
@@ -95,7 +95,7 @@ def differences(f: Scalar, t: Any, t_dot: Any) -> float | None:
             found.append((8 * (c - b) - (d - a)) / (12 * h))
             bends.append(abs(c - 2 * centre + b) / h)
     except (ValueError, TypeError):
-        # A mask that changes makes a result of another length; Python has no order of complex numbers.
+        # A mask with other numbers gives a result of another length. Python has no order of complex numbers.
         return None
     size = abs(found[1]) + 1e-3
     if not all(np.isfinite(found)) or not abs(found[0] - found[1]) <= 1e-6 * size + 1e-8 * abs(centre):
@@ -104,7 +104,7 @@ def differences(f: Scalar, t: Any, t_dot: Any) -> float | None:
 
 
 def by_jax(f: Function, t: Any, t_dot: Any, y_bars: Any) -> tuple[Any, Any, Any]:
-    """Values, pulled-back cotangents and pushed tangents of JAX, in 64 bits."""
+    """Return values, pulled-back cotangents and pushed tangents of JAX, in 64 bits."""
     with jax.enable_x64(True):
 
         def everything(t: Any, t_dot: Any, y_bars: Any) -> Any:

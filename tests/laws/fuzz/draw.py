@@ -1,4 +1,4 @@
-"""What the samplers of operations draw from: the values so far, numbers, axes, indices."""
+"""The source of the samplers: the values so far, numbers, axes, indices."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Test = Callable[[np.ndarray], bool]
 
 
 class UnfitError(Exception):
-    """No value fits the operation: another one is drawn."""
+    """Raised if no value fits the operation. Another operation is then drawn."""
 
 
 def is_float(x: np.ndarray) -> bool:
@@ -40,7 +40,7 @@ def is_partly_nan(x: np.ndarray) -> bool:
 
 
 class Draw:
-    """One program's random numbers, style and values (those of plain NumPy), by which samplers choose."""
+    """The random numbers, the style and the values (plain NumPy's) of one program, for the samplers."""
 
     def __init__(self, rng: Random, style: Style, values: dict[str, Any]) -> None:
         self.rng = rng
@@ -60,12 +60,12 @@ class Draw:
         return np.asarray(self.values[name])
 
     def text_value(self, text: str) -> np.ndarray:
-        """What an operand's text stands for."""
+        """Return the value of an operand's text."""
         return np.asarray(builtins.eval(text, {"np": np, **self.values}))
 
     def name(self, test: Test = lambda x: True) -> str:
-        """A value that passes the test; recent ones are likelier, so that programs hang together."""
-        # Among no objects at all NumPy finds none that lacks an operation; ours are numbers, which have a kind.
+        """Draw a value that passes the test. Recent values are more likely, so that statements depend on each other."""
+        # NumPy finds no fault with an operation on no objects. Our numbers have a dtype, so we may refuse it.
         whole = [name for name in self.values if self.value(name).size or self.value(name).dtype != object]
         fit = [name for name in whole if test(self.value(name))]
         if not fit:
@@ -79,13 +79,13 @@ class Draw:
         return number_text(self.rng, self.style)
 
     def operand(self, test: Test = lambda x: True) -> str:
-        """A value, a number, or a new array."""
+        """Draw a value, a number, or a new array."""
         if self.chance(0.3):
             return self.number()
         return self.name(test)
 
     def beside(self, name: str) -> str:
-        """An operand that broadcasts with a value, as far as can be seen."""
+        """Draw an operand that broadcasts with a value, if the shapes are known."""
         shape = self.value(name).shape
         kind = self.rng.random()
         if kind < 0.3:
@@ -103,7 +103,7 @@ class Draw:
         return self.number()
 
     def constant(self, shape: tuple[int, ...], dtype: str | None = None) -> str:
-        """A new array, written out."""
+        """Draw a new array, written out."""
         plain = Style.__new__(Style)
         plain.__dict__.update({**vars(self.style), "layouts": False})
         return array_text(self.rng, plain, shape, dtype or self.rng.choice(self.style.dtypes))
@@ -114,7 +114,7 @@ class Draw:
         return self.integer(-x.ndim, x.ndim - 1)
 
     def axes(self, x: np.ndarray) -> Any:
-        """``None``, an axis, or several."""
+        """Draw ``None``, an axis, or several."""
         if not x.ndim or self.chance(0.25):
             return None
         if self.chance(0.65):
@@ -123,7 +123,7 @@ class Draw:
         return tuple(i - x.ndim if self.chance(0.3) else i for i in chosen)
 
     def shape_for(self, size: int) -> tuple[int, ...]:
-        """Lengths whose product is a size."""
+        """Draw lengths with this product."""
         if not size:
             return self.one((0,), (0, 2), (3, 0))
         shape: list[int] = []
@@ -140,7 +140,7 @@ class Draw:
         return f"{start}:{stop}{step}"
 
     def integers_text(self, n: int, shape: tuple[int, ...] | None = None) -> str:
-        """An array of positions along an axis of length ``n``, as text."""
+        """Draw an array of positions along an axis of length ``n``, as text."""
         if not n:
             raise UnfitError
         wanted: tuple[int, ...] = self.one((2,), (3,), (1,), (2, 2), (0,), (3, 1), ()) if shape is None else shape
@@ -148,7 +148,7 @@ class Draw:
         return f"np.array({np.array(flat, int).reshape(wanted).tolist()}, {self.one('np.int64', 'int', 'np.int32')})"
 
     def index(self, x: np.ndarray) -> str:
-        """What stands between the brackets of ``x[...]``."""
+        """Return a text for between the brackets of ``x[...]``."""
         if x.ndim and self.chance(0.08):
             mask = np.array([self.chance(0.5) for _ in range(x.size)], bool).reshape(x.shape)
             return f"np.array({mask.tolist()}, bool)" if x.size else "..."

@@ -1,4 +1,4 @@
-"""Plants faults of the kinds that were found before, one at a time, and counts the programs until one is noticed.
+"""Plant faults of kinds that occurred before, one at a time, and count the programs until one is noticed.
 
 ``python -m tests.laws.fuzz.faults`` prints the table.
 """
@@ -31,7 +31,7 @@ LIMIT = 6000
 
 @contextmanager
 def changed(owner: Any, **attributes: Any) -> Iterator[None]:
-    """With other attributes; a primitive forgets what it compiled from the old ones."""
+    """Change attributes. A primitive forgets the programs that it compiled before."""
     old = {name: getattr(owner, name) for name in attributes}
     _set(owner, attributes)
     try:
@@ -50,7 +50,7 @@ def _set(owner: Any, attributes: dict[str, Any]) -> None:
 
 @contextmanager
 def replaced(function: Any, make: Callable[[Any], Any]) -> Iterator[None]:
-    """With another implementation of one of NumPy's functions."""
+    """Replace the implementation of one of NumPy's functions."""
     old = functions[function]
     functions[function] = make(old)
     try:
@@ -60,13 +60,13 @@ def replaced(function: Any, make: Callable[[Any], Any]) -> Iterator[None]:
 
 
 def wrong_factor() -> Any:
-    """The derivative of tanh is one per cent too large."""
+    """Make the derivative of tanh one per cent too large."""
     wrong = Elementwise(["x"], [lambda t, y: t * 1.01 * (1 - y * y)])
     return changed(primitives["tanh"], derivative=wrong)
 
 
 def dropped_by_objects() -> Any:
-    """An array made of a traced value is one of plain numbers."""
+    """Make an array of a traced value plain."""
     return changed(Tracer, __array__=lambda self, dtype=None, copy=None: np.asarray(fg.stop_gradient(self), dtype))
 
 
@@ -75,7 +75,7 @@ def _is_number(x: Any) -> bool:
 
 
 def bool_where() -> Any:
-    """In graphs, ``where`` of two Python numbers is bool."""
+    """Make ``where`` of two Python numbers bool in graphs."""
 
     def make(old: Any) -> Any:
         def where(condition: Any, *ab: Any) -> Any:
@@ -91,17 +91,17 @@ def bool_where() -> Any:
 
 
 def weak_dot() -> Any:
-    """A Python number in ``dot`` is weak."""
+    """Make a Python number in ``dot`` weak."""
     return replaced(np.dot, lambda old: lambda a, b: a * b if _is_number(a) or _is_number(b) else old(a, b))
 
 
 def returned_operand() -> Any:
-    """``copy`` and ``flatten`` return what they are given."""
+    """Make ``copy`` and ``flatten`` return their argument."""
     return changed(Tracer, copy=lambda self, order="C": self, flatten=lambda self, order="C": self.reshape(-1))
 
 
 def swallowed_nan() -> Any:
-    """The maximum passes over NaN."""
+    """Make the maximum skip NaN."""
 
     def numpy(x: Any, *, axes: Any, keepdims: bool) -> Any:
         return np.fmax.reduce(x, axis=axes, keepdims=keepdims)
@@ -110,13 +110,13 @@ def swallowed_nan() -> Any:
 
 
 def wrong_triangle() -> Any:
-    """The Cholesky factor is that of the other triangle."""
+    """Make the Cholesky factor that of the other triangle."""
     old = primitives["cholesky"].numpy
     return changed(primitives["cholesky"], numpy=lambda a, **params: old(np.swapaxes(a, -1, -2), **params))
 
 
 def shared_buffer() -> Any:
-    """A momentum buffer that equals the gradient is the gradient."""
+    """Make a momentum buffer that equals the gradient the gradient itself."""
     old = SGD.step
 
     def step(self: Any, closure: Any = None, **options: Any) -> Any:
@@ -131,19 +131,19 @@ def shared_buffer() -> Any:
 
 
 def copied_view() -> Any:
-    """``Tensor.view`` is a copy."""
+    """Make ``Tensor.view`` copy."""
     kind: Any = Tensor
     old = kind.view
     return changed(Tensor, view=lambda self, *shape: old(self, *shape).clone())
 
 
 def given_number() -> Any:
-    """``float`` of a tensor that is recorded gives the number."""
+    """Make ``float`` of a recorded tensor return the number."""
     return changed(Tensor, __float__=lambda self: float(self.item()))
 
 
 def batched_axis() -> Any:
-    """Under ``vmap`` a running sum goes along the axis before."""
+    """Make a running sum under ``vmap`` use the axis before."""
 
     def batch(primitive: Any, size: int, operands: Any, batched: Any, params: Any) -> Any:
         return primitive(operands[0], **params)
@@ -152,7 +152,7 @@ def batched_axis() -> Any:
 
 
 def transposed_copy() -> Any:
-    """A transposed array is a copy, which a write to it does not leave."""
+    """Make a transposed array a copy, so that a write to it is lost."""
     return changed(primitives["transpose"], view=None)
 
 
@@ -189,7 +189,7 @@ FAULTS: dict[str, tuple[Callable[[], Any], Find]] = {
 
 
 def programs_until(name: str, first: int = 0, limit: int = LIMIT) -> int | None:
-    """How many programs it takes from a seed on; those that fail without the fault do not count as noticing it."""
+    """Count the programs from a seed on until one fails. Programs that also fail without the fault do not count."""
     plant, find = FAULTS[name]
     for seed in range(first, first + limit):
         if seed % CLEAR_EVERY == 0:

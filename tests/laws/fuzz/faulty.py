@@ -1,4 +1,4 @@
-"""Which errors are allowed: those of `funcgrad.errors`, and others that the library raises in words of its own."""
+"""Allowed errors: those of `funcgrad.errors`, and others that the library raises in its own words."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PACKAGE = os.path.dirname(os.path.abspath(fg.__file__)) + os.sep
 CHECKS_ON_JAX = "on jax"
 _NO_METHOD = re.compile(r"argument \d of type (numpy\.\w+|float|int|complex|bool) which has no callable")
 _OURS = tuple(getattr(errors, name) for name in errors.__all__)
-# What no message of our own comes with; a library beneath may raise them for the user's mistakes.
+# Errors without a message of our own. A library below may raise them for the user's mistake.
 _RAW = (
     AttributeError,
     KeyError,
@@ -32,7 +32,7 @@ _RAW = (
 
 @dataclass(frozen=True)
 class Refusal:
-    """An error that is allowed, and where it was raised."""
+    """An allowed error, and the place where it was raised."""
 
     error: str
     place: str
@@ -40,7 +40,7 @@ class Refusal:
 
 
 def judged(error: BaseException) -> tuple[Refusal, bool]:
-    """What was raised and where, and whether that is a finding."""
+    """Return the error and its place, and whether it is a finding."""
     frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename.startswith(_PACKAGE)]
     frame = frames[-1] if frames else None
     place = f"{os.path.relpath(frame.filename, _PACKAGE)}:{frame.name}" if frame else "outside"
@@ -51,7 +51,7 @@ def judged(error: BaseException) -> tuple[Refusal, bool]:
 
 
 def _own_words(error: BaseException) -> bool:
-    """Whether the innermost frame is ours and stands at a ``raise``."""
+    """Return whether the innermost frame belongs to this package and is at a ``raise``."""
     last = traceback.extract_tb(error.__traceback__)[-1]
     if not last.filename.startswith(_PACKAGE):
         return False
@@ -60,20 +60,21 @@ def _own_words(error: BaseException) -> bool:
 
 
 def is_anothers(error: BaseException, refusal: Refusal, check: str, objects: bool) -> bool:
-    """Whether an error that is not in our words is NumPy's, JAX's or Python's to raise."""
+    """Return whether NumPy, JAX or Python may raise an error that is not in our words."""
     if check == "eager":
-        # funcgrad.numpy has functions where NumPy has ufuncs: their attributes and options are not promised. Of arrays
-        # of objects we take numbers alone; of a number that does not fit, NumPy says the same.
+        # funcgrad.numpy has functions where NumPy has ufuncs, without their attributes and options. Arrays of objects
+        # may hold only numbers. A number that does not fit has NumPy's message.
         return refusal.place == "outside" or objects or refusal.error == "OverflowError"
     if CHECKS_ON_JAX in check:
-        # A value without derivative is a plain array of JAX, which not all functions of NumPy take, or take to JAX: so
-        # it is where none of ours lies between the program and what raised.
+        # A value without derivative is a plain array of JAX. Not all functions of NumPy take one, so an error is JAX's
+        # if no frame of this package is between the program and the error.
         last = traceback.extract_tb(error.__traceback__)[-1]
         between = refusal.place.startswith("_transforms") and not last.filename.startswith(_PACKAGE)
         return "ArrayImpl" in refusal.text or between
-    # A Python int under a trace is an integer array, of which NumPy refuses negative powers; NumPy's bool has no sign.
+    # A Python int under a trace is an integer array, for which NumPy refuses negative powers. NumPy's bools have no
+    # negation.
     if _NO_METHOD.search(refusal.text):
-        # Numbers in arrays of objects, of which NumPy has no functions but by methods.
+        # Numbers in arrays of objects. NumPy computes with them only by methods.
         return True
     if "negative integer powers" in refusal.text or "to negative powers" in refusal.text:
         return True

@@ -1,4 +1,4 @@
-"""Draws programs. Each statement is run on plain NumPy as it is drawn, and drawn anew where NumPy refuses it.
+"""Draw programs. Each statement runs on plain NumPy when it is drawn, and is drawn again if NumPy refuses it.
 
 Not by hypothesis: with its random numbers in place of Python's the same sampler takes 7.3 ms a program instead of 0.8,
 most of what all checks of an eager program take together (9 ms), and it reduces sequences of draws, where a failing
@@ -21,7 +21,7 @@ from tests.laws.fuzz.program import Program, Statement
 from tests.laws.fuzz.table import OPS
 from tests.laws.fuzz.values import Style, input_text
 
-# They fill the table when they are imported.
+# These modules fill the table when they are imported.
 SAMPLERS = (ops_control, ops_elementwise, ops_reduce, ops_shape)
 _LOOPS = {"fori_loop", "scan", "while_loop", "cond", "wrapped", "vmap"}
 MAX_SIZE = 72
@@ -30,7 +30,7 @@ MAX_TRIES = 12
 
 
 def program_of(seed: int) -> Program:
-    """The program of a seed: the same on every machine and in every process."""
+    """Return the program of a seed: the same on every machine and in every process."""
     rng = Random(seed)
     while True:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
@@ -72,7 +72,7 @@ def _next(draw: Draw, names: list[str], weights: list[float], target: str, scope
         except Exception:  # noqa: BLE001  (whatever NumPy refuses is drawn anew)
             continue
         if ("**" in text or "power" in text) and _has_pythons_complex(value):
-            # Python's root of a negative number is complex; NumPy's, and so that of a differentiated one, is NaN.
+            # Python's root of a negative number is complex. NumPy's root, and so that of a traced number, is NaN.
             continue
         if acceptable(value, draw.style):
             scope[target] = draw.values[target] = value
@@ -86,8 +86,8 @@ def _has_pythons_complex(value: Any) -> bool:
 
 
 def acceptable(value: Any, style: Style) -> bool:
-    """Whether a value is a number or array that is small, of a dtype that JAX has too, and not huge."""
-    # Python counts with its bools and has a sign of them; under a compiler they are NumPy's.
+    """Return whether a value is a small number or array, not huge, and of a dtype that JAX has."""
+    # Python's bools count as integers and can be negated. Under a compiler they are NumPy's bools.
     if not isinstance(value, np.ndarray | np.generic | int | float | complex) or isinstance(value, bool):
         return False
     x = np.asarray(value)
@@ -106,7 +106,7 @@ def acceptable(value: Any, style: Style) -> bool:
 def _finished(
     rng: Random, inputs: list[Statement], statements: list[Statement], constants: set[str], seed: int
 ) -> Program:
-    """What nothing reads is returned, four values at most; the rest falls away."""
+    """Return the values that nothing reads, at most four; drop the others."""
     read = set().union(*(s.reads for s in statements))
     loose = [s.target for s in statements if s.target not in read]
     outputs = [statements[-1].target, *rng.sample(loose[:-1], min(len(loose) - 1, 3))]

@@ -19,8 +19,8 @@ from tests.laws.fuzz.check import Report
 from tests.laws.fuzz.faulty import judged
 
 ROUNDS = 9
-# An engine runs one program in so many; NumPy's runs all.
-_ENGINES = (("numpy", 1), ("numba", 4), ("xla", 20))
+# The NumPy engine runs all programs, and each other engine one in this many: a loop takes Numba seconds to compile.
+_ENGINES = (("numpy", 1), ("numba", 20), ("xla", 20))
 _VALUES = (
     "v",
     "v * a",
@@ -48,7 +48,7 @@ _ROWS = (
 
 @dataclass(frozen=True)
 class Looping:
-    """A function of vectors and a number, as source."""
+    """Draw the source of a function of vectors and a number."""
 
     seed: int
     source: str
@@ -97,7 +97,7 @@ def _statement(rng: Random, depth: int) -> list[str]:
     return statement.split("\n")
 
 
-# A and B stand for values, OP for an update, and WHEN for a condition on the round.
+# A and B are replaced by values, OP by an update, and WHEN by a condition on the round.
 _WEIGHTS, _STATEMENTS = zip(
     (22, "v = np.tanh(A + B)"),
     (10, "w, v = v, 0.5 * np.cos(w) + A * 0.1"),
@@ -108,6 +108,9 @@ _WEIGHTS, _STATEMENTS = zip(
     (6, "z[1:-1] = 0.5 * z[:-2] + 0.25 * z[2:] + 0.01 * A"),
     (4, "z[t] = z[t - 1] * 0.5 + A"),
     (4, "z = z @ (np.eye(3) + 0.01 * A)"),
+    (2, "z = z @ np.linalg.inv(np.eye(3) + 0.1 * z[:3] @ z[3:6].T) + 0.01 * A"),
+    (2, "v = v + 0.1 * np.linalg.slogdet(np.eye(3) * (1.0 + A ** 2) + z[:3].T @ z[:3])[1]"),
+    (2, "v = v + 0.1 * np.sum(np.linalg.cholesky(np.eye(3) + z.T @ z) @ z[t]) * B"),
     (5, "v = v + 0.1 * np.stack([z, z * A])[1][2]"),
     (6, "if WHEN:\n    v = A * 0.7"),
     (3, "w = np.sum(y) * 0.1"),
@@ -118,7 +121,7 @@ _WHEN = ("t == 4", "t % 2", "t < 3", "t > 6")
 
 
 def findings(program: Looping, report: Report) -> list[str]:
-    """Return where a rolled program differs from the program."""
+    """Return the differences between a rolled program and the plain one."""
     f = program.made()
     rng = np.random.default_rng(program.seed)
     args = rng.standard_normal(ROUNDS), rng.standard_normal((ROUNDS, 3)), np.float64(rng.standard_normal())
@@ -146,7 +149,7 @@ def findings(program: Looping, report: Report) -> list[str]:
             continue
         report.checks["loops: rolled"] += rolled is not graph
         for k, (a, b) in enumerate(zip(map(np.asarray, found), map(np.asarray, expected), strict=True)):
-            # The first results are of NumPy: evaluated, then compiled. Products of matrices may be rounded otherwise.
+            # The first results are NumPy's: evaluated, then compiled. Matrix products may be rounded differently.
             exact = k < 2 * count and "@" not in program.source
             if a.shape != b.shape or a.dtype != b.dtype:
                 wrong.append(f"{name}: type {a.dtype}{a.shape} for {b.dtype}{b.shape}")

@@ -1,4 +1,4 @@
-"""What ``np``, ``special`` and ``lib`` stand for on each side: plain NumPy, funcgrad's own names, JAX."""
+"""The meaning of ``np``, ``special`` and ``lib`` on each side: plain NumPy, funcgrad's names, JAX."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _expm1(x: Any) -> Any:
 
 PLAIN_SPECIAL = SimpleNamespace(**{**vars(scipy.special), "expm1": _expm1})
 PLAIN = {"np": np, "special": PLAIN_SPECIAL, "lib": PLAIN_LIB}
-# Of SciPy's special functions the ufuncs find us by themselves; the others are called by our name.
+# SciPy's ufuncs find traced values by NumPy's protocol. The other special functions are called by our name.
 SPECIAL = SimpleNamespace(**vars(scipy.special))
 for _name in ("logsumexp", "softmax", "log_softmax", "polygamma", "betaln", "digamma"):
     setattr(SPECIAL, _name, getattr(fg.scipy.special, _name))

@@ -14,13 +14,13 @@ from tests.laws.fuzz.program import Program
 EITHER_ZERO = frozenset(
     {"maximum", "minimum", "fmax", "fmin", "extremum beside NaN", "ufunc reduce", "clip", "sort", "linspace"}
 )
-# What these sum up to may be zero in one order of the terms only; and the sign of it is another in NumPy's ``dot`` than
-# in its ``vdot``, and XLA has its own.
+# Sums that may be zero only in one order of their terms. The sign of the zero differs between NumPy's ``dot`` and
+# ``vdot``, and XLA has its own.
 SUMS = frozenset({"product", "product with a number", "einsum", "reduction", "average", "trace"})
 
 
 class Noise(NamedTuple):
-    """How values are rounded otherwise: by ``size`` units in the last place of their dtype, or of a coarser one.
+    """Change of rounding: values move by ``size`` units in the last place of their dtype, or of a coarser one.
 
     ``turned``: a complex number is off in its direction too, as far as the rounding of a product makes it: that is
     known beside its size only, so that a part which is zero may have either sign.
@@ -32,7 +32,7 @@ class Noise(NamedTuple):
     turned: bool = False
 
     def __call__(self, x: Any) -> Any:
-        """The value, of a Python number too, or a traced one; what is no inexact number stays as it is."""
+        """Return the changed value, Python numbers and traced values included; other values are returned unchanged."""
         if type(x) in {float, complex}:
             return x * (1 + self._relative(2.0**-52))
         dtype: Any = getattr(x, "dtype", None)
@@ -47,12 +47,12 @@ class Noise(NamedTuple):
         return self.size * max(eps, self.coarsest) * self.rng.standard_normal(shape)
 
     def _fitted(self, factor: Any, dtype: np.dtype) -> Any:
-        # A number is weak, so that it leaves a number's dtype as it is, and a Python number weak.
+        # The factor is a weak number, so that it changes no dtype and keeps a Python number weak.
         return np.asarray(factor).astype(dtype) if np.shape(factor) else np.asarray(factor).item()
 
 
 def run_with_noise(program: Program, namespace: Mapping[str, Any], noise: Noise) -> list[Any]:
-    """The outputs where every inexact value on the way is off."""
+    """Return the outputs when every inexact value is changed."""
     scope = {**namespace, **{name: noise(x) for name, x in program.arguments().items()}}
     for s in program.statements:
         y = noise(builtins.eval(s.expression, scope))
@@ -61,7 +61,7 @@ def run_with_noise(program: Program, namespace: Mapping[str, Any], noise: Noise)
 
 
 def _with_other_zeros(x: Any, rng: np.random.Generator, summed: bool) -> Any:
-    """A value whose zeros have other signs, or are what rounding leaves of a sum."""
+    """Return a value whose zeros have other signs, or are the rounding error of a sum."""
     dtype = np.asarray(x).dtype
     if dtype.kind not in "fc":
         return x

@@ -28,7 +28,7 @@ def _double(d: Draw, least: int = 1) -> str:
 
 
 def _body(d: Draw, x: str) -> str:
-    """One that keeps the type; it may close over another value of the shape."""
+    """Draw a function that keeps the type. It may close over another value of the same shape."""
     body = d.rng.choice(BODIES)
     if d.chance(0.3):
         v = d.value(x)

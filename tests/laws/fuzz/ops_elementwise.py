@@ -1,4 +1,4 @@
-"""Samplers of operations that work element by element, of casts and of complex parts."""
+"""Samplers of elementwise operations, of casts and of complex parts."""
 
 from __future__ import annotations
 
@@ -44,15 +44,15 @@ def _unary(name: str) -> None:
     @op(name, 0.35)
     def sample(d: Draw) -> str:
         x = d.name() if d.chance(0.95) else d.number()
-        # The parts of Python's bools are Python's ints.
+        # The parts of Python's bools are Python ints.
         if x in {"True", "False"} or type(d.values.get(x)) is bool:
             raise UnfitError
         value = d.text_value(x)
         if name == "sinc" and value.dtype != object and np.any((value != 0) & (value == np.round(value))):
-            # There it is 0, of which rounding leaves 1e-17: what divides by it is not compared.
+            # The exact value is 0, and rounding gives 1e-17. A quotient by it is not compared.
             raise UnfitError
         if name == "signbit" and is_float(value) and np.any(np.isnan(value)):
-            # NaN has a sign, of which no standard says what becomes.
+            # No standard defines the sign of NaN.
             raise UnfitError
         return f"np.{name}({x})"
 
@@ -78,7 +78,7 @@ def _binary(name: str) -> None:
         pair = [x, d.beside(x)]
         d.rng.shuffle(pair)
         if name.startswith("logical") and any(d.text_value(y).dtype == object for y in pair):
-            # Of objects NumPy gives one of the operands, as Python's `or` does.
+            # For objects NumPy returns one of the operands, as Python's `or` does.
             raise UnfitError
         return f"np.{name}({', '.join(pair)})"
 
@@ -97,7 +97,7 @@ def _operator(d: Draw) -> str:
 
 @op("dtype of a ufunc", 0.4)
 def _dtype_of_a_ufunc(d: Draw) -> str:
-    """``dtype=`` is that of the results: of a comparison it says nothing of the operands."""
+    """``dtype=`` is the dtype of the results. For a comparison it does not change the operands."""
     x = d.name(is_float)
     if d.text_value(x).dtype == object:
         raise UnfitError
@@ -151,14 +151,14 @@ def _where(d: Draw) -> str:
 @op("select", 0.6)
 def _select(d: Draw) -> str:
     x = d.name()
-    # NumPy looks for arrays like ours among the conditions and choices, not at the default.
+    # NumPy looks for foreign arrays among conditions and choices, and ignores the default.
     default = d.one("", f", {d.number()}")
     return f"np.select([{x} > 0, {x} < -1], [{d.beside(x)}, {d.one(x, d.number())}]{default})"
 
 
 @op("piecewise", 0.5)
 def _piecewise(d: Draw) -> str:
-    # What becomes of numbers that an integer dtype does not hold is not defined.
+    # The result for numbers beyond an integer dtype is not defined.
     x = d.name(is_float)
     parts = [d.one("lambda t: t * t", "np.exp", d.one("1", "0.5", "-1", "2.5", "True")) for _ in range(2)]
     return f"np.piecewise({x}, [{x} > 0], [{', '.join(parts)}])"
@@ -176,7 +176,7 @@ def _clip(d: Draw) -> str:
     low, high = d.one("None", d.number(), "-0.5", d.beside(x)), d.one("None", d.number(), "1", d.beside(x))
     bounds = [d.text_value(bound) for bound in (low, high)]
     if any(bound.dtype.kind == "c" and np.any(np.isnan(bound)) for bound in bounds):
-        # By the strides NumPy takes one of two loops, which differ in what a complex NaN bounds.
+        # NumPy chooses one of two loops by the strides. They differ in the parts of a complex NaN.
         raise UnfitError
     return d.one(f"np.clip({x}, {low}, {high})", f"{x}.clip({low}, {high})")
 
@@ -222,7 +222,7 @@ def _ufunc_reduce(d: Draw) -> str:
     if d.chance(0.3):
         return f"np.{d.one('add', 'multiply')}.accumulate({x}, axis={d.axis(d.value(x))})"
     if name.startswith("logical") and d.value(x).dtype == object:
-        # Of objects NumPy gives one of them, as Python's `or` does.
+        # For objects NumPy returns one of them, as Python's `or` does.
         raise UnfitError
     return f"np.{name}.reduce({x}, axis={d.axes(d.value(x))})"
 
@@ -259,7 +259,7 @@ def _parts(d: Draw) -> str:
 
 @op("sign", 0.35)
 def _sign(d: Draw) -> str:
-    # Of complex infinities it is open here: NaN, where NumPy has a direction.
+    # The value for complex infinities is open: NaN here, and a direction in NumPy.
     return f"np.sign({d.name(lambda x: x.dtype.kind != 'c' or bool(np.all(np.isfinite(x))))})"
 
 

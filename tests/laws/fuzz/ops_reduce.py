@@ -40,7 +40,7 @@ def _reduction(d: Draw) -> str:
 
 @op("extremum beside NaN", 12)
 def _extremum_beside_nan(d: Draw) -> str:
-    """What passes over NaN, or must not: of other reductions few meet any, since few programs have them."""
+    """Reductions that skip NaN or must keep it. Few programs contain NaN, so they are drawn more often."""
     x = d.array(1, lambda x: is_partly_nan(x) and is_real(x))
     axes = d.axes(d.value(x))
     name = d.one("max", "max", "min", "min", "ptp", "ptp", "median", "nanmax", "nanmin")
@@ -122,7 +122,7 @@ def _searchsorted(d: Draw) -> str:
 
 
 def _plainly_multiplied(*operands: np.ndarray) -> bool:
-    """Whether BLAS, too, just multiplies them: of floats it takes 0 times NaN for 0, and -0.0 for 0.0 + -0.0."""
+    """Return whether BLAS multiplies plainly. For floats it may give 0 for 0 times NaN, and 0 for 0.0 + -0.0."""
     kinds = {x.dtype.kind for x in operands}
     return kinds <= set("biu") or all(bool(np.all(np.isfinite(x) & (x != 0))) for x in operands)
 
@@ -130,7 +130,7 @@ def _plainly_multiplied(*operands: np.ndarray) -> bool:
 @op("product", 3)
 def _product(d: Draw) -> str:
     if d.style.specials:
-        # BLAS leaves out what is multiplied with zero, infinities too, or not, by its own lights.
+        # BLAS may or may not leave out products with zero, those with infinity included.
         raise UnfitError
     x = d.name()
     v = d.value(x)
@@ -160,7 +160,7 @@ def _vecdot_along_an_axis(d: Draw) -> str:
 
 @op("product with a number", 1)
 def _product_with_a_number(d: Draw) -> str:
-    """Where NumPy makes an array of a number, it is not weak: most of all that shows beside narrow dtypes."""
+    """An array that NumPy makes from a number is not weak. This shows most beside narrow dtypes."""
     x = d.name(lambda x: x.dtype.kind in "buif" and x.dtype.itemsize < 8) if d.chance(0.8) else d.name()
     pair = [x, d.number()]
     d.rng.shuffle(pair)
@@ -174,7 +174,7 @@ def _product_with_a_number(d: Draw) -> str:
 
 @op("einsum", 1)
 def _einsum(d: Draw) -> str:
-    # Which products are summed first decides where infinities meet zeros: with those there is no one value.
+    # The order of the sums decides where infinities meet zeros, so there is no single value.
     names = [d.array(0, lambda x: bool(np.all(np.isfinite(x))), most=3) for _ in range(d.integer(1, 2))]
     lengths: dict[str, int] = {}
     terms = []
@@ -187,7 +187,7 @@ def _einsum(d: Draw) -> str:
             term += c
         terms.append(term)
     out = "".join(d.rng.sample(list(lengths), d.integer(0, min(2, len(lengths)))))
-    # Of bools and of several widths, NumPy's value depends on what is multiplied first.
+    # NumPy's value for bools and mixed widths depends on the order of the products.
     wide = all(d.value(name).dtype == float for name in names)
     extra = d.one("", ", optimize=True") if wide else ""
     if d.chance(0.15):
@@ -208,7 +208,7 @@ def _trace(d: Draw) -> str:
 
 
 def _square(d: Draw) -> str:
-    """Of finite numbers: by what LAPACK makes of others the values go by its order of operations."""
+    """Only finite numbers: LAPACK's order of operations decides the values for others."""
     return d.array(
         2, lambda x: is_inexact(x) and x.shape[-1] == x.shape[-2] and x.shape[-1] > 0 and bool(np.all(np.isfinite(x)))
     )
@@ -237,7 +237,7 @@ def _linalg(d: Draw) -> str:
 
 @op("one triangle", 0.8)
 def _one_triangle(d: Draw) -> str:
-    """The values read one triangle, and the derivatives are those of a Hermitian matrix: no slopes of the values."""
+    """The values depend on one triangle, but the derivatives are those of a Hermitian matrix."""
     x = _square(d)
     return d.one(f"np.linalg.eigvalsh({x})", f"np.linalg.cholesky({x} + 4 * np.eye({d.value(x).shape[-1]}))")
 

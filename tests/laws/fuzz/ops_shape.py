@@ -124,7 +124,7 @@ def _stack(d: Draw) -> str:
 def _append(d: Draw) -> str:
     x = d.array()
     inserted = d.one("0", "-1", "[0, 1]")
-    # A fraction among Python's integers, which are NumPy's here, is cut off as NumPy does it.
+    # A fraction among Python integers, which are NumPy's here, is cut off as NumPy does it.
     put = d.integer(-3, 3) if d.value(x).dtype == object else d.number()
     return d.one(
         f"np.append({x}, {d.one(d.number(), d.name())})",
@@ -190,7 +190,7 @@ def _index_by_value(d: Draw) -> str:
     n = d.value(x).shape[0]
     i = d.name(lambda v: v.dtype.kind in "iu" and (v.size == 0 or (-n <= v.min() and v.max() < n)))
     take = (f"np.take({x}, {i}, axis=0)", f"np.take({x}, {i}, axis=0, mode='clip')")
-    # A computed number selects a view, and an array without axes a copy: which of the two it is, is not asked.
+    # A computed number selects a view, and an array without axes a copy. The check does not ask which one it is.
     return d.one(*take, *([f"{x}[{i}]", f"{x}[{i}, ...]"] if d.value(i).ndim or i.startswith("a") else []))
 
 
@@ -278,7 +278,7 @@ def _meshgrid(d: Draw) -> str:
 
 @op("asarray", 0.3)
 def _asarray(d: Draw) -> str:
-    """Arrays of traced numbers, to NumPy arrays of objects: doubles alone, and what loops over objects do."""
+    """Draw arrays of objects with traced numbers: only doubles, and operations that loop over objects."""
     x = d.array(1, lambda x: x.dtype == float and x.size > 0)
     objects = d.one(
         f"np.sum([{x}, {x}], axis=0)",
@@ -287,7 +287,7 @@ def _asarray(d: Draw) -> str:
         f"np.asarray({x}) * 2.0",
         f"np.sqrt(np.abs(np.array([{x}])) + 1)",
     )
-    # What meets a traced value is an array of numbers again.
+    # An operation with a traced value gives an array of numbers again.
     return f"np.sum({x}) * 0.0 + {objects}"
 
 

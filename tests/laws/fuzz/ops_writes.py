@@ -1,4 +1,4 @@
-"""Expressions for programs that write: of new arrays, of copies, and of what may be a view; one in a row.
+"""Expressions for programs that write: new arrays, copies, and possible views. Each is one line.
 
 ``{a}`` and ``{b}`` are arrays. The others are drawn for ``a``: ``{numbers}`` of its shape, a ``{mask}`` and
 ``{integers}`` that select from it, a ``{basic}`` index, a ``{shape}`` of as many elements, its ``{axes}`` in another
@@ -175,7 +175,7 @@ np.einsum('i...->i...', {a})
 np.astype({a}, {a}.dtype, copy=False)
 """
 
-# Of real arrays these are zeros that nobody may write to.
+# For real arrays these are zeros that cannot be written to.
 COMPLEX_VIEWS = """
 {a}.imag
 np.imag({a})
@@ -235,7 +235,7 @@ CALLS = (
     "np.nan_to_num({a}, copy=False)",
 )
 
-# What has no axes: another name of a number keeps it, one of an array does not.
+# Values without axes: another name of a number keeps the number, another name of an array shows the write.
 _NUMBERS = """
 np.median({a})
 np.quantile({a}, 0.3)
@@ -255,7 +255,7 @@ np.ravel({a})[{i}, ...]
 np.var({a})
 """
 NUMBERS = [f"{{new}} = {text}\nother = {{new}}\nother += 0.5" for text in _NUMBERS.split("\n")[1:-1]]
-# Integers that are known as the program runs, where there are numbers.
+# Integers that are known when the program runs, if there are numbers.
 NUMBERS += [
     "k = np.argmax({b}) % {n}\nrow = {a}[k]\nrow *= 0.5",
     "k = np.argmin({b}) % {n}\nrow = {a}[k, ...]\n{a}[k] += 0.25\n{new} = row * 1",

@@ -1,4 +1,4 @@
-"""A random program: straight source text with named inputs, which is executed, reduced and printed as it stands."""
+"""A random program: straight source text with named inputs, which is executed, reduced and printed unchanged."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NAME = re.compile(r"\b[av]\d+\b")
 
 @dataclass(frozen=True)
 class Statement:
-    """``target = expression``: an input's expression names other inputs at most."""
+    """``target = expression``. The expression of an input names only other inputs."""
 
     target: str
     expression: str
@@ -44,7 +44,7 @@ class Program:
         return tuple(s.target for s in self.inputs if s.target not in self.constants)
 
     def source(self, through: str = "") -> str:
-        """The function, as text; the values of its statements go through another."""
+        """Return the function as text. Another function is applied to the values of its statements."""
         statements = [replace(s, expression=f"{through}({s.expression})") if through else s for s in self.statements]
         lines = [f"def program({', '.join(self.traced)}):", *[f"    {s}" for s in statements]]
         return "\n".join([*lines, f"    return [{', '.join(self.outputs)}]"])
@@ -52,21 +52,21 @@ class Program:
     def function(
         self, namespace: Mapping[str, Any], constants: Mapping[str, Any], through: Callable[[Any], Any] | None = None
     ) -> Callable[..., list[Any]]:
-        """The program on the modules of a namespace: ``np``, ``special``, ``lib``."""
+        """Return the program as a function for the modules of a namespace: ``np``, ``special``, ``lib``."""
         scope = {**namespace, **{name: constants[name] for name in self.constants}, "through": through}
         code = compile(self.source("through" if through else ""), f"<program {self.seed}>", "exec")
         builtins.exec(code, scope)
         return scope["program"]
 
     def arguments(self) -> dict[str, Any]:
-        """New inputs, aliased as the text says."""
+        """Return new inputs, which share memory as the text says."""
         scope: dict[str, Any] = {"np": np}
         for s in self.inputs:
             scope[s.target] = builtins.eval(s.expression, scope)
         return {s.target: scope[s.target] for s in self.inputs}
 
     def pruned(self) -> Program:
-        """Without the statements and inputs that nothing reads."""
+        """Return the program without the statements and inputs that nothing reads."""
         needed, kept = set(self.outputs), []
         for s in reversed(self.statements):
             if s.target in needed:
@@ -82,5 +82,5 @@ class Program:
         )
 
     def text(self) -> str:
-        """What can be pasted: the inputs and the function."""
+        """Return a text to paste: the inputs and the function."""
         return "\n".join([*[str(s) for s in self.inputs], "", self.source()])

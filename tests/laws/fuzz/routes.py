@@ -1,4 +1,4 @@
-"""The ways to run a program whose values must all be NumPy's.
+"""The ways to run a program. All must give NumPy's values.
 
 A route is given the program as a function of one pytree (whose leaves are differentiable where the route needs it),
 and the pytree; it returns the list of results.
@@ -20,7 +20,7 @@ Function = Callable[[Any], list[Any]]
 
 
 class Route(NamedTuple):
-    """``run(f, tree, rng)``. ``all_leaves``: integers and bools are traced, too. ``weight``: how often it is taken."""
+    """``run(f, tree, rng)``. ``all_leaves``: integers and bools are traced, too. ``weight``: the relative frequency."""
 
     name: str
     run: Callable[[Function, Any, Random], list[Any]]
@@ -34,7 +34,7 @@ def zeros(tree: Any) -> Any:
 
 
 def tangents(tree: Any, rng: Random) -> Any:
-    """Random numbers of the leaves' types."""
+    """Draw random numbers of the leaves' types."""
     return fg.tree.map(lambda x: direction(x, rng), tree)
 
 
@@ -51,7 +51,7 @@ def on_jax(tree: Any) -> Any:
 
 
 def _on_jax(f: Function, tree: Any, rng: Random) -> list[Any]:
-    """In JAX's 64-bit mode: who has such arrays outside of it gets 32 bits from JAX at the next operation."""
+    """Run in JAX's 64-bit mode. Outside of it JAX's next operation would give 32 bits."""
     del rng
     with jax.enable_x64(True):
         return fg.vjp(f, on_jax(tree))[0]
@@ -63,20 +63,20 @@ def _vmap_on_jax(f: Function, tree: Any, rng: Random) -> list[Any]:
 
 
 def _vmap(f: Function, tree: Any, rng: Random, place: Callable[[Any], Any] = lambda tree: tree) -> list[Any]:
-    """The same example twice."""
+    """Run a batch of the same example twice."""
     del rng
     stacked = fg.tree.map(lambda x: np.stack([x, x]), tree)
     both = fg.vmap(f)(place(stacked))
     for y in both:
         first, second = np.asarray(y[0]), np.asarray(y[1])
-        # The last bits of a product are BLAS's, which may take another kernel for another place in memory.
+        # BLAS decides the last bits of a product, and may use another kernel for another memory address.
         if not same(first, second, 0.01):
             raise BatchError(first, second)
     return [y[0] for y in both]
 
 
 class BatchError(Exception):
-    """Two equal examples in a batch have different results."""
+    """Raised if two equal examples in a batch have different results."""
 
     def __init__(self, first: np.ndarray, second: np.ndarray) -> None:
         super().__init__(f"the same example twice gives {first} and {second}")

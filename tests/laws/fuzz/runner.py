@@ -1,4 +1,4 @@
-"""Programs of a range of seeds, checked; what fails is reduced and printed as a script."""
+"""Check the programs of a range of seeds. A program that fails is reduced and printed as a script."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SHRINK_SECONDS = 8.0
 
 @dataclass(frozen=True)
 class Found:
-    """A finding, reduced, as it is handed between processes."""
+    """A reduced finding, in a form that goes between processes."""
 
     seed: int
     key: str
@@ -29,7 +29,7 @@ class Found:
 
 
 def run_seeds(first: int, step: int, count: int, seconds: float) -> tuple[Report, list[Found], int]:
-    """Check the programs of ``first, first + step, ...`` until one of the limits; also the last seed."""
+    """Check the programs of ``first, first + step, ...`` until one of the limits, and return the last seed too."""
     report, found = Report(), []
     seen: dict[str, int] = {}
     end, seed = time.monotonic() + seconds, first
@@ -42,13 +42,13 @@ def run_seeds(first: int, step: int, count: int, seconds: float) -> tuple[Report
             seen[finding.kind] = known + 1
             found.append(described(finding, reduce=known < MAX_SHRUNK))
         if i % CLEAR_EVERY == CLEAR_EVERY - 1:
-            # What was compiled for 300 programs is some 2 GB.
+            # The compiled code of 300 programs takes about 2 GB.
             jax.clear_caches()
     return report, found, seed
 
 
 def run_scripts(kind: str, seeds: Iterable[int]) -> tuple[Report, list[Found]]:
-    """The same of tensor scripts, schedules, programs that write, functions that branch, or functions that loop."""
+    """Check tensor scripts, schedules, and programs that write, branch or loop in the same way."""
     report, found = Report(), []
     if kind == "writes":
         return report, [Found(*each) for each in writing.checked(seeds, report)]
@@ -91,6 +91,6 @@ def described(finding: Finding, reduce: bool = True) -> Found:
 
 
 def script(finding: Finding) -> str:
-    """A program that anyone can paste, and how it fails."""
+    """Return a text with a program to paste and its fault."""
     p = finding.program
     return "\n".join([f"# seed {p.seed}, check {finding.check!r}: {finding.what}", p.text()])

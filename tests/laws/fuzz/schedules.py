@@ -1,4 +1,4 @@
-"""Random schedules of SGD: PyTorch's class, ours, and the pure rule, packed or not, compiled or not, step by step."""
+"""Random schedules of SGD: PyTorch's class, ours, and the pure rule, packed and compiled or not, step by step."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Options = dict[str, Any]
 
 @dataclass(frozen=True)
 class Schedule:
-    """Groups of shapes with options; for each step what of the options changes, and which leaves have no gradient."""
+    """Groups of shapes with options. For each step the changed options, and the leaves without gradient."""
 
     seed: int
     dtype: str
@@ -50,7 +50,7 @@ def _options(rng: Random) -> Options:
 
 
 def _change(rng: Random) -> Options:
-    """What a training loop sets between two steps: numbers, not structure."""
+    """Changes that a training loop makes between two steps: numbers, and no structure."""
     return {"lr": rng.choice((0.1, 0.05, 0.5))} if rng.random() < 0.5 else {}
 
 
@@ -113,7 +113,7 @@ def _by_class(s: Schedule, make: Any, sgd: Any, ours: bool) -> tuple[list[list[n
 
 
 def _unharmed(step: int, params: list[Any], before: list[Any], optimizer: Any) -> list[str]:
-    """A step leaves gradients as they are, and keeps none of their memory."""
+    """A step leaves gradients unchanged, and keeps none of their memory."""
     wrong = []
     buffers = [optimizer.state[p].get("momentum_buffer") for p in params]
     for i, (p, g) in enumerate(zip(params, before, strict=True)):
@@ -130,7 +130,7 @@ def _unharmed(step: int, params: list[Any], before: list[Any], optimizer: Any) -
 
 
 def _purely(s: Schedule) -> tuple[list[list[np.ndarray]], list[str]]:
-    """``sgd_update`` over a tree of the groups, each option a prefix tree."""
+    """Run ``sgd_update`` over a tree of the groups. Each option is a prefix tree."""
     start, grads = _numbers(s)
     treedef = fg.tree.structure(tuple(tuple(0 for _ in shapes) for shapes in s.shapes))
     params = fg.tree.unflatten(treedef, [x.copy() for x in start])
@@ -165,7 +165,7 @@ def _prefix(values: list[Any]) -> Any:
 
 
 def findings(s: Schedule, report: Report) -> list[str]:
-    """Where ours parts from PyTorch's, or the pure rule from the class."""
+    """Return the difference between our run and PyTorch's, or between the pure rule and the class."""
     report.programs += 1
     report.checks["schedules"] += 1
     try:

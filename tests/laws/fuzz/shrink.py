@@ -1,4 +1,4 @@
-"""Reduces a program that fails a check: fewer results, statements and inputs, plainer inputs, plainer dtypes."""
+"""Reduce a program that fails a check: fewer results, statements and inputs, plainer inputs, plainer dtypes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.laws.fuzz.program import Program, Statement
 
 
 def shrunk(finding: Finding, seconds: float = 20.0) -> Finding:
-    """The smallest program found that fails the same check in the same way."""
+    """Return the smallest program found that fails the same check in the same way."""
     end = time.monotonic() + seconds
     progress = True
     while progress and time.monotonic() < end:
@@ -48,7 +48,7 @@ def _smaller(program: Program) -> Iterator[Program]:
         s = program.statements[k]
         text = literal(values[s.target])
         if text is not None and k + 1 < len(program.statements):
-            # What led to a value is cut off: the value becomes an input.
+            # The statements before a value are cut off: the value becomes an input.
             given = Statement(s.target, text, "input")
             rest = tuple(t for t in program.statements if t is not s)
             yield replace(program, inputs=(*program.inputs, given), statements=rest).pruned()
@@ -68,7 +68,7 @@ def _values(program: Program) -> dict[str, Any]:
 
 
 def _renamed(program: Program, dropped: Statement, name: str) -> Program:
-    """Without a statement: what read it reads one of its operands."""
+    """Return the program without a statement. Readers of its value read one of its operands instead."""
     statements = tuple(
         replace(s, expression=_substituted(s.expression, dropped.target, name))
         for s in program.statements
@@ -84,7 +84,7 @@ def _substituted(text: str, old: str, new: str) -> str:
 
 
 def literal(x: Any) -> str | None:
-    """A value as text that makes it anew."""
+    """Return the text of an expression that makes a value."""
     if isinstance(x, bool | int | float | complex) and not isinstance(x, np.generic):
         return repr(x) if np.isfinite(x) else None
     if not isinstance(x, np.ndarray | np.generic):

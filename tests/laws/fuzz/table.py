@@ -1,4 +1,4 @@
-"""The table of operations: name, weight and sampler, which the modules of samplers fill."""
+"""The table of operations: name, weight and sampler. The modules of samplers fill it."""
 
 from __future__ import annotations
 
@@ -26,5 +26,5 @@ def op(name: str, weight: float) -> Callable[[Callable[[Any], str]], Callable[[A
 
 
 def words(text: str) -> list[str]:
-    """The words of a table that is written as running text."""
+    """Return the words of a table that is written as running text."""
     return text.split()

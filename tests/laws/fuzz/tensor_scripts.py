@@ -1,4 +1,4 @@
-"""Random scripts of tensors: lines that PyTorch's tensors and ours can both be given."""
+"""Random scripts of tensors: lines that run on PyTorch's tensors and on ours."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import numpy as np
 from funcgrad import autograd
 from tests.laws.fuzz.table import words
 
-# Views more often: what is written to one must show in the others.
+# Views are drawn more often, because a write to one must show in the others.
 VIEWS = 3 * words(
     "reshape(-1) view(-1) t() transpose(0,-1) unsqueeze(0) squeeze() detach() permute(1,0) expand(2,3) flatten() T "
     "data narrow(0,0,1) select(0,-1) movedim(0,-1) diagonal()"
@@ -71,7 +71,7 @@ EFFECTS = (
     "{x}.backward(torch_ones)",
     "{x}.grad = {y}.detach()",
 )
-# Tensors turned into plain numbers: refused where the derivative would be lost, which PyTorch does not always do.
+# Tensors as plain numbers: refused if the derivative would be lost. PyTorch does not always refuse.
 TO_PLAIN = (
     "{v} = np.zeros(2); {v}[0] = {x}",
     "{v} = np.zeros(2); {v}.fill({x})",
@@ -97,7 +97,7 @@ class Script:
 
 
 def peers() -> Any:
-    """PyTorch, or ``None`` where it is not installed."""
+    """Return PyTorch, or ``None`` if it is not installed."""
     try:
         return importlib.import_module("torch")
     except ImportError:
@@ -111,7 +111,7 @@ def scope_of(torch: Any) -> dict[str, Any]:
 
 
 def script_of(seed: int) -> Script:
-    """The script of a seed. Lines that PyTorch refuses stay in, now and then: ours must refuse them, too."""
+    """Return the script of a seed. Some lines that PyTorch refuses stay in, and ours must refuse them, too."""
     rng, scope = Random(seed), scope_of(peers())
     dtype = rng.choice(("np.float64", "np.float64", "np.float32"))
     lines = [_leaf(rng, i, dtype) for i in range(rng.randint(1, 3))]
@@ -193,7 +193,7 @@ def _expression(rng: Random, x: str, y: str) -> str:
 
 
 def to_plain(line: str) -> str:
-    """The tensor that a line turns into plain numbers; empty where it does not."""
+    """Return the tensor that a line converts to plain numbers; empty if there is none."""
     for form in TO_PLAIN:
         pattern = re.escape(form).replace(r"\{v\}", r"[tv]\d+").replace(r"\{x\}", r"([tv]\d+)")
         if found := re.search(pattern + "$", line):

@@ -1,4 +1,4 @@
-"""Random scripts of tensors, run line by line beside PyTorch: after each line every tensor must be as PyTorch's."""
+"""Random scripts of tensors, run line by line beside PyTorch. After each line all tensors must equal PyTorch's."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.laws.fuzz.faulty import judged
 from tests.laws.fuzz.noise import Noise
 from tests.laws.fuzz.tensor_scripts import Script, executed, peers, scope_of, to_plain
 
-# What has a plain meaning here: tensors are arrays first, which subtract bools.
+# Tensors are arrays first: a difference of bools has a meaning here.
 _NOT_REFUSED_HERE = (
     "INTERNAL ASSERT FAILED",
     "expected dtype",
@@ -39,7 +39,7 @@ _GRADIENT = re.compile(r"(v\d+) = grad\(")
 
 
 def findings(script: Script, report: Report) -> list[str]:
-    """Where the two libraries part, at the first line that they do."""
+    """Return the first line at which the two libraries differ."""
     ours, theirs = scope_of(None), scope_of(peers())
     words_of = _words
     report.programs += 1
@@ -48,7 +48,7 @@ def findings(script: Script, report: Report) -> list[str]:
         for i, line in enumerate(script.lines):
             report.checks["tensors"] += 1
             if ".data" in line:
-                # PyTorch does not count what is written through it.
+                # PyTorch does not count writes through it.
                 words_of = _words_without_versions
             kind, what = _step(line, theirs, ours, words_of)
             if kind in {"value", "grad", "plain"}:
@@ -68,13 +68,13 @@ def findings(script: Script, report: Report) -> list[str]:
 def _step(  # noqa: PLR0911  (one a reason)
     line: str, theirs: dict[str, Any], ours: dict[str, Any], words_of: Callable[[Exception], str]
 ) -> tuple[str, str]:
-    """What is wrong after a line; empty where nothing is, "refused" where the script ends here."""
+    """Return the fault after a line: empty if there is none, "refused" if the script ends here."""
     shapes = {name: tuple(x.shape) for name, x in theirs.items() if hasattr(x, "detach")}
     together = _share(line, theirs)
     expected, got = executed(line, theirs), executed(line, ours)
     gradient = _GRADIENT.match(line)
     if gradient and expected is None and theirs[gradient[1]] is not None:
-        # Ours is memory of its own, PyTorch's of a sum one number repeated, which shows in writes.
+        # Our tensor has memory of its own. PyTorch's cotangent of a sum is one repeated number, as writes show.
         theirs[gradient[1]] = theirs[gradient[1]].clone()
     if reason := _other_data(line, theirs, shapes):
         return "refused", reason
@@ -99,7 +99,7 @@ def _step(  # noqa: PLR0911  (one a reason)
 def _first_difference(
     line: str, made: str, names: list[str], theirs: dict[str, Any], ours: dict[str, Any]
 ) -> tuple[str, str] | None:
-    """The first tensor that differs after a line, of which ``made`` is the result."""
+    """Return the first tensor that differs after a line; ``made`` is the line's result."""
     tolerance = _tolerance({name: theirs[name] for name in names})
     for name in names:
         if wrong := _unlike(theirs[name], ours[name], tolerance):
@@ -113,7 +113,7 @@ def _first_difference(
 
 
 def _is_rounding(lines: tuple[str, ...], name: str, theirs: dict[str, Any], ours: dict[str, Any]) -> bool:
-    """Whether PyTorch's numbers are carried as far when all that was made is off in its last places.
+    """Return whether PyTorch's numbers move as far if all values change in their last places.
 
     They are if they move in proportion: at a tie, or where a number is cut off, they jump.
     """
@@ -131,14 +131,14 @@ def _with_noise(lines: tuple[str, ...], name: str, size: float) -> Iterator[np.n
             executed(line, scope)
             made: Any = scope.get(line.partition(" = ")[0].rpartition(" ")[2])
             if hasattr(made, "detach") and made.is_floating_point():
-                # In memory, past PyTorch's count of writes: what shares it is off as far.
+                # Write to the memory without PyTorch's count of writes: tensors that share it change as much.
                 with contextlib.suppress(RuntimeError):
                     made.data.copy_(torch.from_numpy(np.asarray(noise(_plain(made)))))
         yield _numbers(scope.get(name))
 
 
 def _numbers(x: Any) -> np.ndarray:
-    """The value of a tensor with its gradient, in a row; and what is no tensor."""
+    """Return the value of a tensor with its gradient in a row; other values unchanged."""
     if not hasattr(x, "detach"):
         return np.ravel(np.asarray(x, float))
     return np.concatenate([np.ravel(_plain(y)).astype(float) for y in (x, x.grad) if y is not None])
@@ -149,12 +149,12 @@ def _distance(x: np.ndarray, y: np.ndarray) -> float:
 
 
 def _tolerance(scope: dict[str, Any]) -> float:
-    """How far numbers may be apart, relative to the greater of them and 1."""
+    """Return how far numbers may differ, relative to the greater of them and 1."""
     return 1e-4 if any(str(getattr(x, "dtype", "")) == "torch.float32" for x in scope.values()) else 1e-9
 
 
 def _other_type(line: str, theirs: Any, ours: Any, scope: dict[str, Any]) -> str:
-    """Why only one library has a gradient; empty where that is not known."""
+    """Return the reason why only one library has a gradient; empty if none is known."""
     if ours is None:
         return "" if theirs.any() else "a derivative that is 0 everywhere, of which only PyTorch makes zeros"
     asked = re.search(r"grad\(.*, ([tv]\d+), create_graph", line)
@@ -164,40 +164,40 @@ def _other_type(line: str, theirs: Any, ours: Any, scope: dict[str, Any]) -> str
 
 
 def _says_more(theirs: Any, ours: Any, scope: dict[str, Any]) -> bool:
-    """Whether PyTorch's tensor has a history of which nothing comes but zeros, as that of what was truncated."""
+    """Return whether PyTorch's tensor has a history that gives only zeros, as after truncation."""
     if ours.requires_grad or not theirs.requires_grad or theirs.is_leaf:
         return False
     tensors = [x for x in scope.values() if x is not theirs and getattr(x, "requires_grad", False)]
-    # PyTorch looks no more at some of the views.
+    # PyTorch no longer updates some of the views.
     others = [x for x in tensors if not x._is_view()]
     try:
         bars = peers().autograd.grad(theirs.sum(), others, retain_graph=True, allow_unused=True)
     except RuntimeError:
-        # What it needs was overwritten.
+        # The write overwrote a value that the pass needs.
         return False
     return all(bar is None or not bar.any() for bar in bars)
 
 
 def _other_data(line: str, theirs: dict[str, Any], shapes: dict[str, tuple[int, ...]]) -> str:
-    """Why ``x.data = ...`` is meant to leave something else than PyTorch does; empty where it is not."""
+    """Return the reason why ``x.data = ...`` differs from PyTorch on purpose; empty if there is none."""
     if assigned := _ASSIGNED_DATA.match(line):
         x = theirs[assigned[1]]
         if x._is_view() or any(getattr(y, "_base", None) is x for y in theirs.values()):
             return "data of what has views: PyTorch takes them for views of other memory"
     if any(tuple(theirs[name].shape) != shape for name, shape in shapes.items() if hasattr(theirs[name], "detach")):
-        # PyTorch's graph then gives gradients of a shape that nothing has.
+        # PyTorch's graph then gives gradients with a shape that no tensor has.
         return "data of another shape"
     return ""
 
 
 def _share(line: str, scope: dict[str, Any]) -> bool:
-    """Whether tensors of a line lie in one memory."""
+    """Return whether tensors of a line share memory."""
     found = {name: scope[name] for name in _NAMES.findall(line) if hasattr(scope.get(name), "detach")}
     return any(_shared(name, found) for name in found)
 
 
 def _shared(name: str, scope: dict[str, Any]) -> set[str]:
-    """The other tensors that share memory with one."""
+    """Return the other tensors that share memory with one."""
     if not hasattr(scope[name], "detach"):
         return set()
     others = [n for n in scope if n[0] in "tv" and n[1:].isdigit() and n != name and hasattr(scope[n], "detach")]
@@ -207,7 +207,7 @@ def _shared(name: str, scope: dict[str, Any]) -> set[str]:
 def _refused(
     line: str, expected: Exception | None, got: Exception | None, words_of: Callable[[Exception], str]
 ) -> tuple[str, str]:
-    """What is wrong about the errors of a line, of which there is one at least."""
+    """Return the fault in the errors of a line. At least one library raised."""
     if got is None and expected is not None and "needed for gradient" in str(expected) and _is_otherwise(expected):
         return "refused", "PyTorch keeps what we do not"
     if got is None:
@@ -217,17 +217,17 @@ def _refused(
         expected is not None
         and _is_of_writes(expected)
         and words_of(expected) != words_of(got)
-        # A diagonal is filled through a view of its own there.
+        # A diagonal is filled through a view of its own in PyTorch.
         and "numpy boolean" not in str(got)
         and "fill_diagonal_" not in line
     ):
         return "message", f"{line}: {words_of(got)}, PyTorch's {words_of(expected)}"
     if expected is not None:
-        # What PyTorch had accumulated, or written, before it raised stays, where ours leaves all as it was.
+        # PyTorch keeps what it had accumulated or written before it raised. Ours leaves everything unchanged.
         return ("refused", "raised midway in both") if re.search("backward|index_|masked_scatter_", line) else ("", "")
     refusal, bad = judged(got)
-    # What our tensors lack they lack by Python's own words; PyTorch lets an index pass where another axis is empty, and
-    # has a quotient of integers for a negative power.
+    # A method that our tensors lack raises Python's own error. PyTorch accepts an index where another axis is empty,
+    # and returns a quotient of integers for a negative power.
     if not bad or "'Tensor' object has no attribute" in refusal.text or _is_numpys_to_refuse(refusal.text):
         return "refused", f"{refusal.error} {refusal.place} {refusal.text}"
     return f"raised {refusal.error} in {refusal.place}", f"{line}: {refusal.text}"
@@ -240,38 +240,38 @@ def _is_numpys_to_refuse(text: str) -> bool:
 
 
 def _is_otherwise(error: Exception) -> bool:
-    """Whether an operation keeps other values here: norms, products, powers of constants, and what has no elements."""
+    """Return whether an operation keeps other values here: norms, products, powers of constants, and empty arrays."""
     keeps_less = ("of LinalgVectorNorm", "of Pow1,", "of Prod,")
     return any(name in str(error) for name in keeps_less) or re.search(r"\[(\d+, )*0[],]", str(error)) is not None
 
 
 def _takes_from_recorded(line: str, scope: dict[str, Any]) -> bool:
-    """Whether a line makes plain numbers of a tensor whose operations are recorded."""
+    """Return whether a line makes plain numbers from a recorded tensor."""
     turned = to_plain(line)
     return bool(turned) and "no_grad" not in line and scope[turned].requires_grad
 
 
 def _is_of_a_gradient(error: BaseException) -> bool:
-    """Whether a tensor refused to be a plain number, or that is why NumPy raised."""
+    """Return whether a tensor refused to be a plain number, directly or as the cause of NumPy's error."""
     cause = error.__cause__
     return "requires grad" in str(error) or (cause is not None and _is_of_a_gradient(cause))
 
 
 def _is_of_writes(error: Exception) -> bool:
-    """Whether PyTorch refuses what was, or was to be, written in place."""
+    """Return whether PyTorch refuses a write in place, or a value after such a write."""
     return isinstance(error, RuntimeError) and any(text in str(error) for text in _OF_WRITES)
 
 
 def _words(error: Exception) -> str:
-    """A message without each library's own advice and names of views."""
+    """Return a message without the library's own advice and names of views."""
     return (
         _OF_VIEW.sub("output 0 of a view", str(error))
         .replace("torch.", "")
-        # PyTorch tells powers of numbers, and to the power of numbers, apart.
+        # PyTorch has different names for powers of numbers and powers with numbers as exponents.
         .replace("of Pow1", "of Pow")
         .replace("of Pow2", "of Pow")
         .replace("of Softmax", "of Exp")
-        # Of a number a softmax is that of one element.
+        # The softmax of a number is that of one element.
         .replace("Tensor [1]", "Tensor []")
         .partition(" Hint: ")[0]
         .partition(" If you are using")[0]
@@ -304,7 +304,7 @@ def _unlike_arrays(theirs: np.ndarray, ours: np.ndarray, tolerance: float) -> tu
     if theirs.shape != ours.shape:
         return "shape", f"{ours.shape}, PyTorch's {theirs.shape}"
     if theirs.dtype != ours.dtype:
-        # Tensors are arrays first: of bools, integers and mixed widths NumPy's rule makes other dtypes than PyTorch's.
+        # Tensors are arrays first: for bools, integers and mixed widths NumPy's rule gives other dtypes than PyTorch's.
         return "refused", f"{ours.dtype} where PyTorch has {theirs.dtype}"
     return None if _close(theirs, ours, tolerance) else ("value", f"{ours}, PyTorch's {theirs}")
 
@@ -325,7 +325,7 @@ def _unlike_flags(theirs: Any, ours: Any, tolerance: float) -> tuple[str, str] |
         return None
     bar, bar_ours = theirs.grad, ours.grad
     if bar is None or bar_ours is None:
-        # Where nothing but zeros would come along a way, PyTorch may go it and we may not.
+        # PyTorch may follow a path that only zeros would pass, and we may not.
         nothing = bar is not None and not _plain(bar).any()
         return None if bar is bar_ours or nothing else ("grad", f"{bar_ours}, PyTorch's {bar}")
     close = _close(_plain(bar), _plain(bar_ours), tolerance)
@@ -333,9 +333,9 @@ def _unlike_flags(theirs: Any, ours: Any, tolerance: float) -> tuple[str, str] |
 
 
 def _other_flags(theirs: Any, flags: tuple[bool, bool] | str) -> str:
-    """Why flags are meant to be others than PyTorch's; empty where they are not."""
+    """Return the reason why flags differ from PyTorch's on purpose; empty if there is none."""
     if isinstance(flags, str):
-        # A view of several, or made in ``no_grad``, whose memory was written to: PyTorch counts writes without history.
+        # A view of several, or made in ``no_grad``, whose memory was written to. PyTorch counts writes without history.
         return flags[:60]
     if flags == (True, True) and theirs._is_view():
         return "a view made in no_grad, which in PyTorch is a leaf with a gradient of its own"
@@ -353,7 +353,7 @@ def _close(a: np.ndarray, b: np.ndarray, tolerance: float) -> bool:
 
 
 def shrunk(script: Script, what: str) -> tuple[Script, str]:
-    """Without the lines that the finding does not need."""
+    """Return the script without the lines that the finding does not need."""
     kind = what.partition(":")[0]
     i = len(script.lines) - 1
     while i >= 0:

@@ -32,7 +32,7 @@ SPECIALS = ("np.nan", "np.nan", "np.inf", "-np.inf", "-0.0")
 
 
 class Style:
-    """What a program may contain, drawn once for each."""
+    """The features that a program may contain, drawn once for each program."""
 
     def __init__(self, rng: Random) -> None:
         self.doubles = rng.random() < 0.6
@@ -74,7 +74,7 @@ def nested(rng: Random, style: Style, dtype: str, shape: tuple[int, ...]) -> str
 
 
 def array_text(rng: Random, style: Style, shape: tuple[int, ...], dtype: str) -> str:
-    """An array, contiguous or laid out otherwise."""
+    """Draw an array, contiguous or in another layout."""
     if 0 in shape:
         return f"np.zeros({shape}, np.{dtype})"
     name = "np.bool_" if dtype == "bool" else f"np.{dtype}"
@@ -94,7 +94,7 @@ def array_text(rng: Random, style: Style, shape: tuple[int, ...], dtype: str) ->
 
 
 def number_text(rng: Random, style: Style) -> str:
-    """A number of Python's or NumPy's."""
+    """Draw a number of Python or NumPy."""
     kind = rng.choice(("int", "int", "float", "float", "bool", "complex", "np", "np", "0-d"))
     if kind == "bool":
         return rng.choice(("True", "False"))
@@ -113,14 +113,14 @@ def number_text(rng: Random, style: Style) -> str:
 
 
 def input_text(rng: Random, style: Style, earlier: dict[str, Any]) -> tuple[str, bool]:
-    """One input's text, and whether it may be traced."""
+    """Return one input's text, and whether it may be traced."""
     arrays = [name for name, x in earlier.items() if getattr(x, "ndim", 0) and x.dtype != object]
     if arrays and rng.random() < 0.08:
         name = rng.choice(arrays)
         return rng.choice((name, f"{name}[::-1]", f"{name}[:1]", f"{name}.T")), True
     if style.objects and rng.random() < 0.5:
         shape = rng.choice(((2,), (3,), (2, 3)))
-        # Among objects Python's `>` decides which is the greatest, for NaN by the order in which they stand.
+        # Python's `>` finds the greatest object. With NaN the answer depends on the order of the objects.
         finite = Style.__new__(Style)
         finite.__dict__.update({**vars(style), "specials": False})
         return f"np.array({nested(rng, finite, rng.choice(('float64', 'int64')), shape)}, object)", False

@@ -31,14 +31,14 @@ def bump(a: Any, v: Any) -> None:
 
 
 def mirrored(a: Any) -> Any:
-    """Write to an argument by a view of it, and give another."""
+    """Write to an argument through a view, and return another view."""
     head = a[::-1]
     head[:1] = a[:1] * 0.5
     return a[..., :2]
 
 
 def fill_rows(a: Any, b: Any) -> Any:
-    """A recurrence along the first axis."""
+    """Compute a recurrence along the first axis."""
     for t in range(1, len(a)):
         a[t] = np.tanh(a[t - 1]) + b[t - 1] * 0.3
     return a
@@ -50,7 +50,7 @@ def swap(a: Any, i: int, j: int) -> None:
 
 
 HELPERS = {"bump": bump, "mirrored": mirrored, "fill_rows": fill_rows, "swap": swap, "operator": operator}
-# What Python calls for the statement.
+# The method that Python calls for the statement.
 IN_PLACE = {
     "+=": "iadd",
     "-=": "isub",
@@ -64,21 +64,21 @@ IN_PLACE = {
 
 @dataclass(frozen=True)
 class Program:
-    """A function of arrays ``x`` and ``z``; a line that contains line breaks is a loop."""
+    """A function of arrays ``x`` and ``z``. A line that contains line breaks is a loop."""
 
     shapes: tuple[tuple[int, ...], tuple[int, ...]]
     lines: tuple[str, ...]
     seed: int
 
     def source(self) -> str:
-        """The function as text."""
+        """Return the function as text."""
         body = [f"    {part}" for line in self.lines for part in line.split("\n")]
         return "\n".join(
             ["def program(x, z):", *body, f"    return {{{', '.join(f'{n!r}: {n}' for n in self.names())}}}"]
         )
 
     def names(self) -> list[str]:
-        """All variables."""
+        """Return all variables."""
         found = ["x", "z"]
         for line in self.lines:
             target = line.split(" ", 1)[0]
@@ -87,32 +87,32 @@ class Program:
         return found
 
     def function(self, new: Any = lambda a: a, **more: Any) -> Any:
-        """The program as a function; results of operations go through ``new``."""
+        """Return the program as a function. ``new`` is applied to results of operations."""
         scope: dict[str, Any] = {"np": np, "new": new, **HELPERS, **more}
         builtins.exec(compile(self.source(), f"<writes {self.seed}>", "exec"), scope)
         return scope["program"]
 
     def arguments(self) -> tuple[np.ndarray, np.ndarray]:
-        """New arguments."""
+        """Return new arguments."""
         rng = np.random.default_rng(self.seed)
         sizes = [math.prod(shape) for shape in self.shapes]
-        # No two numbers are near each other, where sorting and the greater of them would have a kink.
+        # No two numbers are close to each other, because sorting and the maximum would have a kink there.
         steps = rng.permutation(sum(sizes)) + rng.uniform(0.2, 0.8, sum(sizes))
         numbers = np.round(3 * steps / len(steps) - 1.5, 3)
         return numbers[: sizes[0]].reshape(self.shapes[0]), numbers[sizes[0] :].reshape(self.shapes[1])
 
     def widened(self) -> Program:
-        """The same in double precision."""
+        """Return the same arguments in double precision."""
         lines = [line.replace("float32", "float64").replace("complex64", "complex128") for line in self.lines]
         return Program(self.shapes, tuple(lines), self.seed)
 
     def text(self) -> str:
-        """What can be read and run again."""
+        """Return a text that can be read and run again."""
         return f"# seed {self.seed}, shapes {self.shapes}\n{self.source()}"
 
 
 def program_of(seed: int) -> Program:
-    """The program of a seed."""
+    """Return the program of a seed."""
     rng = Random(seed)
     shape = rng.choice(SHAPES)
     program = Program((shape, rng.choice((shape, shape, rng.choice(SHAPES)))), (), seed)
@@ -133,7 +133,7 @@ def program_of(seed: int) -> Program:
 
 
 def _run(program: Program) -> Mapping[str, Any] | None:
-    """What the variables hold; nothing where NumPy refuses, or numbers grow too large."""
+    """Return the values of the variables; nothing if NumPy refuses or numbers grow too large."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
@@ -148,12 +148,12 @@ def _run(program: Program) -> Mapping[str, Any] | None:
 
 
 class _Draw:
-    """Draws statements for variables that hold what they hold."""
+    """The sampler of statements, with the values of the variables."""
 
     def __init__(self, rng: Random) -> None:
         self.rng = rng
         self.count = 0
-        # Whether the index that was drawn last has a mask, where NumPy looks for no overlap.
+        # Whether the last index that was drawn has a mask. NumPy does not check such an index for overlap.
         self.masked = False
 
     def statement(self, scope: Mapping[str, Any]) -> str | None:
@@ -178,13 +178,13 @@ class _Draw:
         return f"{letter}{self.count}"
 
     def pick(self) -> str:
-        """An array; what was made last is drawn more often."""
+        """Draw an array. The newest arrays are drawn more often."""
         return self.traced[min(int(self.rng.random() ** 0.6 * len(self.traced)), len(self.traced) - 1)]
 
-    # What makes arrays.
+    # Statements that make arrays.
 
     def value(self, shape: tuple[int, ...]) -> str:
-        """An expression of this shape, or of one that broadcasts to it."""
+        """Draw an expression of this shape, or of a shape that broadcasts to it."""
         rng = self.rng
         kind = rng.random()
         if kind < 0.12:
@@ -196,7 +196,7 @@ class _Draw:
         return self.part(math.prod(shape), shape)
 
     def part(self, size: int, shape: tuple[int, ...] = ()) -> str:
-        """Traced elements in this number."""
+        """Draw this number of traced elements."""
         rng = self.rng
         same = [n for n in self.traced if self.scope[n].shape == shape and shape]
         if same and rng.random() < 0.5:
@@ -220,7 +220,7 @@ class _Draw:
         return text if len(shape) == 1 else f"{text}.reshape({shape})"
 
     def filled(self, templates: Sequence[str]) -> str:
-        """One of the expressions, for arrays that are drawn."""
+        """Draw one of the expressions, for arrays that are drawn."""
         rng = self.rng
         template = rng.choice(templates)
         a = self.pick()
@@ -319,7 +319,7 @@ class _Draw:
         other = rng.choice([n for n in self.traced if self.scope[n].shape == x.shape])
         return rng.choice((f"{name} > 0.1", f"np.abs({name}) < 0.5", f"{name} < {other}"))
 
-    # What writes.
+    # Statements that write.
 
     def target(self, name: str) -> tuple[str, tuple[int, ...]] | None:
         index = self.index(name)
@@ -337,12 +337,12 @@ class _Draw:
         return f"{target[0]} = {f'np.copy({value})' if self.masked or self.overlap(target[0], value) else value}"
 
     def overlap(self, target: str, value: str) -> bool:
-        """Whether NumPy may read what it has just written: it looks at one axis for signs of strides, not for sizes."""
+        """Return whether NumPy may read elements that it has just written: it compares signs of strides, not sizes."""
         a, b = (np.asarray(builtins.eval(text, {"np": np, **self.scope})) for text in (target, value))
         return a.ndim == 1 and b.ndim > 0 and a.strides[0] != b.strides[-1] and np.shares_memory(a, b)
 
     def augmented(self) -> str | None:
-        """A statement such as ``a += v``, or the call of its operator, which writes to ``a`` and keeps the name."""
+        """Draw a statement such as ``a += v``, or the call of its operator, which keeps the name."""
         line = self._augmented()
         name, _, rest = (line or "").partition(" ")
         sign, _, value = rest.partition(" ")
@@ -370,11 +370,11 @@ class _Draw:
 
     def call(self) -> str | None:
         line = self.filled(CALLS)
-        # NumPy's ufunc.at writes to what is read-only too.
+        # NumPy's ufunc.at also writes to read-only arrays.
         target = line.partition(".at(")[2].partition(",")[0]
         return None if target and not self.scope[target].flags.writeable else line
 
-    # What is plain, and stays so.
+    # Values that are plain and stay plain.
 
     def constant(self) -> str:
         shape = self.scope[self.pick()].shape

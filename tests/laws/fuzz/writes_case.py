@@ -1,4 +1,4 @@
-"""A program that writes, with what NumPy makes of it, and the slopes of that."""
+"""A program that writes, with NumPy's results and their slopes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ARGNUMS = (0, 1)
 
 
 class Case:
-    """A program, what NumPy makes of it, and the sum of all that it holds."""
+    """A program, NumPy's results, and the sum of all its values."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
@@ -28,16 +28,16 @@ class Case:
 
     @cached_property
     def by_strides(self) -> bool:
-        """Whether it depends on strides what is a view."""
+        """Return whether the strides decide if a result is a view."""
         try:
             values = self.program.function(lambda a: np.array(a, order="C")[()])(*self.program.arguments())
         except (ValueError, TypeError):
-            # Of an array without axes it is a number that is new there.
+            # For an array without axes it is a new number.
             return True
         return any(not np.array_equal(values[name], self.values[name]) for name in values)
 
     def is_rounding(self, name: str, gap: float) -> bool:
-        """Whether NumPy's own value of a variable is as far off when all that is new is off in its last places."""
+        """Return whether NumPy's own value of a variable moves as far if all new values change in their last places."""
         noise = Noise(np.random.default_rng(0), 16)
         run = self.program.function(noise)
         for _ in range(8):
@@ -52,11 +52,11 @@ class Case:
 
     @cached_property
     def by_rounding(self) -> bool:
-        """Whether it depends on the last places what is chosen, or comes first: another engine may round them."""
+        """Return whether the last places decide which value is chosen or comes first. Another engine may round them."""
         return any(self.is_rounding(name, 1e-2 if self.narrow else 1e-6) for name in self.values)
 
     def loss(self, x: Any, z: Any, run: Any = None) -> tuple[Any, dict[str, Any]]:
-        """A weighted sum of what all variables hold, and these."""
+        """Return a weighted sum of the values of all variables, and the values."""
         values = (run or self.run)(x, z)
         total = 0.0
         for i, (name, v) in enumerate(values.items()):
@@ -70,7 +70,7 @@ class Case:
         return total, values
 
     def number(self, x: Any, z: Any) -> Any:
-        """The sum alone."""
+        """Return only the sum."""
         return self.loss(x, z)[0]
 
     @cached_property
@@ -80,7 +80,7 @@ class Case:
 
     @cached_property
     def slope(self) -> float | None:
-        """The derivative along the directions, by differences of NumPy's values; nothing at a kink."""
+        """Return the derivative along the directions by differences of NumPy's values; nothing at a kink."""
         run = self.program.widened().function()
         if self.narrow and not self._is_near(run):
             return None
@@ -92,11 +92,14 @@ class Case:
         try:
             return differences(along)
         except ValueError:
-            # A mask selects others there.
+            # A mask selects other elements there.
             return None
 
     def _is_near(self, run: Callable[..., dict[str, Any]]) -> bool:
-        """Whether the program in double precision does the same: it may choose otherwise what differs by rounding."""
+        """Return whether the program does the same in double precision.
+
+        Values that differ by rounding may be chosen differently.
+        """
         try:
             wide = run(*self.program.arguments())
         except ValueError:
@@ -106,7 +109,7 @@ class Case:
 
     @cached_property
     def gradient(self) -> tuple[Any, ...]:
-        """As it is eagerly."""
+        """Run the program eagerly."""
         return fg.grad(self.number, ARGNUMS)(*self.given)
 
     @property
@@ -115,13 +118,13 @@ class Case:
 
 
 def differences(along: Callable[[float], float]) -> float | None:
-    """The slope at 0, where two steps agree on it, and both sides."""
+    """Return the slope at 0 if two step sizes agree on it, and the slopes to both sides."""
     slopes, sides = [], []
     here = along(0.0)
     for h in (1e-3, 4e-4):
         right, left, right_far, left_far = along(h), along(-h), along(2 * h), along(-2 * h)
         slopes.append((8 * (right - left) - (right_far - left_far)) / (12 * h))
-        # The difference of the slopes to both sides, of which at a kink the mean is taken above.
+        # The difference of the slopes to both sides. At a kink the value above is their mean.
         sides.append((4 * (right + left) - 6 * here - (right_far + left_far)) / (2 * h))
     one, other = slopes
     smooth = abs(one - other) <= 1e-6 * (1 + abs(other)) and abs(sides[1]) <= 1e-5 * (1 + abs(other))

@@ -1,4 +1,4 @@
-"""What is asked of programs that write: NumPy's values in every variable, and slopes of those, on every way."""
+"""The checks of programs that write: each variable has NumPy's value and the right slope, in each way of running."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.laws.fuzz.writes_case import ARGNUMS, Case, differences
 
 __all__ = ["checked", "findings", "program_of"]
 
-# How often a check is made.
+# The frequency of each check.
 WEIGHTS = {
     "eager": 1.0,
     "forward": 1.0,
@@ -35,8 +35,8 @@ WEIGHTS = {
     "scan": 0.2,
     "fori_loop": 0.1,
 }
-# What may be refused: a shape, a branch or an integer that would depend on numbers.
-# And of no elements a complex value into a float array, all elements from an empty array.
+# Calls that may be refused: a shape, a branch or an integer that would depend on numbers. Also a complex value written
+# to no elements of a float array, and all elements of an empty array.
 REFUSED = (
     "Make the array of a complex dtype",
     "Error setting single item",
@@ -59,7 +59,7 @@ def _close(what: str, got: float, expected: float | None, tolerance: float) -> I
 
 
 def _same(case: Case, got: dict[str, Any], scale: float = 1.0) -> Iterator[str]:
-    """What the variables hold."""
+    """Return the values of the variables."""
     for name, expected in case.values.items():
         y = got[name]
         if isinstance(y, Tracer):
@@ -109,7 +109,7 @@ def _compiled(engine: str) -> Callable[[Case], Iterator[str]]:
 
 
 def _on_way(way: Callable[[Case], Any]) -> Callable[[Case], Iterator[str]]:
-    """Another way to the gradient."""
+    """Compute the gradient in another way."""
 
     def check(case: Case) -> Iterator[str]:
         bars = way(case)
@@ -120,7 +120,7 @@ def _on_way(way: Callable[[Case], Any]) -> Callable[[Case], Iterator[str]]:
 
 
 def _second(case: Case) -> Iterator[str]:
-    """The slope of the gradient along the directions, by each pair of modes."""
+    """Compute the slope of the gradient along the directions, by each pair of modes."""
     if case.narrow:
         return
 
@@ -145,7 +145,7 @@ def _second(case: Case) -> Iterator[str]:
 
 
 def _nested(case: Case) -> Iterator[str]:
-    """A gradient within the function, of values that the outer one traces too."""
+    """Compute a gradient inside the function, of values that the outer transform traces too."""
 
     def outer(x: Any, z: Any) -> Any:
         inner = fg.grad(lambda t: case.number(x * t, z * t))(1.0)
@@ -170,13 +170,13 @@ def _vmap(case: Case) -> Iterator[str]:
 
 
 def _under_vmap(case: Case) -> Any:
-    """Differentiated around the batch, of which only one argument knows."""
+    """Differentiate around a batch in which only one argument has a batch axis."""
     number = fg.vmap(case.number, in_axes=(0, None))
     return fg.grad(lambda x, z: number(np.stack([x, x * 0.9]), z * 1)[0], ARGNUMS)(*case.given)
 
 
 def _in_branch(case: Case) -> Any:
-    """As a branch that is known, of arrays that must stay as they are."""
+    """Run the program as a known branch, on arrays that must not change."""
 
     def number(x: Any, z: Any) -> Any:
         loss = fg.cond(True, case.number, case.number, x, z)
@@ -186,7 +186,7 @@ def _in_branch(case: Case) -> Any:
 
 
 def _loop(case: Case, looped: Callable[..., Any]) -> Iterator[str]:
-    """The program as the body of a loop, which also changes what is carried."""
+    """Run the program as the body of a loop, which also changes the carried values."""
 
     def body(carry: Any, t: Any) -> tuple[Any, Any]:
         x, z = carry
@@ -245,7 +245,7 @@ CHECKS: dict[str, Callable[[Case], Iterator[str]]] = {
 
 
 def findings(program: Program, report: Report, only: str | None = None) -> list[str]:
-    """What is wrong with a program, each with the name of the check before it."""
+    """Return the faults of a program, each with the name of its check."""
     found: list[str] = []
     with warnings.catch_warnings(), np.errstate(all="ignore"), fg.full_tracebacks():
         warnings.simplefilter("ignore")
@@ -279,12 +279,12 @@ def _made(case: Case, name: str, check: Callable[[Case], Iterator[str]], report:
 
 
 def key_of(what: str) -> str:
-    """What stays the same when the program is reduced."""
+    """The settings that stay the same when the program is reduced."""
     return ":".join(what.split(":")[:2])
 
 
 def shrunk(program: Program, what: str) -> tuple[Program, str]:
-    """The program without the lines that the finding can do without."""
+    """Return the program without the lines that the finding does not need."""
     name, key = what.split(":", maxsplit=1)[0], key_of(what)
     i = 0
     while i < len(program.lines):
@@ -301,7 +301,7 @@ def shrunk(program: Program, what: str) -> tuple[Program, str]:
 
 
 def checked(seeds: Iterable[int], report: Report, most: int = 12) -> list[tuple[int, str, str]]:
-    """The findings of the programs of these seeds: seed, kind and text, reduced for the first of each kind."""
+    """Return the findings for these seeds: seed, kind and text, reduced for the first of each kind."""
     found: list[tuple[int, str, str]] = []
     seen: dict[str, int] = {}
     for seed in seeds:

@@ -29,6 +29,7 @@ class Row:
         dtypes: the dtypes of sampled operands, where the parameters fix them (a graph has types of its own).
         tolerance: of float64 results against finite differences, relative to their size.
         reads_values: whether it looks at the value of an operand where it runs at once (a branch at its condition).
+        beyond_jax: why JAX cannot differentiate the XLA implementation, which we differentiate by our own rule.
         elsewhere: why the laws of derivatives do not apply, and what holds the primitive's derivative instead.
         name: what tells this row from others of the same primitive.
     """
@@ -43,6 +44,7 @@ class Row:
     tolerance: float = 1e-6
     reads_values: bool = False
     elsewhere: str = ""
+    beyond_jax: str = ""
     name: str = ""
 
     @property

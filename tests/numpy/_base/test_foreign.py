@@ -1,4 +1,4 @@
-"""What meets a traced value is an array of numbers, is unwrapped element by element, or is refused by name."""
+"""Foreign arrays that meet a traced value: arrays of numbers are used, others are unwrapped by element or refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What NumPy makes of a traced array where it asks for one; and how it is told that it asks because of brackets."""
+"""Object arrays that NumPy makes from traced arrays, and how the library knows that NumPy asks because of brackets."""
 
 from __future__ import annotations
 
@@ -10,7 +10,14 @@ import pytest
 import scipy.ndimage
 
 import funcgrad as fg
-from funcgrad.errors import ConcretizationTypeError, TracerArrayConversionError, TracerAssignmentError
+import funcgrad.numpy as fnp
+from funcgrad.errors import (
+    ConcretizationTypeError,
+    ObjectArrayWarning,
+    TracerArrayConversionError,
+    TracerAssignmentError,
+    UnsupportedFunctionError,
+)
 
 ARRAY = np.arange(3.0)
 # NumPy, whose stubs know no iteration over one array.
@@ -41,7 +48,7 @@ def test_a_plain_array_at_a_traced_index(f: Any) -> None:
         fg.vmap(lambda i: f(ARRAY.copy(), i))(np.array([[0, 1]]))
 
 
-# What NumPy's generators do with an array of three rows of two.
+# The results of NumPy's generators for an array of three rows of two.
 SHUFFLED: dict[str, Any] = {
     "permutation": lambda rng, x: rng.permutation(x),
     "permutation of columns": lambda rng, x: rng.permutation(x, axis=1),
@@ -62,7 +69,7 @@ def test_numpys_generators_draw_from_traced_arrays(shuffle: Any) -> None:
         return np.sum(y * np.cos(np.arange(np.size(y))).reshape(np.shape(y)))
 
     def written(x: Any) -> Any:
-        """Of an array that holds plain numbers, and takes traced ones."""
+        """Writes of traced values into an array that holds plain numbers."""
         y = np.zeros_like(x)
         y[:] = ARRAY[:2]
         return weighted(y) * x[0, 0]
@@ -203,3 +210,14 @@ def test_assertions_of_numpys_compare_the_numbers() -> None:
     np.testing.assert_array_equal(fg.hessian(asserted)(ARRAY), 2 * np.eye(3))
     with pytest.raises(ConcretizationTypeError, match=r"^numpy\.testing needs the numbers of a value f64\[3\]"):
         fg.jit(asserted)(ARRAY)
+
+
+def test_a_number_in_r_does_not_widen() -> None:
+    x = np.ones(2, np.float32)
+    joined = lambda x: fnp.asarray(np.r_[x, 1.0])
+    assert joined(x).dtype == np.float32
+    with pytest.raises(UnsupportedFunctionError, match=r"np\.r_.*which NumPy converts to float32.*np\.concatenate"):
+        fg.jvp(joined, (x,), (x,))
+    with pytest.warns(ObjectArrayWarning, match=r"treat NaN as Python does"):
+        y, _ = fg.jvp(lambda x: fnp.asarray(np.r_[x, x.dtype.type(1.0)]), (x,), (x,))
+    assert y.dtype == np.float32

@@ -1,4 +1,4 @@
-"""What users call with plain arguments is NumPy's own function; all else is ours."""
+"""A call with plain arguments runs NumPy's own function; any other call runs ours."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def test_writes_under_ours_names() -> None:
     x = np.array([1.0, 2.0, 3.0])
     steps = [(f(x + h) - f(x - h)) / 2e-6 for h in 1e-6 * np.eye(3)]
     np.testing.assert_allclose(fg.grad(f)(x), steps, rtol=1e-6)
-    # Of plain arrays they are NumPy's, and write to them.
+    # For plain arrays they are NumPy's functions, which write to the arrays.
     z = np.zeros(3)
     fnp.put(z, [0, 2], [1.0, 3.0])
     np.testing.assert_array_equal(z, [1.0, 0.0, 3.0])

@@ -1,4 +1,4 @@
-"""What stands between brackets: NumPy's values, JAX's gradients; and accumulation that stays linear."""
+"""Indexing: NumPy's values, JAX's gradients, and accumulation in linear time."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def added_at(x: np.ndarray, key: Any, v: np.ndarray) -> np.ndarray:
 
 
 def on_both_engines(f: Any, *args: np.ndarray) -> list[Any]:
-    """What a function of arrays returns on NumPy, staged, and compiled by XLA."""
+    """Return the results of a function of arrays on NumPy, staged, and compiled by XLA."""
     graph = fg.make_graph(f)(*args)
     with jax.enable_x64(True):
         return [f(*args), graph(*args), jax.jit(graph)(*args)]
@@ -118,7 +118,7 @@ def test_at_set(key: Any, rng: np.random.Generator) -> None:
     for y, x_bar, v_bar in on_both_engines(f, x, v, y_bar):
         same(y, assigned, 0)
         same(x_bar, rest, 0)
-        # Of values that meet in one place only the one that stays has a derivative.
+        # If several values are assigned to one element, only the value that stays has a derivative.
         same(v_bar, np.where(assigned[key] == v, y_bar[key], 0), 0)
 
 
@@ -299,7 +299,7 @@ SELECTIONS: dict[str, tuple[Any, tuple]] = {
 }
 
 
-# What jax.numpy has in place of functions that it does not compile.
+# The functions of jax.numpy for those that it does not compile.
 COMPILED = {
     "compress": lambda m, x: x[np.array([0, 2])],
     "extract": lambda m, x: x.ravel()[::2],

@@ -65,7 +65,7 @@ def test_clip_at_the_bounds() -> None:
     np.testing.assert_array_equal(fg.grad(lambda x: np.sum(np.clip(x, low, high)))(x), [0.5, 1, 0.5, 0, 0])
     gradients = fg.grad(lambda low, high: np.sum(np.clip(x, low, high)), (0, 1))(low, high)
     assert [float(g) for g in gradients] == [1.5, 1.5]
-    # Where the bounds cross, NumPy returns the upper one.
+    # If the lower bound is above the upper one, NumPy returns the upper one.
     gradients = fg.grad(lambda x, low, high: np.clip(x, low, high), (0, 1, 2))(0.5, 2.0, 1.0)
     assert [float(g) for g in gradients] == [0.0, 0.0, 1.0]
 

@@ -209,7 +209,8 @@ def into(x: Any, write: Callable[[Any, Any], Any], dtype: Any = float, shape: An
     return np.sum(y)
 
 
-# What NumPy refuses of plain arrays is refused of traced ones in its words, but for numbers that it would cut.
+# Writes that NumPy refuses for plain arrays are refused for traced ones in NumPy's words, except for numbers that NumPy
+# would cut.
 ALIKE: dict[str, Callable[[Any, Any], Any]] = {
     "at: shape": lambda y, x: np.add.at(y, [0, 1], x),
     "at: bounds": lambda y, x: np.multiply.at(y, [5], 1.0),
@@ -304,7 +305,7 @@ def test_plain_numbers_are_cut_as_numpy_cuts_them() -> None:
     np.testing.assert_array_equal(fg.grad(f)(X), plain * np.arange(5))
 
 
-# What NumPy makes without axes: numbers, which another name of them does not change, and arrays.
+# Results of NumPy without axes: numbers, which a write through another name does not change, and arrays.
 WITHOUT_AXES: dict[str, Callable[[Any, Any], Any]] = {
     "median": lambda x, z: np.median(x),
     "quantile": lambda x, z: np.quantile(x, 0.3),

@@ -137,7 +137,7 @@ def test_geometric_spaces() -> None:
         same(fg.make_graph(f)(x)(x), f(x), 1e-12)
         same(fg.jit(f, engine="xla")(x), f(x), 1e-12)
         fg.check_grads(f, (x,), order=1)
-    # Of integers the lesser.
+    # Integers are rounded down.
     for f in (lambda x: np.linspace(x, 3, 9, dtype=int), lambda x: np.logspace(x, 0.5, 9, dtype=int)):
         check_surface(lambda m, x, f=f: f(x), [np.float64(-4.0)])
     with pytest.raises(ValueError, match="cannot include zero"):

@@ -19,7 +19,7 @@ from tests.numpy._ways import WAYS, X, check
 # NumPy, whose stubs take no traced value for ``like``.
 UNTYPED: Any = np
 STORED = np.linspace(1, 2, 5)
-# What makes five numbers, with NumPy and with funcgrad.numpy.
+# Functions that make five numbers, with NumPy and with funcgrad.numpy.
 MAKERS: dict[str, Callable[[Any, dict[str, Any]], Any]] = {
     "zeros": lambda m, kw: m.zeros(5, **kw),
     "zeros of two axes": lambda m, kw: m.zeros((5, 2), **kw)[:, 1],
@@ -174,7 +174,7 @@ def test_a_plain_array_is_told_what_it_should_be(name: str) -> None:
 
 
 def test_arrays_of_jax_are_written_to_as_well() -> None:
-    """By pure updates, as they never change; makers follow their engine."""
+    """Arrays of JAX never change, so a write makes a new array. The results belong to the engine of the argument."""
 
     def f(x: Any) -> Any:
         y, z = np.zeros_like(x), np.ones_like(x) * 2

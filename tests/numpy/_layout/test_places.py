@@ -37,7 +37,7 @@ def test_places_beyond() -> None:
     with pytest.raises(ConcretizationTypeError, match=r"mode 'raise' \(mode='clip'"):
         fg.jit(lambda k: np.ravel_multi_index((k, k), (3, 3)))(K)
     of: Any = np
-    # Where the numbers are not known, the nearest place.
+    # If the numbers are not known, the nearest position counts.
     for engine in ("numpy", "xla"):
         f = fg.jit(lambda k: np.unravel_index(k, (2, 3))[1], engine=engine)
         np.testing.assert_array_equal(f(np.array([-1, 7, 4])), [0, 2, 1])

@@ -16,7 +16,7 @@ OF: Any = np
 
 
 def check(f: Any, x: np.ndarray, order: int = 1) -> None:
-    """Of a function that NumPy alone has: value, both engines, a batch, and differences."""
+    """Check a function that only NumPy has: its value, both engines, a batch, and differences."""
     expected = f(x)
     for run in (fg.make_graph(f)(x), fg.jit(f), fg.jit(f, engine="numpy"), lambda x: fg.vmap(f)(np.stack([x, x]))[1]):
         same(run(x), expected, 1e-14)

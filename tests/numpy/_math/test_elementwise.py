@@ -226,8 +226,8 @@ def test_second_derivatives_of_a_power_at_exponent_zero(name: str, nest: str) ->
     )
 
 
-# By the base twice, by both, and by the exponent twice; NaN where a number would be wrong. Beside an infinite one the
-# others are NaN too: a direction that is zero in one argument is multiplied by it.
+# The derivatives by the base twice, by both, and by the exponent twice; NaN where a number would be wrong. If one is
+# infinite the others are NaN: a direction that is zero in one argument is multiplied by it.
 AT_BASE_ZERO = {
     0.0: (np.nan, np.nan, np.nan),
     1.0: (np.nan, np.nan, np.nan),

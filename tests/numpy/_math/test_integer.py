@@ -22,7 +22,7 @@ def test_divisors_and_multiples(dtype: str) -> None:
     check_surface(lambda m, a, b: m.gcd(a, b), [a, b])
     check_surface(lambda m, a, b: m.lcm(a, b), [a, b])
     check_surface(lambda m, a: m.gcd(a, 6), [a])
-    # What has no positive counterpart.
+    # The least integer has no positive counterpart.
     check_surface(lambda m, a: m.gcd(a, a[::-1]), [least])
     check_surface(lambda m, a: m.bitwise_count(a), [np.concatenate([a.ravel(), least])])
     same(fg.make_graph(np.gcd.reduce)(a)(a), np.gcd.reduce(a), 0)

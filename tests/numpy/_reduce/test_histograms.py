@@ -29,7 +29,7 @@ def test_histograms(bins: str, rng: np.random.Generator) -> None:
     check_surface(lambda m, x: m.histogram(x, **options)[1] + 0 * x[0], [x])
     check_surface(lambda m, x: m.histogram_bin_edges(x, **options) + 0 * x[0], [x])
     if bins != "edges":
-        # Of empty bins of no width the density is not a number.
+        # The density of empty bins without width is NaN.
         check_surface(lambda m, w: m.histogram(x, weights=w, density=True, **options)[0], [np.abs(w)])
         f = lambda x: np.histogram(x, density=True, weights=np.abs(w), **options)[0]
         fg.check_grads(f, (rng.normal(size=9),), order=1)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import funcgrad as fg
-from funcgrad.errors import UnsupportedFunctionError
+from funcgrad.errors import NotDifferentiableError, UnsupportedFunctionError
 from funcgrad.numpy import linalg
 from tests.numpy._surface import check_surface, same
 
@@ -192,7 +192,6 @@ def test_on_xla_arrays_outside_its_64_bit_mode(rng: np.random.Generator) -> None
 def test_mistakes() -> None:
     square, tall = np.eye(2), np.ones((3, 2))
     for message, f in {
-        r"full_matrices=True for matrices that are not square, as f64\[3,2\]": lambda: linalg.svd(tall),
         "hermitian=True": lambda: linalg.pinv(square, hermitian=True),
         "mode='complete'": lambda: linalg.qr(tall, mode="complete"),
         "rtol for each matrix": lambda: linalg.pinv(tall, rtol=np.ones(2)),
@@ -216,3 +215,38 @@ def test_the_condition_of_infinities() -> None:
     x = np.array([[[1.0, 1.0], [np.inf, np.inf]], [[1.0, 0.0], [0.0, 4.0]]])
     with np.errstate(all="ignore"):
         np.testing.assert_array_equal(fg.vjp(np.linalg.cond, x)[0], np.linalg.cond(x))
+
+
+@pytest.mark.parametrize("shape", [(3, 2), (2, 3), (4, 2), (2, 4)])
+@pytest.mark.parametrize("engine", ["numpy", "xla"])
+def test_a_full_svd_has_derivatives_of_what_is_unique(shape: Shape, engine: Any, rng: np.random.Generator) -> None:
+    """The values, their vectors, and one more real vector: those of a matrix that is one column short of square."""
+    x, direction = spaced(rng, shape, float), rng.normal(size=shape)
+    count = min(shape) + (abs(shape[0] - shape[1]) == 1)
+    weights = rng.normal(size=(3, 4, 4))
+
+    def f(x: Any) -> Any:
+        u, s, vh = np.linalg.svd(x)
+        u, vh = u[:, :count], vh[:count]
+        return np.sum(s) + sum(
+            np.sum(y**2 * w[: y.shape[0], : y.shape[1]]) for y, w in zip((u, vh), weights, strict=False)
+        )
+
+    expected = (f(x + 1e-6 * direction) - f(x - 1e-6 * direction)) / 2e-6
+    slope = lambda x: np.sum(fg.grad(f)(x) * direction)
+    np.testing.assert_allclose(fg.jit(slope, engine=engine)(x), expected, rtol=1e-6)
+    np.testing.assert_allclose(fg.jvp(f, (x,), (direction,))[1], expected, rtol=1e-6)
+    second = (slope(x + 1e-6 * direction) - slope(x - 1e-6 * direction)) / 2e-6
+    along = lambda x: fg.jvp(f, (x,), (direction,))[1]
+    for found in (fg.jvp(slope, (x,), (direction,))[1], np.sum(fg.grad(along)(x) * direction)):
+        np.testing.assert_allclose(found, second, rtol=1e-5)
+
+
+def test_vectors_that_complete_a_basis_have_no_derivative() -> None:
+    tall = np.array([[1.0, 2.0], [0.0, 1.0], [1.0, 0.0], [2.0, 5.0]])
+    np.testing.assert_array_equal(linalg.svd(tall)[0], np.linalg.svd(tall)[0])
+    for x in (tall, tall[:3] + 1j * tall[1:]):
+        with pytest.raises(NotDifferentiableError, match=r"linalg.svd: .*any basis of their space"):
+            fg.grad(lambda x: np.sum(np.abs(np.linalg.svd(x)[0]) ** 3))(x)
+        assert np.isnan(fg.jvp(lambda x: np.linalg.svd(x)[0], (x,), (x,))[1][:, 2:]).all()
+    assert np.isnan(fg.jit(fg.grad(lambda x: np.sum(np.linalg.svd(x)[2] ** 3)), engine="numpy")(tall.T)).all()

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from funcgrad._ops.linalg.spectral import eigh_p, svd_p
+from funcgrad._ops.linalg.spectral import eigh_p, svd_full_p, svd_p
 from tests.laws.rows._row import Row
 from tests.laws.rows.linalg.factor import HERMITIAN
 
@@ -14,6 +14,7 @@ def spaced(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype) ->
 
 
 PHASE = "LAPACK chooses the phases of complex vectors by rounding; tests/numpy/test_linalg.py compares with JAX's rules"
+FULL = "JAX raises NotImplementedError for the derivative with full matrices"
 LOWER, UPPER = {"lower": True}, {"lower": False}
 
 ROWS = [
@@ -30,4 +31,7 @@ ROWS = [
     Row(svd_p, ((2, 3, 3),), sample=spaced, name="stacked"),
     Row(svd_p, ((1, 1),), name="one"),
     Row(svd_p, ((2, 0, 3),), name="empty"),
+    Row(svd_full_p, ((3, 2),), sample=spaced, beyond_jax=FULL, name="tall"),
+    Row(svd_full_p, ((2, 3),), sample=spaced, beyond_jax=FULL, name="wide"),
+    Row(svd_full_p, ((2, 3, 2),), sample=spaced, beyond_jax=FULL, name="stacked"),
 ]

@@ -1,0 +1,65 @@
+"""Parameters have types that tell what a function takes: few are annotated as ``Any``.
+
+``Array``, ``Value``, ``PyTree`` and the other names of `funcgrad._types` say it where no class of Python's does.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import funcgrad
+
+PACKAGE = Path(funcgrad.__file__).parent
+# The largest share of parameters that may be ``Any``, in percent. Lower a number when it is more than reached.
+ALLOWED = {
+    "nn": 50,
+    "torch": 40,
+    "sharding.py": 40,
+}
+OTHERS = 25
+ALL = 20
+
+
+def parameters(source: str) -> Iterator[str]:
+    """Yield the annotation of each parameter of a module's functions."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            given = node.args
+            for x in (*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg):
+                if x is not None and x.annotation is not None:
+                    yield ast.unparse(x.annotation)
+
+
+def share(found: list[str]) -> float:
+    return 100 * found.count("Any") / max(1, len(found))
+
+
+def found_in(path: Path) -> list[str]:
+    files = sorted(path.rglob("*.py")) if path.is_dir() else [path]
+    return [x for file in files for x in parameters(file.read_text(encoding="utf-8"))]
+
+
+FOUND = {
+    path.name: found_in(path)
+    for path in sorted(PACKAGE.iterdir())
+    if path.suffix == ".py" or (path / "__init__.py").exists()
+}
+
+
+@pytest.mark.parametrize("room", FOUND)
+def test_few_parameters_of_a_room_are_any(room: str) -> None:
+    assert share(FOUND[room]) <= ALLOWED.get(room, OTHERS)
+
+
+def test_few_parameters_are_any() -> None:
+    assert share([x for found in FOUND.values() for x in found]) <= ALL
+
+
+def test_parameters_are_counted() -> None:
+    found = list(parameters("def f(self, x: Any, /, y: int, *rest: Any, z: list[Any] = (), **more: Any): ..."))
+    assert found == ["Any", "int", "list[Any]", "Any", "Any"]
+    assert share(found) == 60
