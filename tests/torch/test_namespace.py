@@ -174,3 +174,11 @@ def test_print_options() -> None:
     finally:
         torch.set_printoptions(profile="default")
     assert repr(torch.tensor([1.23456])) == "tensor([1.2346])"
+
+
+def test_settings_of_pytorchs_kernels_are_accepted() -> None:
+    # PyTorch's own test utilities freeze these settings in a process, so no program that both libraries run has them.
+    torch.backends.cudnn.benchmark = False
+    torch.backends.cudnn.deterministic = True
+    torch.use_deterministic_algorithms(True)
+    torch.use_deterministic_algorithms(False)
