@@ -24,7 +24,8 @@ from funcgrad.sparse._parts import Parts, parts_of
 from funcgrad.sparse._pattern import rows_of, shape_of
 from funcgrad.sparse._terms import NotOfTerms, Term, is_number, terms_of
 
-# A write takes 0.7 us, whatever its length, and reading takes 0.6 ns for each element: writes of fewer are slower.
+# A write of any length takes 0.7 us, and reading takes 0.6 ns for each element. Writes of fewer elements than this are
+# slower.
 _SHORTEST_WRITE = 1000
 # Each write is a line of the program.
 _MOST_WRITES = 64
@@ -207,7 +208,7 @@ def _writes(sizes: Sequence[int], fixed: np.ndarray, places: np.ndarray) -> list
 
 
 def most_writes(count: int) -> int:
-    """Return how many writes are faster than reading so many elements in a given order."""
+    """Return the number of writes that take as long as reading ``count`` elements in a given order."""
     return min(_MOST_WRITES, 3 + count // _SHORTEST_WRITE)
 
 

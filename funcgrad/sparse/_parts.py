@@ -46,7 +46,7 @@ class Parts(NamedTuple):
 
 
 def parts_of(graph: Graph, *, apart: bool) -> Parts:
-    """Return the outputs of a program that it does not fix: taken apart, or whole."""
+    """Return the outputs of a program that it does not fix, split into summands or whole."""
     makers = {var: equation for equation in graph.equations for var in equation.results}
     known: dict[Any, Any] = {var: value for var, value in graph.constants if isinstance(value, np.ndarray | np.generic)}
     fixed = [np.zeros(var.aval.size, var.aval.dtype) for var in graph.outputs]

@@ -54,7 +54,7 @@ class Hyperparameter:
         return self if state is None else state.value_of(self.name)
 
 
-class Options:
+class TupleOption:
     """An attribute of a state: the hyperparameters that form one tuple in PyTorch's groups."""
 
     def __init__(self, parts: tuple[str, ...]) -> None:
@@ -350,14 +350,14 @@ def _attach(cls: type[State]) -> None:
     written = {x.slot for x in vars(cls).values() if isinstance(x, SlotTree)}
     made: list[tuple[str, Any]] = [(name, Hyperparameter()) for name in cls.rule.names if name not in vars(cls)]
     made += [(x.attribute or x.name, SlotTree(x.name)) for x in cls.rule.slots if x.name not in written]
-    for name, attribute in [*made, *[(name, Options(parts)) for name, parts in cls.rule.options.items()]]:
+    for name, attribute in [*made, *[(name, TupleOption(parts)) for name, parts in cls.rule.options.items()]]:
         if hasattr(cls, name) or name in State.__annotations__:
             raise TypeError(
                 f"{cls.__name__}: the rule {cls.rule.name} calls a hyperparameter or slot {name!r}, and a state has an "
                 "attribute of that name already. Needed names that differ from each other and from those of fg.extend."
                 "State. Rename it in the rule."
             )
-        if not isinstance(attribute, Options):
+        if not isinstance(attribute, TupleOption):
             attribute.__set_name__(cls, name)
         setattr(cls, name, attribute)
 

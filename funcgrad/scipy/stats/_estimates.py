@@ -30,7 +30,7 @@ class Estimate(NamedTuple):
     minmax: tuple[Any, Any]
 
 
-class Line(NamedTuple):
+class FittedLine(NamedTuple):
     """A line through points.
 
     Args:
@@ -131,7 +131,7 @@ def _scaled(dist: Any, alpha: float, scale: Any, location: Any = 0.0) -> Estimat
     return Estimate(location + scale * float(dist.mean()), (low, high))
 
 
-def siegelslopes(y: Any, x: Any = None, method: str = "hierarchical") -> Line:
+def siegelslopes(y: Any, x: Any = None, method: str = "hierarchical") -> FittedLine:
     """Compute Siegel's line through points: a median of medians of slopes (``scipy.stats.siegelslopes``).
 
     Args:
@@ -168,9 +168,9 @@ def siegelslopes(y: Any, x: Any = None, method: str = "hierarchical") -> Line:
     slopes = _medians((y[:, None] - y) / fnp.where(apart, across, 1.0), apart)
     slope = fnp.median(slopes)
     if method == "hierarchical":
-        return Line(slope, fnp.median(y - slope * x))
+        return FittedLine(slope, fnp.median(y - slope * x))
     cuts = (y * x[:, None] - y[:, None] * x) / fnp.where(apart, across, 1.0)
-    return Line(slope, fnp.median(_medians(cuts, apart)))
+    return FittedLine(slope, fnp.median(_medians(cuts, apart)))
 
 
 def _medians(rows: Any, apart: Any) -> Any:
