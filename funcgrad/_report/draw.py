@@ -20,7 +20,7 @@ from funcgrad._report.layout import (
     opened_first,
     rows_shown,
 )
-from funcgrad._report.places import BEND
+from funcgrad._report.positions import BEND
 
 # The number of boxes that are visible at first; groups beyond it are folded.
 MOST_SHOWN = 60

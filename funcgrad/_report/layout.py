@@ -1,7 +1,7 @@
 """Lay out boxes: layers within each group, then sizes and positions from the inside out.
 
-``order.py`` orders each layer with few crossings. ``places.py`` computes the positions along a layer. When a reader of
-a page folds a block, ``place.js`` moves the boxes around it, from the positions that are computed here.
+``order.py`` orders each layer with few crossings. ``positions.py`` computes the positions along a layer. When a reader
+of a page folds a block, ``place.js`` moves the boxes around it, from the positions that are computed here.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 from funcgrad._report.items import BACKWARD, Item
 from funcgrad._report.order import ordered
-from funcgrad._report.places import along
+from funcgrad._report.positions import along
 
 # In pixels: the width of a letter, the gap between boxes, the margin of a group and the height of its title.
 LETTER, SMALL_LETTER = 7.0, 6.1

@@ -16,8 +16,8 @@ from funcgrad.errors import HyperparameterError, TreeMismatchError
 from funcgrad.optim._rules.rule import HyperparameterRow, Rule
 from funcgrad.optim._run.leaf import Leaf, Stepper, StepResult
 from funcgrad.optim._run.packing import MANY, step_packed, step_small
-from funcgrad.optim._run.places import in_their_places
-from funcgrad.optim._state.rows import rows_of
+from funcgrad.optim._run.sharded import in_their_places
+from funcgrad.optim._state.per_parameter import rows_of
 from funcgrad.optim._state.state import Buckets, State, unpacked
 from funcgrad.tree import TreeDef, flatten, flatten_up_to, key_paths, unflatten
 

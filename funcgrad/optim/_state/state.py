@@ -14,6 +14,7 @@ from funcgrad.errors import HyperparameterError
 from funcgrad.optim._rules.rule import Choice, Rule, Structure
 from funcgrad.optim._state.earlier import completed_fields, earlier_fields
 from funcgrad.optim._state.hyperparameters import by_name
+from funcgrad.optim._state.per_parameter import is_known, structures_of
 from funcgrad.optim._state.prefix import (
     NO_PREFIXES,
     NumberIndex,
@@ -23,7 +24,6 @@ from funcgrad.optim._state.prefix import (
     laid_out,
     of_vector,
 )
-from funcgrad.optim._state.rows import is_known, structures_of
 from funcgrad.optim._state.text import Shown, hyperparameters_shown, shown, stored, terms_of
 from funcgrad.tree import Packed, flatten, key_paths, leaves, ravel, register_dataclass, structure, unflatten
 from funcgrad.tree import map as map_tree
