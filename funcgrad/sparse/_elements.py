@@ -114,10 +114,10 @@ def elements_of(graph: Graph, pattern: scipy.sparse.csr_array, dtype: np.dtype, 
         return None
     mirror = _mirror(pattern) if symmetric else np.arange(pattern.nnz)
     # Reading joined parts takes a pass for each summand, so fewer and longer parts are better there.
-    for apart in (True, False):
-        taken = parts_of(staged, apart=apart)
+    for in_parts in (True, False):
+        taken = parts_of(staged, in_parts=in_parts)
         fixed, places = _fixed_elements(terms, taken.fixed, pattern)[mirror], _places(terms, taken, pattern)[:, mirror]
-        writes = _writes([len(part.places) for part in taken.parts], fixed, places) if apart else None
+        writes = _writes([len(part.places) for part in taken.parts], fixed, places) if in_parts else None
         if writes is not None:
             break
     return Elements(taken.graph, fixed, places, writes)

@@ -164,18 +164,18 @@ def siegelslopes(y: Any, x: Any = None, method: str = "hierarchical") -> FittedL
             f"scipy.stats.siegelslopes: y has {y.shape[0]} numbers and x {x.shape[0]}; needed as many, 2 or more."
         )
     across = x[:, None] - x
-    apart = across != 0
-    slopes = _medians((y[:, None] - y) / fnp.where(apart, across, 1.0), apart)
+    differs = across != 0
+    slopes = _medians((y[:, None] - y) / fnp.where(differs, across, 1.0), differs)
     slope = fnp.median(slopes)
     if method == "hierarchical":
         return FittedLine(slope, fnp.median(y - slope * x))
-    cuts = (y * x[:, None] - y[:, None] * x) / fnp.where(apart, across, 1.0)
-    return FittedLine(slope, fnp.median(_medians(cuts, apart)))
+    cuts = (y * x[:, None] - y[:, None] * x) / fnp.where(differs, across, 1.0)
+    return FittedLine(slope, fnp.median(_medians(cuts, differs)))
 
 
-def _medians(rows: Any, apart: Any) -> Any:
+def _medians(rows: Any, differs: Any) -> Any:
     """Return the median of each row over the points at other places."""
-    return fnp.nanmedian(fnp.where(apart, rows, math.nan), axis=1)
+    return fnp.nanmedian(fnp.where(differs, rows, math.nan), axis=1)
 
 
 def weightedtau(
