@@ -33,7 +33,7 @@ from funcgrad._core.primitive import Primitive, keep_names
 from funcgrad._core.trace.derivative import CONSTANT, JointlyLinear, Undefined
 from funcgrad._core.trace.user_rules import UsersMultilinear as Multilinear
 from funcgrad._core.trace.user_rules import UsersPerOperand as PerOperand
-from funcgrad._core.words import told
+from funcgrad._core.words import in_our_words
 from funcgrad._ops.elementwise.families import Elementwise, broadcast_aval, predicate
 from funcgrad._ops.elementwise.families import declare_elementwise as elementwise
 from funcgrad._ops.layout.batching import batch_axes, batch_same
@@ -57,7 +57,9 @@ from funcgrad.optim.extend import (
 # From here on others declare primitives, which may not take a name of the library's.
 keep_names()
 
-batch_same, broadcast_aval, is_inexact, operands_for = map(told, (batch_same, broadcast_aval, is_inexact, operands_for))
+batch_same, broadcast_aval, is_inexact, operands_for = map(
+    in_our_words, (batch_same, broadcast_aval, is_inexact, operands_for)
+)
 
 __all__ = [
     "CONSTANT",

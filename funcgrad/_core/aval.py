@@ -102,7 +102,7 @@ def type_text(shape: tuple[int, ...], dtype: np.dtype) -> str:
 def short_dtype(dtype: np.dtype) -> str:
     """Return ``f32`` for float32, ``bf16`` for bfloat16, and the dtype's own name if it has no short form."""
     # The dtypes of ml_dtypes have numbers from 256 on. A dtype from a pickle may not be NumPy's own object.
-    # The dtype of JAX's typed keys is none of NumPy's.
+    # JAX's typed keys have a dtype that NumPy lacks.
     if isinstance(dtype, np.dtype) and dtype.kind in _SHORT_KINDS and dtype.num < 256 and dtype.isnative:
         return f"{_SHORT_KINDS[dtype.kind]}{8 * dtype.itemsize}"
     return {"bfloat16": "bf16"}.get(dtype.name, dtype.name)
@@ -132,7 +132,7 @@ def is_floating(dtype: np.dtype) -> bool:
 
 
 def is_integer(dtype: np.dtype) -> bool:
-    """Return whether the dtype is an integer type. Bool is none."""
+    """Return whether the dtype is an integer type. Bool does not count as one."""
     return dtype.kind in "iu"
 
 

@@ -35,7 +35,7 @@ def choose(c: Value, a: Value, b: Value) -> Any:
 
 
 def _or_zero(c: np.ndarray, x: Value) -> Any:
-    """Return ``x`` where ``c`` holds, else zero. It multiplies the bits, so infinities and signs do no harm."""
+    """Return ``x`` where ``c`` holds, else zero. The bits are multiplied, so an infinity does not become NaN."""
     if type(x) is not np.ndarray or x.shape != c.shape or x.dtype not in _BITS:
         return None
     return np.multiply(x.view(_BITS[x.dtype]), c).view(x.dtype)

@@ -284,7 +284,7 @@ def folded(function: F) -> F:
     """Make a function an entry point: exceptions leave it without our frames."""
     leave, active = let_out, active_trace
 
-    def door(*args: Any, **kwargs: Any) -> Any:
+    def entry(*args: Any, **kwargs: Any) -> Any:
         before = active()
         try:
             return function(*args, **kwargs)
@@ -293,7 +293,7 @@ def folded(function: F) -> F:
             raise
 
     # The wrapper gets the function's own globals, so that doctest finds it in the module that defines it.
-    own = FunctionType(door.__code__, getattr(function, "__globals__", globals()), None, None, door.__closure__)
+    own = FunctionType(entry.__code__, getattr(function, "__globals__", globals()), None, None, entry.__closure__)
     return functools.wraps(function)(own)  # pyright: ignore[reportReturnType]  (wraps keeps the signature)
 
 

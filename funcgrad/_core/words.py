@@ -32,23 +32,23 @@ _LIBRARIES = (
 
 def retell(error: Exception, function: Callable[..., Any], args: tuple, options: dict) -> NoReturn:
     """Raise an error of `BARE` in our words, or unchanged if its message is clear or the user's code raised it."""
-    told = _in_our_words(error, function, args, options)
-    if told is None:
+    clear = _in_our_words(error, function, args, options)
+    if clear is None:
         raise error
-    raise told from error
+    raise clear from error
 
 
-def told(function: F) -> F:
+def in_our_words(function: F) -> F:
     """Wrap a function so that bare errors in it are explained; for functions that take longer than one more call."""
 
     @functools.wraps(function)
-    def door(*args: Any, **options: Any) -> Any:
+    def explained(*args: Any, **options: Any) -> Any:
         try:
             return function(*args, **options)
         except BARE as error:
-            retell(error, door, args, options)
+            retell(error, explained, args, options)
 
-    return door  # pyright: ignore[reportReturnType]  (wraps keeps the signature)
+    return explained  # pyright: ignore[reportReturnType]  (wraps keeps the signature)
 
 
 def _in_our_words(error: Exception, function: Callable[..., Any], args: tuple, options: dict) -> TypeError | None:

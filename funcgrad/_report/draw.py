@@ -7,7 +7,20 @@ from typing import Any
 from funcgrad._core.graph.ir import Graph
 from funcgrad._report.fold import folded
 from funcgrad._report.items import Item, items_of, summed
-from funcgrad._report.layout import Borders, Layers, has_columns, layers_of, opened_first
+from funcgrad._report.layout import (
+    PADDING,
+    TITLE,
+    Borders,
+    Layers,
+    Placed,
+    box_size,
+    has_columns,
+    layers_of,
+    least_width,
+    opened_first,
+    rows_shown,
+)
+from funcgrad._report.positions import BEND
 
 # The number of boxes that are visible at first; groups beyond it are folded.
 MOST_SHOWN = 60
@@ -80,16 +93,24 @@ def meeting(a: Item, b: Item) -> tuple[Item, Item, Item]:
 
 
 def as_data(drawing: Drawing) -> dict[str, Any]:
-    """Return the data of the page."""
+    """Return the data of the page, with the places of all boxes.
+
+    A group that is open at first is placed as it is shown then. Another group is placed with all its children folded.
+    """
+    placed = Placed(drawing.root, drawing.layers, drawing.opened)
+    for group in drawing.groups:
+        if id(group) not in drawing.opened:
+            placed.place_inside(group)
     return {
         "name": drawing.graph.name,
-        "items": [_item(drawing, item) for item in drawing.items],
+        "items": [_item(drawing, item, placed) for item in drawing.items],
+        "sizes": {"padding": PADDING, "title": TITLE, "bend": BEND},
         "open": [item.number for item in drawing.groups if id(item) in drawing.opened],
         "columns": has_columns(drawing.root),
     }
 
 
-def _item(drawing: Drawing, item: Item) -> dict[str, Any]:
+def _item(drawing: Drawing, item: Item, placed: Placed) -> dict[str, Any]:
     data: dict[str, Any] = {
         "k": item.kind,
         "p": item.part,
@@ -101,12 +122,23 @@ def _item(drawing: Drawing, item: Item) -> dict[str, Any]:
         "f": item.flops,
         "r": [reader.number for reader in item.readers],
         "u": -1 if item.parent is None else item.parent.number,
+        "s": _rounded(box_size(item)),
     }
     layers = drawing.layers.get(id(item))
     if layers is not None:
         data["t"] = -1 if item.twin is None else item.twin.number
         data["c"] = [child.number for child in item.children]
-        data["rows"] = [[each.number if isinstance(each, Item) else -1 - each for each in row] for row in layers.rows]
+        rows = [item.children] if item is drawing.root and has_columns(item) else rows_shown(item, layers)
+        data["rows"] = [[each.number if isinstance(each, Item) else -1 - each for each in row] for row in rows]
+        data["z"] = _rounded((*placed.open_sizes[id(item)], least_width(item)))
+        data["at"] = [_rounded(placed.corners[id(child)]) for child in item.children]
+        bends = placed.inner_bends[id(item)]
+        data["bends"] = [_rounded(bends[bend]) for bend in range(len(bends))]
         data["e"] = [[a.number, b.number, bends] for a, b, bends in layers.edges]
         data["w"] = [[drawing.numbers[child], int(entering), way] for (child, entering), way in layers.ports.items()]
     return data
+
+
+def _rounded(numbers: tuple[float, ...]) -> list[float]:
+    """Return pixels with one digit after the point: the data of a page stays short."""
+    return [round(x, 1) for x in numbers]

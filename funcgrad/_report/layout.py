@@ -1,7 +1,7 @@
 """Lay out boxes: layers within each group, then sizes and positions from the inside out.
 
-``order.py`` orders each layer with few crossings. ``places.py`` computes the positions along a layer.
-``page.js`` repeats this when blocks are folded.
+``order.py`` orders each layer with few crossings. ``positions.py`` computes the positions along a layer. When a reader
+of a page folds a block, ``place.js`` moves the boxes around it, from the positions that are computed here.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 from funcgrad._report.items import BACKWARD, Item
 from funcgrad._report.order import ordered
-from funcgrad._report.places import along
+from funcgrad._report.positions import along
 
 # In pixels: the width of a letter, the gap between boxes, the margin of a group and the height of its title.
 LETTER, SMALL_LETTER = 7.0, 6.1
@@ -139,6 +139,16 @@ def box_size(item: Item) -> tuple[float, float]:
     return LETTER * (len(item.label) + 1 + len(item.below)) + 22, HALF_HEIGHT
 
 
+def least_width(group: Item) -> float:
+    """Return the width that the title of an open group needs."""
+    return LETTER * (len(group.label) + len(group.below) + 8)
+
+
+def rows_shown(group: Item, layers: Layers) -> list[list[Any]]:
+    """Return the layers of a group from top to bottom. The backward pass goes up."""
+    return layers.rows[::-1] if group.part == BACKWARD else layers.rows
+
+
 class Placed:
     """The positions of all boxes for a given set of open groups.
 
@@ -151,32 +161,34 @@ class Placed:
     def __init__(self, root: Item, layers: dict[int, Layers], opened: set[int]) -> None:
         self.layers = layers
         self.opened = opened
-        # For each item its width and height, and the position of its corner in its group. For bends, the position of
-        # the middle.
+        # The width and height of each item, and of each open group; and the corner of each item in its group.
         self.sizes: dict[int, tuple[float, float]] = {}
+        self.open_sizes: dict[int, tuple[float, float]] = {}
         self.corners: dict[int, tuple[float, float]] = {}
+        # The middle of each bend in its group, and in the picture.
+        self.inner_bends: dict[int, dict[int, tuple[float, float]]] = {}
         self.bends: dict[tuple[int, int], tuple[float, float]] = {}
         self._size(root, is_root=True)
         self.boxes: dict[int, tuple[float, float, float, float]] = {}
         self._spread(root, 0.0, 0.0)
 
-    def _size(self, item: Item, *, is_root: bool = False) -> tuple[float, float]:
-        if id(item) not in self.opened:
-            size = self.sizes[id(item)] = box_size(item)
-            return size
+    def _size(self, item: Item, *, is_root: bool = False) -> None:
+        is_open = id(item) in self.opened
+        self.sizes[id(item)] = self.place_inside(item, is_root=is_root) if is_open else box_size(item)
+
+    def place_inside(self, item: Item, *, is_root: bool = False) -> tuple[float, float]:
+        """Place the children and bends of a group in it, and return the size of the open group."""
         for child in item.children:
             self._size(child)
         title = 0.0 if is_root else TITLE
-        columns = is_root and has_columns(item)
-        width, height = self._in_columns(item) if columns else self._in_rows(item)
+        self.inner_bends[id(item)] = {}
+        width, height = self._in_columns(item) if is_root and has_columns(item) else self._in_rows(item)
         for child in item.children:
             x, y = self.corners[id(child)]
             self.corners[id(child)] = x + PADDING, y + PADDING + title
-        for (owner, bend), (x, y) in list(self.bends.items()):
-            if owner == id(item):
-                self.bends[owner, bend] = x + PADDING, y + PADDING + title
-        width = max(width + 2 * PADDING, LETTER * (len(item.label) + len(item.below) + 8))
-        size = self.sizes[id(item)] = width, height + 2 * PADDING + title
+        for bend, (x, y) in self.inner_bends[id(item)].items():
+            self.inner_bends[id(item)][bend] = x + PADDING, y + PADDING + title
+        size = self.open_sizes[id(item)] = max(width + 2 * PADDING, least_width(item)), height + 2 * PADDING + title
         return size
 
     def _in_columns(self, item: Item) -> tuple[float, float]:
@@ -193,7 +205,7 @@ class Placed:
         rows = [[id(each) if isinstance(each, Item) else bend_key(each) for each in row] for row in layers.rows]
         xs, width = along(rows, chains_of(layers), self.sizes)
         y, before = 0.0, 0.0
-        for i, row in enumerate(layers.rows[::-1] if item.part == BACKWARD else layers.rows):
+        for i, row in enumerate(rows_shown(item, layers)):
             height = max((self.sizes[id(each)][1] for each in row if isinstance(each, Item)), default=0.0)
             if i:
                 y += LAYER_GAP if height and before else DOOR_GAP
@@ -202,7 +214,7 @@ class Placed:
                     w, h = self.sizes[id(each)]
                     self.corners[id(each)] = xs[id(each)] - w / 2, y + (height - h) / 2
                 else:
-                    self.bends[id(item), each] = xs[bend_key(each)], y + height / 2
+                    self.inner_bends[id(item)][each] = xs[bend_key(each)], y + height / 2
             y, before = y + height, height
         return width, y
 
@@ -213,9 +225,8 @@ class Placed:
             for child in item.children:
                 dx, dy = self.corners[id(child)]
                 self._spread(child, x + dx, y + dy)
-            for (owner, bend), (dx, dy) in self.bends.items():
-                if owner == id(item):
-                    self.bends[owner, bend] = x + dx, y + dy
+            for bend, (dx, dy) in self.inner_bends[id(item)].items():
+                self.bends[id(item), bend] = x + dx, y + dy
 
 
 def chains_of(layers: Layers) -> list[list[Any]]:

@@ -1,15 +1,14 @@
-"use strict";
 (() => {
   const data = JSON.parse(document.getElementById("graph").textContent);
   const items = data.items;
   const first = new Set(data.open);
   const open = new Set(first);
   const SVG = "http://www.w3.org/2000/svg";
-  // As in layout.py and places.py.
-  const LETTER = 7, SMALL = 6.1, HEIGHT = 40, HALF = 24, GAP = 22, LAYER = 34, DOOR = 12, PAD = 16, TITLE = 26, COLUMN = 90, SWEEPS = 10;
+  const TITLE = data.sizes.title;
   const view = document.getElementById("view"), world = document.getElementById("world");
   const tip = document.getElementById("tip"), search = document.getElementById("search"), found = document.getElementById("found");
-  const boxes = new Map(), bends = new Map(), drawn = new Map(), touching = new Map();
+  const drawn = new Map(), touching = new Map();
+  let boxes, bends;
   let scale = 1, dx = 0, dy = 0, matches = [], current = -1;
 
   items.forEach((item, i) => { item.i = i; });
@@ -22,115 +21,6 @@
   for (const item of items) for (const [child, entering, way] of item.w || []) ports.set(child + (entering ? "<" : ">"), way);
   const most = Math.max(1, ...items.filter((x) => x.k === "op").map((x) => x.f));
 
-  // --- places: layers and orders come with the data; sizes depend on what is open
-  function boxSize(item) {
-    const letters = item.l.length + (item.d ? item.d.length + 1 : 0) + (item.k === "group" ? 2 : 0);
-    if (item.k === "op" || item.k === "group") return [Math.max(LETTER * letters, SMALL * item.b.length) + 22, HEIGHT];
-    return [LETTER * (item.l.length + 1 + item.b.length) + 22, HALF];
-  }
-  function place() {
-    boxes.clear(); bends.clear();
-    const sizes = new Map(), corners = new Map(), points = new Map();
-    const size = (i, root) => {
-      const item = items[i];
-      let result;
-      if (!open.has(i)) result = boxSize(item);
-      else {
-        item.c.forEach((c) => size(c, false));
-        const title = root ? 0 : TITLE;
-        const [w, h] = root && data.columns ? inColumns(item) : inRows(item);
-        result = [Math.max(w + 2 * PAD, root ? 0 : LETTER * (item.l.length + item.b.length + 8)), h + 2 * PAD + title];
-      }
-      sizes.set(i, result);
-      return result;
-    };
-    const inColumns = (item) => {
-      const height = Math.max(...item.c.map((c) => sizes.get(c)[1]));
-      let x = 0;
-      for (const c of item.c) { const [w, h] = sizes.get(c); corners.set(c, [x, height - h]); x += w + COLUMN; }
-      return [x - COLUMN, height];
-    };
-    const inRows = (item) => {
-      const [xs, width] = along(item, sizes);
-      const rows = item.p === "backward" ? item.rows.slice().reverse() : item.rows;
-      let y = 0, before = 0;
-      rows.forEach((row, k) => {
-        const height = Math.max(0, ...row.filter((c) => c >= 0).map((c) => sizes.get(c)[1]));
-        if (k) y += height && before ? LAYER : DOOR;
-        for (const c of row) {
-          if (c >= 0) { const [w, h] = sizes.get(c); corners.set(c, [xs.get(c) - w / 2, y + (height - h) / 2]); }
-          else points.set(item.i + ":" + (-1 - c), [xs.get(c), y + height / 2]);
-        }
-        y += height; before = height;
-      });
-      return [width, y];
-    };
-    const spread = (i, x, y, root) => {
-      const [w, h] = sizes.get(i);
-      boxes.set(i, [x, y, w, h]);
-      if (!open.has(i)) return;
-      const top = y + PAD + (root ? 0 : TITLE), item = items[i];
-      for (const c of item.c) { const [cx, cy] = corners.get(c); spread(c, x + PAD + cx, top + cy, false); }
-      for (const row of item.rows) for (const c of row) if (c < 0 && points.has(i + ":" + (-1 - c))) {
-        const [px, py] = points.get(i + ":" + (-1 - c));
-        bends.set(i + ":" + (-1 - c), [x + PAD + px, top + py]);
-      }
-    };
-    size(0, true);
-    spread(0, 0, 0, true);
-  }
-  function along(item, sizes) {
-    const rows = item.rows, width = new Map(), beside = new Map(), level = new Map(), xs = new Map();
-    rows.forEach((row, i) => row.forEach((c) => { width.set(c, c >= 0 ? sizes.get(c)[0] : 6); beside.set(c, []); level.set(c, i); }));
-    const chains = item.e.map(([a, b, way]) => [a, ...way.map((n) => -1 - n), b]);
-    for (const [child, entering, way] of item.w) {
-      const bent = way.map((n) => -1 - n);
-      chains.push(entering ? [...bent, child] : [child, ...bent]);
-    }
-    for (const chain of chains) for (let k = 0; k + 1 < chain.length; k++) {
-      const [a, b] = [chain[k], chain[k + 1]], weight = 1 + (a < 0 ? 2 : 0) + (b < 0 ? 2 : 0);
-      beside.get(a).push([b, weight]);
-      beside.get(b).push([a, weight]);
-    }
-    for (const row of rows) spaced(row.map(() => 0), row.map(() => 1), row.map((c) => width.get(c))).forEach((x, n) => xs.set(row[n], x));
-    for (let sweep = 0; sweep < SWEEPS; sweep++) {
-      const down = sweep % 2 === 0;
-      for (let k = 0; k < rows.length; k++) {
-        const i = down ? k : rows.length - 1 - k, row = rows[i];
-        const wanted = [], weights = [];
-        for (const c of row) {
-          let sum = 0, total = 0;
-          for (const [other, weight] of beside.get(c)) if (sweep >= SWEEPS - 2 || (level.get(other) < i) === down) { sum += xs.get(other) * weight; total += weight; }
-          wanted.push(total ? sum / total : xs.get(c));
-          weights.push(total || 0.1);
-        }
-        spaced(wanted, weights, row.map((c) => width.get(c))).forEach((x, n) => xs.set(row[n], x));
-      }
-    }
-    let left = Infinity, right = -Infinity;
-    for (const [c, x] of xs) { left = Math.min(left, x - width.get(c) / 2); right = Math.max(right, x + width.get(c) / 2); }
-    if (!xs.size) return [xs, 0];
-    for (const [c, x] of xs) xs.set(c, x - left);
-    return [xs, right - left];
-  }
-  function spaced(wanted, weights, widths) {
-    const offsets = [0];
-    for (let i = 1; i < widths.length; i++) offsets.push(offsets[i - 1] + (widths[i - 1] + widths[i]) / 2 + GAP);
-    const pools = [];
-    wanted.forEach((x, i) => {
-      pools.push([x - offsets[i], weights[i], 1]);
-      while (pools.length > 1 && pools[pools.length - 2][0] > pools[pools.length - 1][0]) {
-        const [mean, total, count] = pools.pop(), before = pools[pools.length - 1];
-        before[0] = (before[0] * before[1] + mean * total) / (before[1] + total);
-        before[1] += total;
-        before[2] += count;
-      }
-    });
-    const flat = [];
-    for (const [mean, , count] of pools) for (let n = 0; n < count; n++) flat.push(mean);
-    return flat.map((x, i) => x + offsets[i]);
-  }
-
   // --- drawing
   function make(name, attributes, parent, text) {
     const node = document.createElementNS(SVG, name);
@@ -140,7 +30,7 @@
     return node;
   }
   function draw() {
-    place();
+    ({ boxes, bends } = placed(data, open));
     world.replaceChildren();
     drawn.clear(); touching.clear();
     const frames = make("g", {}, world), edges = make("g", { class: "edges" }, world), nodes = make("g", {}, world);

@@ -1,4 +1,4 @@
-"""Write a graph as a self-contained HTML page: data, drawing code and colours in one file."""
+"""Write a graph as a self-contained HTML page: data, places, drawing code and colours in one file."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def page(graph: Graph) -> str:
     return _template().substitute(
         title=escape(graph.name),
         style=_text("page.css"),
-        script=_text("page.js"),
+        script=_text("place.js") + _text("page.js"),
         data=data,
         sums=f"{counted(drawing.root.count)} &middot; {shortened(graph.flops)}flop &middot; {shortened(graph.bytes)}B",
         backward='<span class="backward"><i></i>backward</span>' if has_columns(drawing.root) else "",

@@ -48,11 +48,11 @@ def tap(name: str, x: Any) -> Any:
     if not is_open():
         return x
     leaves, treedef = flatten(x)
-    told = [
+    marked = [
         tap_p(taken(leaf), name=name + path, part=VALUE)[0] if is_value(leaf) else leaf
         for path, leaf in zip(key_paths(treedef), leaves, strict=True)
     ]
-    return unflatten(treedef, told)
+    return unflatten(treedef, marked)
 
 
 class Taps(Mapping[str, Seen]):

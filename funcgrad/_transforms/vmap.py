@@ -111,7 +111,7 @@ def mapped(
     axis_name: Hashable | None = None,
     axis_size: int | None = None,
 ) -> Any:
-    """Return `vmap`; ``beside`` are closed-over values, which decide how results are returned."""
+    """Return `vmap`. The closed-over values ``beside`` decide how results are returned."""
 
     @folded
     @functools.wraps(f)

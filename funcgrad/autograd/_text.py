@@ -13,7 +13,7 @@ from funcgrad.autograd._tape.dtypes import complex_of, default_dtype
 
 
 @dataclass
-class Options:
+class PrintOptions:
     """How tensors are printed: PyTorch's options and their default values.
 
     Args:
@@ -32,7 +32,7 @@ class Options:
 
 
 # The options of the process, which ``torch.set_printoptions`` changes.
-OPTIONS = Options()
+OPTIONS = PrintOptions()
 DEFAULT_DTYPES = frozenset(np.dtype(name) for name in ("int64", "bool"))
 
 Format = Callable[[Any], str]

@@ -36,7 +36,7 @@ def jacobian_operator(f: Callable[..., Any], primal: PyTree) -> DerivativeOperat
     """Return the Jacobian as an operator: forward mode for its products, reverse mode for those of its transpose."""
     out, f_jvp = linearize(f, primal)
     _, pullback = vjp(f, primal)
-    domain, image = _Space(primal), _Space(out)
+    domain, image = _FlatSpace(primal), _FlatSpace(out)
 
     def matvec(v: np.ndarray) -> np.ndarray:
         return image.ravel(f_jvp(domain.unravel(v)))
@@ -54,7 +54,7 @@ def hessian_operator(f: Callable[..., Any], primal: PyTree) -> DerivativeOperato
     It is symmetric, so forward over reverse mode gives the products from both sides.
     """
     _, product = linearize(grad(f), primal)
-    space = _Space(primal)
+    space = _FlatSpace(primal)
 
     def matvec(v: np.ndarray) -> np.ndarray:
         return space.ravel(product(space.unravel(v)))
@@ -62,7 +62,7 @@ def hessian_operator(f: Callable[..., Any], primal: PyTree) -> DerivativeOperato
     return DerivativeOperator((space.size, space.size), space.dtype, matvec, matvec)
 
 
-class _Space:
+class _FlatSpace:
     """The space of flat vectors that represent a pytree of arrays."""
 
     def __init__(self, tree: PyTree) -> None:

@@ -117,7 +117,7 @@ class Match:
                 if found is not None:
                     return found[0]
             if static and "static" in node and static != node["static"]:
-                raise self._differs(path, *_apart(node["static"], static))
+                raise self._differs(path, *_distinct(node["static"], static))
         triples = zip(level.entries, said, level.children, strict=True)
         found = [self._build(x, y, f"{path}.{name}", arrays) for name, x, y in triples]
         return found if arrays is None else level.rebuild(level.metadata, found)
@@ -199,7 +199,7 @@ def described(node: Node) -> str:
     return node.get("class") or next(key for key in ("list", "tuple", "dict") if key in node)
 
 
-def _apart(arrived: str, needed: str) -> tuple[str, str]:
+def _distinct(arrived: str, needed: str) -> tuple[str, str]:
     """Return the parts of two texts from shortly before their first difference."""
     same = next((i for i, (x, y) in enumerate(zip(arrived, needed, strict=False)) if x != y), 0)
     begin = max(0, same - 40)

@@ -28,7 +28,7 @@ _off: ContextVar[bool] = ContextVar("funcgrad_jax_jit_is_off", default=False)
 _jitted: WeakSet[Any] = WeakSet()
 
 
-class Jitted:
+class JaxJitted:
     """A compiled function, whose results are JAX's arrays. Its other attributes are those of ``fg.jit``'s result."""
 
     def __init__(self, f: Callable[..., Any], options: dict[str, Any]) -> None:
@@ -58,7 +58,7 @@ class Jitted:
         return getattr(self._compiled, name)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Jitted, (self._function, self._options)
+        return JaxJitted, (self._function, self._options)
 
 
 class Lowered:
@@ -99,7 +99,7 @@ def jit(
     """``jax.jit``: compile a function of pytrees of arrays, in 64 bits. The options are those of ``fg.jit``."""
     del keep_unused, inline  # they change no result
     asked = {name: value for name, value in options.items() if value is not None}
-    return functools.partial(jit, **asked) if fun is None else Jitted(fun, asked)
+    return functools.partial(jit, **asked) if fun is None else JaxJitted(fun, asked)
 
 
 @contextlib.contextmanager

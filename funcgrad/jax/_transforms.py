@@ -90,7 +90,7 @@ def make_jaxpr(fun: Callable[..., Any], **options: Any) -> Callable[..., Any]:
     return stage.make_graph(immutably(fun), **options)
 
 
-class _Custom:
+class _JaxCustom:
     """A function with derivative rules, whose results are JAX's arrays and whose rules change no array."""
 
     def __init__(self, ruled: Any, f: Callable[..., Any]) -> None:
@@ -106,7 +106,7 @@ class _Custom:
         return self if instance is None else functools.partial(self, instance)
 
 
-class custom_vjp(_Custom):  # noqa: N801  (JAX's name)
+class custom_vjp(_JaxCustom):  # noqa: N801  (JAX's name)
     """``jax.custom_vjp``: a function whose derivative in reverse mode is declared with ``defvjp(fwd, bwd)``."""
 
     def __init__(self, fun: Callable[..., Any], nondiff_argnums: Any = (), **options: Any) -> None:
@@ -117,7 +117,7 @@ class custom_vjp(_Custom):  # noqa: N801  (JAX's name)
         self._ruled.defvjp(immutably(fwd), immutably(bwd))
 
 
-class custom_jvp(_Custom):  # noqa: N801  (JAX's name)
+class custom_jvp(_JaxCustom):  # noqa: N801  (JAX's name)
     """``jax.custom_jvp``: a function whose derivative in forward mode is declared with ``defjvp(jvp)``."""
 
     def __init__(self, fun: Callable[..., Any], nondiff_argnums: Any = (), **options: Any) -> None:

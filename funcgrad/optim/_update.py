@@ -13,11 +13,11 @@ from funcgrad._ops.elementwise.arithmetic import add_p
 from funcgrad._ops.index.split import split
 from funcgrad._types import ArrayLike, Grads, Params, PyTree
 from funcgrad.errors import HyperparameterError, TreeMismatchError
-from funcgrad.optim._rules.rule import Row, Rule
-from funcgrad.optim._run.leaf import Leaf, Result, Stepper
+from funcgrad.optim._rules.rule import HyperparameterRow, Rule
+from funcgrad.optim._run.leaf import Leaf, Stepper, StepResult
 from funcgrad.optim._run.packing import MANY, step_packed, step_small
-from funcgrad.optim._run.places import in_their_places
-from funcgrad.optim._state.rows import rows_of
+from funcgrad.optim._run.sharded import in_their_places
+from funcgrad.optim._state.per_parameter import rows_of
 from funcgrad.optim._state.state import Buckets, State, unpacked
 from funcgrad.tree import TreeDef, flatten, flatten_up_to, key_paths, unflatten
 
@@ -76,7 +76,7 @@ def update(kind: type[S], grads: Grads, state: S, params: Params, into: Any = No
 
 def _step_flat(
     stepper: Stepper,
-    rows: Sequence[Row],
+    rows: Sequence[HyperparameterRow],
     leaves: Sequence[Any],
     gradients: Sequence[Any],
     columns: Sequence[Sequence[Any]],
@@ -130,7 +130,7 @@ def _next(kind: type[S], state: State, slots: Sequence[Any], taken: Any, masters
     )
 
 
-def step_leaves(stepper: Stepper, given: Sequence[Leaf], results: list[Result | None], together: bool) -> None:
+def step_leaves(stepper: Stepper, given: Sequence[Leaf], results: list[StepResult | None], together: bool) -> None:
     """Step the leaves that have no result yet; small NumPy leaves together if ``together`` is set."""
     if together:
         step_small(stepper, given, results)
@@ -141,7 +141,7 @@ def step_leaves(stepper: Stepper, given: Sequence[Leaf], results: list[Result | 
 
 
 def _slots(
-    rule: Rule, rows: Sequence[Row], columns: Sequence[Sequence[Any]], treedef: TreeDef
+    rule: Rule, rows: Sequence[HyperparameterRow], columns: Sequence[Sequence[Any]], treedef: TreeDef
 ) -> Sequence[tuple[Any, ...]]:
     """Return the slots of each parameter. If a needed slot is missing, the state was changed by hand."""
     found = []
@@ -168,7 +168,7 @@ def _are_full(columns: Sequence[Sequence[Any]]) -> bool:
     return bool(columns) and not any(x is None for column in columns for x in column)
 
 
-def _columns(rule: Rule, rows: Sequence[Row], results: Sequence[Result]) -> list[list[Any]]:
+def _columns(rule: Rule, rows: Sequence[HyperparameterRow], results: Sequence[StepResult]) -> list[list[Any]]:
     """Return the new slots, slot by slot, ``None`` if a parameter has none."""
     if len(set(rows)) == 1:
         index = rows[0].structure.index
@@ -180,7 +180,7 @@ def _columns(rule: Rule, rows: Sequence[Row], results: Sequence[Result]) -> list
     return columns
 
 
-def _taken(state: State, rows: Sequence[Row]) -> Sequence[Any]:
+def _taken(state: State, rows: Sequence[HyperparameterRow]) -> Sequence[Any]:
     """Return the step count of each parameter whose rule reads it."""
     if state.taken is None:
         return [None] * len(rows)
@@ -198,7 +198,7 @@ def _advanced(state: State, given: Sequence[Leaf], taken: Sequence[Any]) -> Any:
 
 
 def _places(
-    into: Any, treedef: TreeDef, rule: Rule, rows: Sequence[Row], asked: str
+    into: Any, treedef: TreeDef, rule: Rule, rows: Sequence[HyperparameterRow], asked: str
 ) -> Sequence[tuple[Any, ...] | None]:
     """Return the given memory for new parameters and slots."""
     if into is None:
@@ -221,7 +221,11 @@ def _same_type(x: ArrayLike, p: ArrayLike) -> bool:
 
 
 def _check_state(
-    asked: str, rows: Sequence[Row], slots: Sequence[tuple[Any, ...]], stepped: Sequence[Any], treedef: TreeDef
+    asked: str,
+    rows: Sequence[HyperparameterRow],
+    slots: Sequence[tuple[Any, ...]],
+    stepped: Sequence[Any],
+    treedef: TreeDef,
 ) -> None:
     """Refuse a state that was made for other parameters."""
     for i, (held, p) in enumerate(zip(slots, stepped, strict=True)):

@@ -16,7 +16,7 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._core.aval import aval_of
-from funcgrad._core.words import told
+from funcgrad._core.words import in_our_words
 from funcgrad._public import publish
 from funcgrad._types import ArrayLike
 from funcgrad.errors import ConcretizationTypeError
@@ -65,7 +65,7 @@ def _reach(name: str, size: int, origin: int) -> tuple[int, int]:
     return before, size - 1 - before
 
 
-@told
+@in_our_words
 def correlate(
     input: ArrayLike,  # noqa: A002  (SciPy's name)
     weights: ArrayLike,
@@ -111,7 +111,7 @@ def correlate(
     return given_back(fnp.tensordot(windows, w, len(w.shape)), dtype)
 
 
-@told
+@in_our_words
 def convolve(
     input: ArrayLike,  # noqa: A002  (SciPy's name)
     weights: ArrayLike,
@@ -139,7 +139,7 @@ def _turned(size: int, origin: int) -> int:
     return -origin - (1 - size % 2)
 
 
-@told
+@in_our_words
 def correlate1d(  # noqa: PLR0917  (SciPy's arguments)
     input: ArrayLike,  # noqa: A002  (SciPy's name)
     weights: ArrayLike,
@@ -176,7 +176,7 @@ def _along(name: str, x: ArrayLike, weights: ArrayLike, axis: int, output: None,
     return given_back(fnp.matmul(windows, fnp.astype(w, np.result_type(w.dtype, x.dtype))), dtype)
 
 
-@told
+@in_our_words
 def convolve1d(  # noqa: PLR0917  (SciPy's arguments)
     input: ArrayLike,  # noqa: A002  (SciPy's name)
     weights: ArrayLike,
@@ -191,7 +191,7 @@ def convolve1d(  # noqa: PLR0917  (SciPy's arguments)
     return _along("convolve1d", input, w[::-1], axis, output, (mode, cval, _turned(w.shape[0], origin)))
 
 
-@told
+@in_our_words
 def uniform_filter1d(  # noqa: PLR0917  (SciPy's arguments)
     input: ArrayLike,  # noqa: A002  (SciPy's name)
     size: int,
@@ -205,7 +205,7 @@ def uniform_filter1d(  # noqa: PLR0917  (SciPy's arguments)
     return _along("uniform_filter1d", input, np.full(size, 1 / size), axis, output, (mode, cval, origin))
 
 
-@told
+@in_our_words
 def gaussian_filter1d(  # noqa: PLR0917  (SciPy's arguments)
     input: ArrayLike,  # noqa: A002  (SciPy's name)
     sigma: ArrayLike,
@@ -271,7 +271,7 @@ def _gaussian(sigma: ArrayLike, order: int, radius: int) -> Any:
     return fnp.multiply(factor, density)
 
 
-@told
+@in_our_words
 def gaussian_filter(  # noqa: PLR0917  (SciPy's arguments)
     input: ArrayLike,  # noqa: A002  (SciPy's name)
     sigma: ArrayLike,

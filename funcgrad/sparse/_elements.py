@@ -24,7 +24,8 @@ from funcgrad.sparse._parts import Parts, parts_of
 from funcgrad.sparse._pattern import rows_of, shape_of
 from funcgrad.sparse._terms import NotOfTerms, Term, is_number, terms_of
 
-# A write takes 0.7 us, whatever its length, and reading takes 0.6 ns for each element: writes of fewer are slower.
+# A write of any length takes 0.7 us, and reading takes 0.6 ns for each element. Writes of fewer elements than this are
+# slower.
 _SHORTEST_WRITE = 1000
 # Each write is a line of the program.
 _MOST_WRITES = 64
@@ -113,10 +114,10 @@ def elements_of(graph: Graph, pattern: scipy.sparse.csr_array, dtype: np.dtype, 
         return None
     mirror = _mirror(pattern) if symmetric else np.arange(pattern.nnz)
     # Reading joined parts takes a pass for each summand, so fewer and longer parts are better there.
-    for apart in (True, False):
-        taken = parts_of(staged, apart=apart)
+    for in_parts in (True, False):
+        taken = parts_of(staged, in_parts=in_parts)
         fixed, places = _fixed_elements(terms, taken.fixed, pattern)[mirror], _places(terms, taken, pattern)[:, mirror]
-        writes = _writes([len(part.places) for part in taken.parts], fixed, places) if apart else None
+        writes = _writes([len(part.places) for part in taken.parts], fixed, places) if in_parts else None
         if writes is not None:
             break
     return Elements(taken.graph, fixed, places, writes)
@@ -207,7 +208,7 @@ def _writes(sizes: Sequence[int], fixed: np.ndarray, places: np.ndarray) -> list
 
 
 def most_writes(count: int) -> int:
-    """Return how many writes are faster than reading so many elements in a given order."""
+    """Return the number of writes that take as long as reading ``count`` elements in a given order."""
     return min(_MOST_WRITES, 3 + count // _SHORTEST_WRITE)
 
 

@@ -24,13 +24,13 @@ def pattern_of(graph: Graph, number: int, limit: int) -> Pattern:
     The other inputs are arrays of any numbers.
     """
     moving = graph.inputs[number].aval
-    space = _Space(moving.size, limit)
+    space = _Inputs(moving.size, limit)
     reads = [Read(x.aval, None, space.nothing(x.aval.size)) for x in graph.inputs]
     reads[number] = Read(moving, None, each(moving.shape, limit))
     return space.run(graph, reads)[0].pattern
 
 
-class _Space:
+class _Inputs:
     """The inputs that patterns count, and the most entries that one may have."""
 
     def __init__(self, width: int, limit: int) -> None:

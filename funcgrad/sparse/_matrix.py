@@ -18,7 +18,7 @@ from funcgrad._types import ArrayLike
 from funcgrad.errors import NotDifferentiableError, TracerArrayConversionError
 from funcgrad.sparse._colors import Colors
 from funcgrad.sparse._pattern import rows_of
-from funcgrad.sparse._plan import Call, Plan, Request
+from funcgrad.sparse._plan import CallArguments, Plan, Request
 from funcgrad.tree import flatten, leaves, unflatten
 
 # Plans that a function keeps. The one that was not used for the longest time is dropped first.
@@ -54,7 +54,7 @@ class Plans:
             if len(self._kept) > _MOST_PLANS:
                 self._kept.popitem(last=False)
 
-    def _call(self, args: tuple, kwargs: dict[str, Any]) -> Call:
+    def _call(self, args: tuple, kwargs: dict[str, Any]) -> CallArguments:
         """Check the arguments and flatten them."""
         transform, f, number = self.request.transform, self.request.function, self.request.number
         if not -len(args) <= number < len(args):
@@ -79,7 +79,7 @@ class Plans:
         flat, in_tree = flatten((args, kwargs))
         flat = [taken(leaf) for leaf in flat]
         flat[before] = taken(found[0])
-        return Call(flat, in_tree, before)
+        return CallArguments(flat, in_tree, before)
 
 
 def _is_leaf(x: ArrayLike) -> bool:

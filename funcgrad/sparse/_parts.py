@@ -45,8 +45,8 @@ class Parts(NamedTuple):
     fixed: list[np.ndarray]
 
 
-def parts_of(graph: Graph, *, apart: bool) -> Parts:
-    """Return the outputs of a program that it does not fix: taken apart, or whole."""
+def parts_of(graph: Graph, *, in_parts: bool) -> Parts:
+    """Return the outputs of a program that it does not fix, split into summands or whole."""
     makers = {var: equation for equation in graph.equations for var in equation.results}
     known: dict[Any, Any] = {var: value for var, value in graph.constants if isinstance(value, np.ndarray | np.generic)}
     fixed = [np.zeros(var.aval.size, var.aval.dtype) for var in graph.outputs]
@@ -58,7 +58,7 @@ def parts_of(graph: Graph, *, apart: bool) -> Parts:
         if value is not None:
             np.add.at(fixed[part.factor], part.places, np.ravel(value))
             continue
-        inside = _inside(x, part.places, makers, known) if apart else None
+        inside = _inside(x, part.places, makers, known) if in_parts else None
         if inside is None:
             found.append((x, part))
         else:

@@ -59,7 +59,7 @@ class Request(NamedTuple):
     limit: int
 
 
-class Call(NamedTuple):
+class CallArguments(NamedTuple):
     """The arguments of a call: the leaves, their structure, and the place of the differentiated one among them."""
 
     leaves: list[Any]
@@ -79,7 +79,7 @@ class Plan:
         call: the arguments, of which only types are used.
     """
 
-    def __init__(self, request: Request, call: Call) -> None:
+    def __init__(self, request: Request, call: CallArguments) -> None:
         self.request = request
         self.x = call.x
         products = _Products(request, call)
@@ -160,7 +160,7 @@ def _all_products(graph: Graph, leaves: Sequence[Any], colors: np.ndarray, aval:
 class _Products:
     """Stages the product of the matrix with a vector, from either side."""
 
-    def __init__(self, request: Request, call: Call) -> None:
+    def __init__(self, request: Request, call: CallArguments) -> None:
         self._request = request
         self._call = call
         # The type of the result, known once the function is staged; that of the gradient is the argument's.

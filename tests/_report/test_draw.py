@@ -12,7 +12,7 @@ from funcgrad._report.draw import MOST_SHOWN, Drawing, edges_shown
 from funcgrad._report.fold import MOST
 from funcgrad._report.items import items_of
 from funcgrad._report.layout import Placed
-from funcgrad._report.places import GAP, spaced
+from funcgrad._report.positions import GAP, spaced
 from funcgrad._report.svg import route
 from tests._report._graphs import DRAWN
 

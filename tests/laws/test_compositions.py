@@ -184,7 +184,7 @@ def test_eager_on_xla_arrays(name: str) -> None:
 
 
 def test_as_on_xla_arrays() -> None:
-    """All programs, by few programs of XLA that run each operation as it runs at once."""
+    """Run all programs in a few XLA programs, which round each operation as eager code does."""
     flat = {name: fg.tree.flatten(program.point) for name, program in PROGRAMS.items()}
 
     def function(name: str) -> Any:

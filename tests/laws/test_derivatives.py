@@ -180,7 +180,7 @@ def all_derivatives(at: Point, operands: Arrays, x_dots: Arrays, y_bars: Arrays)
 
 
 def derivatives_of_arrays(at: Point) -> tuple[Function, Arrays]:
-    """All derivatives, one after the other, as a function of the arrays and directions; and those."""
+    """Return a function that computes all derivatives, and the arrays and directions that it takes."""
     _, arrays = at.case.function_of_arrays(at.operands)
     ends = len(arrays), len(arrays) + len(at.x_dots)
 

@@ -58,7 +58,7 @@ def test_a_planted_import_is_seen(planted: str) -> None:
 
 
 def test_files_of_arrays_are_closed() -> None:
-    """An open file warns when it is collected, in whatever test runs then."""
+    """An open file warns when it is collected, and the warning fails an unrelated test."""
     paths = [path for path in (ROOT / "tests").rglob("*.py") if path != Path(__file__)]
     opened = [
         f"{path.name}: {line.strip()}" for path in paths for line in path.read_text().split("\n") if "np.load(" in line

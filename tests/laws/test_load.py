@@ -52,7 +52,7 @@ def fresh() -> dict[str, Any]:
 
 
 class Run:
-    """Training in one of three ways; all come to the same numbers."""
+    """Train in one of three ways, which give the same numbers."""
 
     def __init__(self, way: str) -> None:
         self.take = getattr(self, way)
@@ -174,7 +174,7 @@ def few_objects() -> Iterator[None]:
 
 
 def grown(call: Callable[[], Any], times: int) -> int:
-    """How many objects are alive after so many calls that were not before, with nobody to collect them."""
+    """Return how many more objects are alive after the calls, while the garbage collector is off."""
     for _ in range(5):
         call()
     with no_collector():
@@ -288,7 +288,7 @@ def test_forked_and_spawned_processes_go_on(tmp_path: Path) -> None:
     script = tmp_path / "forked.py"
     script.write_text(FORKED)
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
-    # In a group of its own: whatever happens, all of them end.
+    # The processes form a group, so that all of them can be ended together.
     process = subprocess.Popen(
         [sys.executable, script], env=environment, stderr=subprocess.PIPE, text=True, start_new_session=True
     )

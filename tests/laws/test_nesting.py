@@ -132,7 +132,7 @@ def test_eight_threads_at_once() -> None:
 
 
 def test_a_tracer_works_in_another_context_of_its_own_transform() -> None:
-    """As an executor runs it: the level state of the context is another, the tracer knows its trace."""
+    """An executor runs code in another context, where no trace is active. The tracer itself knows its trace."""
 
     def f(x: Any) -> Any:
         return Context().run(lambda: np.sum(x * x))

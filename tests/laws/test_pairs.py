@@ -196,7 +196,7 @@ STAGED = [chain for chain in CHAINS if len(chain) == 2 and not any(name.startswi
 
 @pytest.mark.parametrize("name", TABLE)
 def test_as_one_xla_program(name: str) -> None:
-    """All pairs within one jitted function, which takes far less time to compile than each of them."""
+    """Compile all pairs in one function, which takes far less time than compiling each pair."""
     program, point = TABLE[name]
     f = partial(program, np, Ours())
     functions = [transformed(Ours(), f, tuple(zip(chain, range(2), strict=True)), point) for chain in STAGED]

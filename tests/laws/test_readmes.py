@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "funcgrad"
 ROOMS = [
     *("_core", "_core/trace", "_core/graph", "_ops", "_engines/source", "_engines/source/kernels", "_engines/xla"),
-    *("_transforms", "numpy", "autograd", "optim", "scipy", "jax"),
+    *("_transforms", "_report", "numpy", "scipy", "sparse", "autograd", "nn", "optim", "interop", "io", "torch", "jax"),
 ]
 NAMED = re.compile(r"`([\w/]+\.(?:py|md))`|`(tests/[\w/]*)`")
 

@@ -181,7 +181,7 @@ def test_threads_transform_their_own_data(engine: str) -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_threads_meet_in_one_transform(case: Case) -> None:
-    """All of them in the same code at once: what it keeps between calls is made by one and read by the others."""
+    """All threads run the same code at once. One of them fills the caches, and the others read them."""
 
     def work(number: int) -> None:
         for scale in (1.0, 0.5):
@@ -207,7 +207,7 @@ def test_first_calls_of_one_compiled_function() -> None:
 
 
 def test_threads_started_inside_a_transform() -> None:
-    """A thread has no active transform of its own, yet the values it is handed carry theirs."""
+    """A new thread has no active transform, but tracers that are passed to it know their trace."""
     with ThreadPoolExecutor(THREADS) as pool:
 
         def parts(x: Any) -> Any:

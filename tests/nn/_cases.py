@@ -52,7 +52,7 @@ class Case:
 
 
 def cotangent(y: np.ndarray) -> np.ndarray:
-    """Weights of the elements of a result, so that its gradients tell them apart."""
+    """Return a different weight for each element of a result, so that a gradient shows which element it belongs to."""
     return np.cos(np.arange(np.size(y))).reshape(np.shape(y))
 
 

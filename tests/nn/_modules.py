@@ -26,7 +26,7 @@ def _loading(library: Any, make: Any, **changes: Any) -> str:
         return " ".join(str(error).split())
 
 
-# A name and a shape for each entry that is put in; of shape () the one that is left out.
+# The name and shape of each entry that is added to the state. An entry of shape () is removed.
 LOADED: dict[str, dict[str, Any]] = {
     "what fits": {},
     "too few": {"0__weight": ()},

@@ -13,7 +13,7 @@ from tests.nn._loops import LOOPS, Library
 from tests.nn._modules import results
 
 if __name__ == "__main__":
-    # Not an import statement: only who writes the files needs PyTorch, and the type checker does without.
+    # Not an import statement: only this script needs PyTorch, and the type checker runs without it.
     torch = import_module("torch")
     golden = {name: flat(case.theirs(torch)) for name, case in CASES.items()}
     np.savez_compressed(Path(__file__).with_name("golden_nn.npz"), allow_pickle=False, **golden)

@@ -63,7 +63,7 @@ def test_jax_arrays(name: str) -> None:
 
 @pytest.mark.parametrize("at_once", [True, False])
 def test_in_programs_of_jax(at_once: bool) -> None:
-    """All cases by few programs: each operation as it runs at once on arrays of JAX's, and as inside ``jax.jit``."""
+    """Run all cases in a few programs: as eager operations on JAX's arrays, and inside ``jax.jit``."""
     calls = {name: (partial(list_of_all, CASES[name]), list(CASES[name].args)) for name in COMPILED}
     found = run_together(calls, at_once=at_once)
     together = Together()

@@ -32,6 +32,6 @@ def golden(torch: Any) -> dict[str, np.ndarray]:
 
 
 if __name__ == "__main__":
-    # Not an import statement: only who writes the file needs PyTorch, and the type checker does without.
+    # Not an import statement: only this script needs PyTorch, and the type checker runs without it.
     numbers = golden(import_module("torch"))
     np.savez_compressed(Path(__file__).with_name("golden_sgd.npz"), allow_pickle=False, **numbers)

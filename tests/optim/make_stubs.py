@@ -10,7 +10,7 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-from funcgrad.optim._state.state import Hyperparameter, Options, SlotTree
+from funcgrad.optim._state.state import Hyperparameter, SlotTree, TupleOption
 from funcgrad.optim._torch import family
 from tests.optim._family import Made, made_of
 
@@ -36,7 +36,9 @@ def stubs() -> str:
 def _stubs_of(made: Made) -> str:
     name, title, state = made.rule.name, made.rule.title, made.state.__name__
     (base,) = made.cls.__bases__
-    attributes = [x for x, value in vars(made.state).items() if isinstance(value, Hyperparameter | Options | SlotTree)]
+    attributes = [
+        x for x, value in vars(made.state).items() if isinstance(value, Hyperparameter | TupleOption | SlotTree)
+    ]
     # `learning_rate` is another name of `lr`, and PyTorch's tuples stand for their parts.
     init = [*_parameters(made.init), "learning_rate: Any = ...", *[f"{x}: Any = ..." for x in made.rule.options]]
     of_class = _parameters(made.cls)

@@ -33,7 +33,7 @@ def overflowing(at: slice) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.fixture
 def by_ufuncs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As where Numba is not installed."""
+    """The step runs as it does without Numba."""
     monkeypatch.setattr(flat, "kernels_usable", lambda: False)
 
 

@@ -86,7 +86,7 @@ def test_numbers_equal_the_dense_rule(options: dict[str, Any], update: Any, dtyp
 @pytest.mark.parametrize("update", [fg.sgd_update, fg.jit(fg.sgd_update), jax.jit(fg.sgd_update)])
 @pytest.mark.parametrize("options", [{}, {"momentum": 0.9}, {"master_dtype": "float64"}], ids=str)
 def test_weight_decay_is_refused_compiled_or_not(options: dict[str, Any], update: Any, weight_decay: Any) -> None:
-    """Also one that is 0 as it happens, being data: the next step may have another."""
+    """A weight decay that is data may be 0 now and another number at the next step, so it is refused too."""
     params = {"table": TABLE.astype("float32")}
     state = fg.sgd_init(params, lr=0.1, weight_decay=weight_decay, **options)
     with pytest.raises(

@@ -170,7 +170,7 @@ class WholeState(State):
 
 @pytest.mark.parametrize("transform", [lambda f: f, fg.jit], ids=["eager", "jit"])
 def test_a_rule_that_is_not_elementwise(transform: Any) -> None:
-    """As Muon's products of matrices: staged for each shape, and never cut into blocks or packed."""
+    """A step that is not elementwise, such as Muon's, is staged for each shape, and never cut into blocks or packed."""
     rng = np.random.default_rng(0)
     params, grads = [[rng.standard_normal((n, 3)) for n in range(2, 11)] for _ in range(2)]
     given = {"lr": 0.1, "more": 0.25}

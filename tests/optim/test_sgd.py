@@ -51,7 +51,7 @@ def test_numbers_are_data_and_compile_once(compiler: Any, options: dict[str, Any
         params, state = update(GRADS, state.replace(lr=lr), params)
     on = {name: 0.25 for name in ("momentum", "dampening", "weight_decay") if options.get(name)}
     params, state = update(GRADS, state.replace(**on), params)
-    # An array is data, whatever number it holds.
+    # An array is data, also if it holds 0.
     params, state = update(GRADS, state.replace(**{name: np.float64(0) for name in on.keys() - {"momentum"}}), params)
     assert counted.count == 1
 

@@ -85,7 +85,7 @@ class Recorder:
         return f(*args, **kwargs)
 
     def _is_fresh(self, target: Target, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-        """Whether the call is one that is made again: there have not been too many like it."""
+        """Return whether the call is made again: the number of similar calls is below the limit."""
         file = self.test.partition("::")[0]
         if self._made[file, target.name] >= self._limits[0] or not is_suited((args, kwargs)):
             return False
@@ -211,7 +211,7 @@ class Recorder:
 
 @contextmanager
 def limit(seconds: float) -> Iterator[None]:
-    """Raise ``OutOfTime`` in the body after so many seconds; an outer limit goes on afterwards."""
+    """Raise ``OutOfTime`` in the body after this many seconds. An outer limit stays in force."""
     start, outer = time.monotonic(), signal.setitimer(signal.ITIMER_REAL, seconds)[0]
     try:
         yield

@@ -1,4 +1,4 @@
-"""The bits are those of ``jax.random`` for the same key: by place, whatever the dtype, shape, engine and transform."""
+"""The bits equal those of ``jax.random`` for the same key, for every dtype, shape, engine and transform."""
 
 from __future__ import annotations
 

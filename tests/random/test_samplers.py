@@ -99,7 +99,7 @@ LOOPS = ("gamma", "loggamma", "beta", "dirichlet", "poisson")
 
 
 def all_draws(random: Any) -> Callable[[Any], dict[str, Any]]:
-    """All of them by one program: most of the time is compilation."""
+    """Draw all samples in one program, because most of the time is compilation."""
     return lambda key: {name: draw(random, key) for name, draw in DRAWS.items()}
 
 

@@ -346,7 +346,7 @@ def test_refused(call: Callable[[Any], Any], error: type[Exception], message: st
 
 
 def test_nothing_traced_is_scipys() -> None:
-    """Also inside of a transform: events and dense output work, on what is plain."""
+    """Events and dense output of plain arguments work inside of a transform, too."""
 
     def f(x: Any) -> Any:
         found = integrate.solve_ivp(lambda t, y: -y, (0, 1), [1.0], dense_output=True, events=lambda t, y: y[0] - 0.5)

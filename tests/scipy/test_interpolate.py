@@ -34,7 +34,7 @@ def close(got: Any, expected: Any, tolerance: float = 1e-9) -> None:
 
 
 def polynomials(make: Callable[[Any], Any], tolerance: float = 1e-9) -> None:
-    """All that piecewise polynomials answer."""
+    """Call every method of piecewise polynomials."""
     expected, ours = make(theirs), make(interpolate)
     for at, extrapolate in itertools.product(QUERIES, (True, False, "periodic")):
         close(ours(at, extrapolate=extrapolate), expected(at, extrapolate=extrapolate), tolerance)

@@ -201,7 +201,7 @@ def test_on_xla(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["sqrtm", "logm"])
 def test_real_matrices_without_a_real_value(name: str) -> None:
-    """It is complex where that is known, as SciPy's, and NaN where it is not: there the complex one is asked for."""
+    """The result is complex, as SciPy's, if the numbers are known. Otherwise it is NaN."""
     f = getattr(linalg, name)
     expected: Any = getattr(scipy.linalg, name)(TURNED)
     np.testing.assert_allclose(f(TURNED), expected, rtol=1e-12)

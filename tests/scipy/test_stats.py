@@ -199,7 +199,7 @@ def test_outside_of_the_support(name: str) -> None:
     for way in (gradient, fg.jit(gradient, engine="numpy")):
         for chosen in (inside, ~inside):
             slopes = way(x, chosen)
-            # It has no end, and at infinity no derivative.
+            # The support has no end, and there is no derivative at infinity.
             slopes = slopes[1:-1] if name == "vonmises" else slopes
             assert np.isfinite(slopes).all()
             assert not slopes[~inside[1:-1] if len(slopes) == 4 else ~inside].any()

@@ -45,7 +45,7 @@ def graph_key(graph: Graph) -> Any:
 
 
 def _graph_key(graph: Graph) -> Any:
-    return graph.name, graph_form(graph, _Same, value_key)
+    return graph.name, graph_form(graph, _OnlyItself, value_key)
 
 
 def params_key(params: dict[str, Any]) -> Any:
@@ -62,7 +62,7 @@ def value_key(value: Any) -> Any:
     return graph_key(value) if isinstance(value, Graph) else value
 
 
-class _Same:
+class _OnlyItself:
     """Equals only itself, as long as the key that holds it is kept."""
 
     __slots__ = ("_value",)
@@ -71,7 +71,7 @@ class _Same:
         self._value = value
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is _Same and other._value is self._value
+        return type(other) is _OnlyItself and other._value is self._value
 
     def __hash__(self) -> int:
         return id(self._value)

@@ -24,23 +24,23 @@ LEAST_ROUNDS = 4
 _MOST_LAG = 2
 
 
-class Same(NamedTuple):
+class BeforeLoop(NamedTuple):
     """Each round reads this value, which is made before the loop."""
 
     x: Operand
 
 
-class Result(NamedTuple):
+class RoundResult(NamedTuple):
     """A result of this round, or of the round that many rounds before, by its number among the round's results."""
 
     number: int
     lag: int
 
 
-Source = Same | Result
+Source = BeforeLoop | RoundResult
 
 
-class Rounds:
+class PathLoop:
     """A chain of stretches that do the same.
 
     Args:
@@ -79,7 +79,7 @@ class Rounds:
         self.asked = next(found)
 
     def _inside(self, source: Source) -> Operand:
-        if isinstance(source, Same):
+        if isinstance(source, BeforeLoop):
             return source.x
         return self.results[source.number] if not source.lag else self.carries[source.number][source.lag - 1]
 
@@ -121,7 +121,7 @@ class Rounds:
         return do_the_same(new, old, known)
 
 
-def rounds_from(first: Stretch) -> Rounds | None:
+def rounds_from(first: Stretch) -> PathLoop | None:
     """Return the loop that begins with a stretch, if there is one."""
     for answer in first.ways:
         reader = _Reader(first, answer)
@@ -140,7 +140,7 @@ class _Reader:
         # The values that stand for results of rounds before the first, by number and round.
         self._first: dict[tuple[int, int], Operand] = {}
 
-    def rounds(self) -> Rounds | None:
+    def rounds(self) -> PathLoop | None:
         while len(self._chain) < LEAST_ROUNDS:
             if not self._go_on():
                 return None
@@ -156,7 +156,7 @@ class _Reader:
             before.setdefault(k, []).append(self._first[k, r])
         if any(_is_odd(self._made[0][k].aval) for k in before):
             return None
-        return Rounds(self._chain, self._answer, sources, before)
+        return PathLoop(self._chain, self._answer, sources, before)
 
     def _sources(self) -> list[Source] | None:
         """Return what the last round reads; ``None`` if it reads a result of a round long before."""
@@ -167,7 +167,7 @@ class _Reader:
             r, number = places.get(x, (last, -1)) if type(x) is Var else (last, -1)
             if last - r > _MOST_LAG:
                 return None
-            sources.append(Same(x) if number < 0 else Result(number, last - r))
+            sources.append(BeforeLoop(x) if number < 0 else RoundResult(number, last - r))
         return sources
 
     def _go_on(self) -> bool:
@@ -186,7 +186,7 @@ class _Reader:
         return all(self._is(x, source, r) for x, source in zip(_operands(self._chain[r]), sources, strict=True))
 
     def _is(self, x: Operand, source: Source, r: int) -> bool:
-        if isinstance(source, Same):
+        if isinstance(source, BeforeLoop):
             return are_equal(x, source.x)
         made = r - source.lag
         if made >= 0:

@@ -116,7 +116,7 @@ class GraphMethods:
             >>> x = np.ones((200, 200))
             >>> graph = fg.make_graph(fg.grad(lambda x: np.sum(np.tanh(x @ x))))(x)
             >>> print(graph.profile(x))
-            grad_<lambda>: ... on NumPy, median of ... runs
+            grad_<lambda>: ... on NumPy, median of ...
             ...
         """
         return _report("profile", self, args, kwargs)

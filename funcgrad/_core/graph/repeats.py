@@ -28,7 +28,7 @@ class Repeat(NamedTuple):
 
 
 def repeats(kinds: np.ndarray) -> list[Repeat]:
-    """Return stretches that do not overlap, in order; each is the one that covers most of what is left there."""
+    """Return stretches in order, without overlap. Each covers as many of the remaining equations as possible."""
     found: list[Repeat] = []
     pending = [(0, len(kinds))]
     while pending:

@@ -120,7 +120,7 @@ class JetTrace(Trace):
         self._scope_of = scope_of
         # The applications of one operation of the function, and of those in the rules that it needs, by primitive and
         # series of the operands.
-        self._seen: dict[tuple[Any, ...], list[_Application]] | None = None
+        self._seen: dict[tuple[Any, ...], list[_SeriesApplication]] | None = None
         # The plain arrays that rules read later. A rule of the user may write to them.
         self._watched = Watched(self.transform)
 
@@ -153,20 +153,20 @@ class JetTrace(Trace):
     def _kept(self, x: np.ndarray) -> np.ndarray:
         return x.copy() if x.nbytes <= SMALL else self._watched.keep(x)
 
-    def _results(self, primitive: Primitive, application: _Application) -> Any:
+    def _results(self, primitive: Primitive, application: _SeriesApplication) -> Any:
         whole = self._seen is None
         results = [y.ended() for y in application.results] if whole else application.results
         ys = [y[0] if y.is_constant else JetTracer(self, y) for y in results]
         return ys if primitive.multiple_results else ys[0]
 
-    def _application(self, primitive: Primitive, operands: tuple, params: dict) -> _Application:
+    def _application(self, primitive: Primitive, operands: tuple, params: dict) -> _SeriesApplication:
         """Return the application, the same one for the same operands."""
         assert self._seen is not None
         series = [x._series if self._owns(x) else None for x in operands]
         inside = bool(self._seen)
         if inside:
             operands = tuple([self._kept(x) if type(x) is np.ndarray else x for x in operands])
-        application = _Application(self, primitive, operands, series, params)
+        application = _SeriesApplication(self, primitive, operands, series, params)
         alike = self._seen.setdefault((primitive, *map(id, series)), [])
         for other in alike:
             if application.is_same(other):
@@ -176,7 +176,7 @@ class JetTrace(Trace):
         return application
 
 
-class _Application:
+class _SeriesApplication:
     """One application of a primitive, with the series of its operands (``None``: a constant) and of its results."""
 
     def __init__(
@@ -189,7 +189,7 @@ class _Application:
         self.whole = [Series([x]) if s is None else s for s, x in zip(series, operands, strict=True)]
         self.results: list[Series] = []
 
-    def is_same(self, other: _Application) -> bool:
+    def is_same(self, other: _SeriesApplication) -> bool:
         """Return whether another application of the primitive to the same series has the same constants."""
         pairs = [(x, y) for s, x, y in zip(self.series, self.operands, other.operands, strict=True) if s is None]
         return all(_is_same_constant(x, y) for x, y in pairs) and same_value(self.params, other.params)
@@ -324,7 +324,7 @@ def square(k: int, x: Series) -> Any:
 
 
 def _divisions(total: int, parts: int) -> Iterator[tuple[int, ...]]:
-    """Return all tuples of so many numbers with a sum."""
+    """Return all tuples of ``parts`` numbers with the sum ``total``."""
     if parts == 1:
         yield (total,)
         return

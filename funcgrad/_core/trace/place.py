@@ -35,16 +35,16 @@ class Memory:
     ``layout`` is the original array, if its strides differ from those of a copy.
     """
 
-    __slots__ = ("home", "layout", "original", "owned", "value", "version")
+    __slots__ = ("layout", "original", "owned", "trace", "value", "version")
 
-    def __init__(self, value: Value, home: Trace | None, owned: bool) -> None:
+    def __init__(self, value: Value, trace: Trace | None, owned: bool) -> None:
         self.value = value
         bare = _bare(value)
         contiguous = type(bare) is not _NDARRAY or bare.flags.c_contiguous or bare.flags.f_contiguous
         self.layout = None if contiguous else bare
         # The value of an argument before the first write. Its node is the one that gets the cotangent.
         self.original: Any = None
-        self.home = home
+        self.trace = trace
         self.owned = owned
         self.version = 0
 
@@ -107,12 +107,12 @@ def new_place(value: Value, owned: bool = True) -> Any:
         value: an array in memory of its own, or a tracer.
         owned: whether nothing else holds the memory.
     """
-    home = active_trace()
-    if home is None or not (isinstance(value, Tracer | _NDARRAY) or is_engine_value(value)):
+    trace = active_trace()
+    if trace is None or not (isinstance(value, Tracer | _NDARRAY) or is_engine_value(value)):
         return value
     if isinstance(value, Tracer) and not value._owner.makes_places:
         return value
-    return _new(Memory(value, home, owned and type(value) is _NDARRAY), value.shape, value.dtype)
+    return _new(Memory(value, trace, owned and type(value) is _NDARRAY), value.shape, value.dtype)
 
 
 def writable(y: Value) -> Any:
@@ -120,7 +120,7 @@ def writable(y: Value) -> Any:
     return new_place(y, owned=False) if type(y) is _NDARRAY and y.dtype.kind in "fcV" else y
 
 
-def apart(y: Value) -> Any:
+def in_own_memory(y: Value) -> Any:
     """Return a copy of a result that NumPy makes as a new array and we make of views."""
     if is_place(y):
         return new_place(current(y), owned=False)
@@ -129,11 +129,11 @@ def apart(y: Value) -> Any:
     return y
 
 
-def own_place(value: Value, home: Trace) -> Any:
+def own_place(value: Value, trace: Trace) -> Any:
     """Return an argument as a function's own array. The caller's array stays unchanged when the function writes."""
     if not isinstance(value, Tracer | _NDARRAY) or is_number(value):
         return value
-    return _new(Memory(frozen(value), home, False), value.shape, value.dtype)
+    return _new(Memory(frozen(value), trace, False), value.shape, value.dtype)
 
 
 def _taking(y: Value) -> Any:

@@ -9,17 +9,17 @@ from funcgrad._types import Value
 from funcgrad.errors import TracerAssignmentError
 
 
-def check_home(home: Trace | None, x: Tracer, asked: str) -> None:
+def check_inside(trace: Trace | None, x: Tracer, asked: str) -> None:
     """Refuse a write to an array that belongs to an outer function."""
-    if home is not active_trace():
-        refuse_outer(home, x, asked)
+    if trace is not active_trace():
+        refuse_outer(trace, x, asked)
 
 
-def refuse_outer(home: Trace | None, x: Tracer, asked: str) -> NoReturn:
+def refuse_outer(trace: Trace | None, x: Tracer, asked: str) -> NoReturn:
     """Refuse a write to an outer function's array: the outer function would not see it."""
     active = active_trace()
     inner = "no transform" if active is None else active.transform
-    outer = "no transform" if home is None else home.transform
+    outer = "no transform" if trace is None else trace.transform
     raise TracerAssignmentError(
         f"{asked} writes into an array {x.aval} that was made outside of the function that {inner} runs (by the one of "
         f"{outer}): what is written there would not be seen outside, or not every time. Write into a copy made inside "

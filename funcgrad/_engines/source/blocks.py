@@ -22,7 +22,7 @@ from funcgrad._core.forms import NO_FORMS
 BLOCK = 1 << 15
 
 
-class Part:
+class CombinedPrimitive:
     """Takes the place of a primitive in an equation that stands for several equations."""
 
     name = "part"
@@ -36,7 +36,7 @@ class Part:
     lines: Callable[..., list[str]]
 
 
-class Blocks(Part):
+class Blocks(CombinedPrimitive):
     """Takes the place of a primitive in an equation whose operations run on one block of rows at a time.
 
     ``sliced`` says for each operand whether a block takes some of its rows, or all of it.

@@ -16,7 +16,7 @@ import numpy as np
 from funcgrad._core.choose import MANY, choose
 from funcgrad._core.forms import Basic
 from funcgrad._core.graph.ir import Equation, Literal, Var
-from funcgrad._engines.source.blocks import Blocks, Part
+from funcgrad._engines.source.blocks import Blocks, CombinedPrimitive
 from funcgrad._engines.source.buffers import same_type
 from funcgrad._engines.source.loops import cond, scan, while_loop
 from funcgrad._engines.source.operators import OPERATORS
@@ -360,7 +360,7 @@ FORMS: dict[Basic, Form] = {
 def form_of(equation: Equation) -> Form | None:
     """Return the form of an equation's primitive."""
     primitive = equation.primitive
-    if isinstance(primitive, Part):
+    if isinstance(primitive, CombinedPrimitive):
         return _blocks if isinstance(primitive, Blocks) else primitive.lines
     if isinstance(primitive.numpy, np.ufunc):
         return None if primitive.multiple_results or primitive.numpy.signature else ufunc

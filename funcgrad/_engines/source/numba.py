@@ -19,7 +19,7 @@ import numpy as np
 from funcgrad._core.graph.ir import Equation, Graph, Operand, trusted_graph
 from funcgrad._core.lazy import LazyModule
 from funcgrad._engines.signature import Signature
-from funcgrad._engines.source.blocks import Part
+from funcgrad._engines.source.blocks import CombinedPrimitive
 from funcgrad._engines.source.call import written
 from funcgrad._engines.source.kernels.kernel import KernelPlan
 from funcgrad._engines.source.kernels.parallel import Kernel, Parallel, Several, fitted, packed
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _numba: Any = LazyModule("numba")
 
 
-class Whole(Part):
+class Whole(CombinedPrimitive):
     """A kernel for small arrays. One line of the program calls it."""
 
     def __init__(self, plan: KernelPlan) -> None:

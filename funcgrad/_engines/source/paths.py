@@ -13,7 +13,7 @@
 A function returns ``Unknown((True, 3))`` where no path gave these answers. The branch with the most guards goes on
 without indentation, so a chain of a thousand guards is not nested.
 
-A chain of stretches that do the same (`Rounds`) is a loop. Rounds after which the program does the same share lines:
+A chain of stretches that do the same (`PathLoop`) is a loop. Rounds after which the program does the same share lines:
 
         for r0 in range(9):
             v4 = v3 - 0.5                          # model.py:9  while x > tol:
@@ -31,7 +31,7 @@ from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from funcgrad._core.graph.ir import Graph, Literal, Operand, Var
-from funcgrad._core.graph.path_rounds import Rounds, rounds_from
+from funcgrad._core.graph.path_rounds import PathLoop, rounds_from
 from funcgrad._core.graph.paths import PathTree, Stretch
 from funcgrad._engines.signature import Signature, Unknown, is_plain
 from funcgrad._engines.source.call import argument_check, checked_donations, made, put_together
@@ -116,7 +116,7 @@ class _Follows:
         outside: the variables that are made before the loop and read after it.
     """
 
-    def __init__(self, rounds: Rounds) -> None:
+    def __init__(self, rounds: PathLoop) -> None:
         exits = [(*each, False) for each in rounds.exits()]
         last = rounds.stretches[-1].ways.get(rounds.answer)
         exits += [] if last is None else [(rounds.answer, [len(rounds.stretches) - 1], last, True)]
@@ -126,7 +126,9 @@ class _Follows:
         self.read = sorted({*rounds.before, *self.kept, *[source for source in sources if type(source) is int]})
         self.outside = list(dict.fromkeys([x for way in self.ways for x, source in way.reads.items() if x is source]))
 
-    def _reads(self, rounds: Rounds, stretch: Stretch, r: int, goes_on: bool) -> dict[Var, int | Var | tuple[int, int]]:
+    def _reads(
+        self, rounds: PathLoop, stretch: Stretch, r: int, goes_on: bool
+    ) -> dict[Var, int | Var | tuple[int, int]]:
         found: dict[Var, int | Var | tuple[int, int]] = {}
         for x in stretch.graph.inputs:
             q, k = rounds.places.get(x, (r, -1))
@@ -157,10 +159,10 @@ def written_paths(
         rolls_above: a stretch of more equations is rolled (`Graph.roll`), and rounds that do the same are written as
             a loop; ``None`` for neither.
     """
-    return _Program(tree, signature, questions, prepared, rolls_above).written()
+    return _TreeWriter(tree, signature, questions, prepared, rolls_above).written()
 
 
-class _Program:
+class _TreeWriter:
     def __init__(
         self,
         tree: PathTree,
@@ -240,7 +242,7 @@ class _Program:
     def _question(self, writer: Writer, stretch: Stretch, x: Operand) -> str:
         return f"asked = {self._value(stretch.asked, self._questions[stretch.asked])}({writer.name(x)})"
 
-    def _loop(self, writer: Writer, rounds: Rounds, before: _Before) -> _Here | None:
+    def _loop(self, writer: Writer, rounds: PathLoop, before: _Before) -> _Here | None:
         """Write a chain of stretches as a loop; ``None`` if a value that it needs is not known before it."""
         follows = _Follows(rounds)
         outputs = [*[rounds.results[k] for k in follows.read], *follows.outside, rounds.asked]

@@ -20,9 +20,9 @@ from funcgrad._core.primitive import Primitive
 from funcgrad._engines.xla import random
 from funcgrad._engines.xla.checks import checked, with_checks
 from funcgrad._engines.xla.compound import as_compiled_function
+from funcgrad._engines.xla.devices import alike, array_like, as_arrays, beside, is_jax_tracer
 from funcgrad._engines.xla.layouts import Spread, result_layout
 from funcgrad._engines.xla.modes import WIDE_LAST, enter, inside_jax_trace, leave, scope
-from funcgrad._engines.xla.places import alike, array_like, as_arrays, beside, is_jax_tracer
 from funcgrad._engines.xla.separate import separate_p
 from funcgrad._engines.xla.shardings import laid_out, put, spread_over, typed_at
 from funcgrad._types import DTypeLike, Value

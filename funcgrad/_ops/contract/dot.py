@@ -35,7 +35,7 @@ def _argsort(values: Axes) -> Axes:
     return tuple(sorted(range(len(values)), key=values.__getitem__))
 
 
-class _Layout:
+class _MatrixLayout:
     """How one operand becomes a stack of matrices: move axes (seldom), flatten, and perhaps transpose the matrix.
 
     ``flipped`` says that the contracted axes stand on the wrong side of the kept ones. A transposed view then costs
@@ -61,7 +61,7 @@ class _Layout:
 
 
 @lru_cache(maxsize=4096)
-def _layouts(a_ndim: int, b_ndim: int, contract: Pair, batch: Pair) -> tuple[_Layout, _Layout]:
+def _layouts(a_ndim: int, b_ndim: int, contract: Pair, batch: Pair) -> tuple[_MatrixLayout, _MatrixLayout]:
     """Return the layouts of both operands.
 
     There are two orders of the contracted axes; take the one that copies less.
@@ -70,8 +70,8 @@ def _layouts(a_ndim: int, b_ndim: int, contract: Pair, batch: Pair) -> tuple[_La
     for key in contract:
         order = _argsort(key)
         a_contract, b_contract = (tuple(axes[i] for i in order) for axes in contract)
-        a = _Layout(a_ndim, batch[0], a_contract, contract_last=True)
-        b = _Layout(b_ndim, batch[1], b_contract, contract_last=False)
+        a = _MatrixLayout(a_ndim, batch[0], a_contract, contract_last=True)
+        b = _MatrixLayout(b_ndim, batch[1], b_contract, contract_last=False)
         options.append((a, b))
     return min(options, key=lambda pair: sum(layout.permutation is not None for layout in pair))
 

@@ -22,7 +22,7 @@ from funcgrad._types import Array, Lax, Value
 
 Norm = Literal["backward", "forward", "ortho"]
 
-# The norm of the transpose: the direction that divides and the one that does not change places.
+# The norm of the transpose. It runs in the other direction, so the norms ``backward`` and ``forward`` are exchanged.
 OTHER_NORM: dict[Norm, Norm] = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
 # XLA transforms at most this many axes at once.
 _XLA_AXES = 3

@@ -134,8 +134,8 @@ def resolve(index: Index, shape: tuple[int, ...], arrays: tuple[tuple[int, ...],
     base = [len(span) for entry, span in zip(sources, ranges, strict=True) if not isinstance(entry, int)]
     array_axes = [i for i, entry in enumerate(e for e in sources if not isinstance(e, int)) if entry is SLOT]
     lengths = iter(base)
-    # The axes of the result apart from those of index arrays, with -1 for a new axis; and how many stand before each
-    # slot.
+    # The axes of the result without those of index arrays, with -1 for a new axis; and how many of them stand before
+    # each slot.
     items: list[int] = []
     before: list[int] = []
     for entry in entries:

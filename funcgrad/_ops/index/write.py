@@ -16,7 +16,7 @@ from funcgrad._core.bind import NUMPY_TYPES, Tracer
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.forward import ForwardTracer
 from funcgrad._core.trace.place import Memory, as_place, frozen, is_place, keep_layout, settled, shown_by
-from funcgrad._core.trace.refusals import check_home
+from funcgrad._core.trace.refusals import check_inside
 from funcgrad._core.trace.reverse import ReverseTracer
 from funcgrad._core.trace.tape import Node, new_kind, next_serial
 from funcgrad._ops.index.gather import WrittenBar, index_p
@@ -48,7 +48,7 @@ def write(x: Tracer, v: Value, index: Index = WHOLE, arrays: tuple = (), asked: 
     """
     place = as_place(x, asked)
     memory = place._memory
-    check_home(memory.home, place, asked)
+    check_inside(memory.trace, place, asked)
     steps = [] if place._viewed is None else _steps(place)
     if arrays:
         arrays = tuple([settled(a) for a in arrays])
@@ -73,7 +73,7 @@ def write_new(x: Tracer, y: Value, asked: str) -> None:
         write(place, y, WHOLE, (), asked)
         return
     memory = place._memory
-    check_home(memory.home, place, asked)
+    check_inside(memory.trace, place, asked)
     keep_layout(memory)
     memory.value, memory.owned = settled(y), False
     memory.version += 1
@@ -152,7 +152,7 @@ def _shown(buffer: np.ndarray, steps: Any) -> np.ndarray | None:
 def _in_buffer(memory: Memory, steps: list[Step], v: Value, index: Index, arrays: tuple) -> bool:
     """Write to the buffer if there is one; return whether there was."""
     old = memory.value
-    home: Any = memory.home
+    trace: Any = memory.trace
     if arrays and any(type(a) not in NUMPY_TYPES for a in arrays):
         return False
     if steps and not keeps_cotangents(steps):
@@ -160,9 +160,9 @@ def _in_buffer(memory: Memory, steps: list[Step], v: Value, index: Index, arrays
     if type(old) is ForwardTracer or type(v) is ForwardTracer:
         return _in_two_buffers(memory, steps, v, index, arrays)
     old_node = v_node = None
-    if type(old) is ReverseTracer and old._owner is home:
+    if type(old) is ReverseTracer and old._owner is trace:
         old_node, old = old._node, old._value
-    if type(v) is ReverseTracer and v._owner is home:
+    if type(v) is ReverseTracer and v._owner is trace:
         v_node, v = v._node, v._value
     if type(old) is not _NDARRAY or type(v) not in NUMPY_TYPES:
         return False
@@ -175,7 +175,7 @@ def _in_buffer(memory: Memory, steps: list[Step], v: Value, index: Index, arrays
     if index is WHOLE and not steps:
         old_node = None
     node = write_node(old_node, v_node, steps, v, index, arrays)
-    memory.value = buffer if node is None else ReverseTracer(home, buffer, node)
+    memory.value = buffer if node is None else ReverseTracer(trace, buffer, node)
     return True
 
 
@@ -254,11 +254,11 @@ _OVERWRITTEN = new_kind(scatter_set_p, 1, _pull_overwritten, (True, False), piec
 def _in_two_buffers(memory: Memory, steps: list[Step], v: Value, index: Index, arrays: tuple) -> bool:
     """Do the same with one buffer for the value and one for the tangent."""
     old = memory.value
-    home: Any = memory.home
+    trace: Any = memory.trace
     old_dot = v_dot = None
-    if type(old) is ForwardTracer and old._owner is home:
+    if type(old) is ForwardTracer and old._owner is trace:
         old, old_dot = old._value, old._tangent
-    if type(v) is ForwardTracer and v._owner is home:
+    if type(v) is ForwardTracer and v._owner is trace:
         v, v_dot = v._value, v._tangent
     if type(old) is not _NDARRAY or type(v) not in NUMPY_TYPES:
         return False
@@ -279,7 +279,7 @@ def _in_two_buffers(memory: Memory, steps: list[Step], v: Value, index: Index, a
     part[place] = v
     part_dot[place] = 0 if v_dot is None else v_dot
     memory.owned = True
-    memory.value = ForwardTracer(home, buffer, old_dot)
+    memory.value = ForwardTracer(trace, buffer, old_dot)
     return True
 
 

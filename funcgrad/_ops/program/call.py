@@ -28,7 +28,7 @@ Compiler = Callable[[Graph], Callable[..., list]]
 
 
 def call(graph: Graph, operands: Sequence[Any], compiler: Compiler) -> list[Any]:
-    """Run a graph, compiled, on values of any kind: one operation on the tape, whatever its size."""
+    """Run a compiled graph on values of any kind, as one operation on the tape."""
     return bind(call_p, tuple(operands), {"graph": graph, "compiler": compiler})
 
 
@@ -36,7 +36,7 @@ def _run(*operands: Value, graph: Graph, compiler: Compiler) -> list[Any]:
     return graph.made(compiler)(*operands)
 
 
-class _Call(NamedTuple):
+class _CompiledPair(NamedTuple):
     """Reverse mode runs a compiled forward graph, which returns residuals, and later a compiled backward graph."""
 
     graph: Graph
@@ -79,7 +79,7 @@ call_p = Primitive(
     numpy=_run,
     xla=lambda lax, *xs, graph, compiler: _run(*xs, graph=graph, compiler=compiler),
     aval=lambda *xs, graph, compiler: [x.aval for x in graph.outputs],
-    derivative=GraphDerivative(_Call),
+    derivative=GraphDerivative(_CompiledPair),
     batch=_call_batch,
     cost=lambda y, *xs, graph, compiler: graph.flops,
     multiple_results=True,

@@ -61,7 +61,7 @@ barrier_p = Primitive(
 Policy = Callable[[Equation], bool]
 
 
-class _Checkpointed(NamedTuple):
+class _CheckpointDerivative(NamedTuple):
     """The derivative starts from the operands again, behind a barrier that waits for the cotangents or tangents.
 
     With a policy, reverse mode also starts from the values that the policy keeps.
@@ -162,7 +162,7 @@ checkpoint_p = Primitive(
     numpy=_run,
     xla=_run_xla,
     aval=lambda *xs, graph, policy=None: [x.aval for x in graph.outputs],
-    derivative=GraphDerivative(_Checkpointed),
+    derivative=GraphDerivative(_CheckpointDerivative),
     batch=_batch,
     cost=lambda y, *xs, graph, policy=None: graph.flops,
     multiple_results=True,

@@ -253,7 +253,7 @@ def _linearized_loops(body: Graph, loop: Loop, moves: Moves) -> tuple[Cut, Loop]
     return cut, loop._replace(body=second, constants=len(once) + len(constants), carry=len(carry))
 
 
-class _Transposed(NamedTuple):
+class _TransposedLoop(NamedTuple):
     """The loop in the other direction: it carries the carry's cotangents and sums those of the constants.
 
     It is called with the residuals and the cotangents of the results. ``counts`` are the numbers of residuals computed
@@ -271,7 +271,7 @@ class _Transposed(NamedTuple):
         return [*sums, *carry, *x_bars]
 
 
-def _reverse_loops(body: Graph, loop: Loop, moves: Moves) -> tuple[Cut, _Transposed]:
+def _reverse_loops(body: Graph, loop: Loop, moves: Moves) -> tuple[Cut, _TransposedLoop]:
     cut = cut_at_residuals(loop, *pulled_graphs(body, *moves))
     once, rows = cut.counts
     moving, carried, _ = loop.moving_parts(moves, [x.aval for x in chosen(body.inputs, moves.operands)])
@@ -286,7 +286,7 @@ def _reverse_loops(body: Graph, loop: Loop, moves: Moves) -> tuple[Cut, _Transpo
     fixed, row_avals, carry_avals, stack_avals = split([x.aval for x in cut.second.inputs], once, rows, carry)
     graph = staged_graph(step, [*fixed, *carry_avals, *sums, *row_avals, *stack_avals], f"transpose_{body.name}")
     backward = Loop(graph, once, carry + constants, loop.length, not loop.reverse, loop.unroll)
-    return cut, _Transposed(backward, (once, rows, carry), sums)
+    return cut, _TransposedLoop(backward, (once, rows, carry), sums)
 
 
 def _batch(primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict) -> list[Any]:

@@ -265,7 +265,7 @@ class Forwarder(Emitter):
         return x if type(x) is Literal else self.emit(add_p, x, Literal(x.aval.dtype.type(0)))
 
     def _made(self, x: Var, chain: _Chain, depth: int) -> Operand:
-        """Return a version of an array, made of the last one that exists."""
+        """Return a version of an array. It is made from the last version that exists."""
         if depth in chain.made:
             return chain.made[depth]
         before = max(d for d in chain.made if d < depth)

@@ -1,4 +1,4 @@
-"""The kinds of equations: those of one kind may be the same equation of several rounds, whatever they read."""
+"""The kinds of equations. Equations of one kind may be one equation in several rounds; their operands do not count."""
 
 from __future__ import annotations
 

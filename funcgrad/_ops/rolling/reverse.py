@@ -26,7 +26,7 @@ from funcgrad._core.trace.staging import StagingTrace
 from funcgrad._ops.index.gather import index, index_p
 from funcgrad._ops.index.join import concatenate, stack
 from funcgrad._ops.program.scan import Loop, scan_p
-from funcgrad._ops.rolling.reverse_rounds import OrderError, Rounds, bar_of, moves, uses_of, value_of
+from funcgrad._ops.rolling.reverse_rounds import OrderError, ReverseRounds, bar_of, moves, uses_of, value_of
 
 
 def pulled_program(graph: Graph, active: Sequence[bool], seeded: Sequence[bool]) -> tuple[Graph, Graph] | None:
@@ -106,7 +106,7 @@ class _Tape:
         """Run a loop: all rounds but the last few as a loop, and these as equations."""
         loop: Loop = equation.params["loop"]
         active = tuple([moves(x, self._trace) and is_inexact(x.dtype) for x in operands])
-        rounds = Rounds(loop, active, later, _run)
+        rounds = ReverseRounds(loop, active, later, _run)
         rounds.check(active)
         read = [var in last for var in equation.results]
         peeled = rounds.peeled(read)
@@ -116,7 +116,7 @@ class _Tape:
         constants, carry, xs = loop.parts(tuple(operands))
         first = [index(x, (slice(0, short.length),)) for x in xs]
         begin = loop.constants + loop.carry
-        rounds = Rounds(short, active, [*later[:begin], *[False] * len(xs)], _run)
+        rounds = ReverseRounds(short, active, [*later[:begin], *[False] * len(xs)], _run)
         rounds.check_peeled(later)
         ys = self._record(rounds, equation, [*constants, *carry, *first], env)
         constants = [env[x] if moves(y, self._trace) else y for x, y in zip(equation.operands, constants, strict=False)]
@@ -133,7 +133,7 @@ class _Tape:
         return [*now, *stacks]
 
     def _record(
-        self, rounds: Rounds, equation: Equation, operands: Sequence[Any], env: dict[Operand, Any]
+        self, rounds: ReverseRounds, equation: Equation, operands: Sequence[Any], env: dict[Operand, Any]
     ) -> list[Any]:
         """Run a loop and make its node. Values that it threads are replaced by its results."""
         trace = self._trace

@@ -51,7 +51,7 @@ class _Seeds(NamedTuple):
     stacks: list[int]
 
 
-class Rounds:
+class ReverseRounds:
     """The rounds of one loop, forward and backward.
 
     Args:

@@ -31,7 +31,7 @@ from funcgrad._ops.program.scan import Loop, scan_p
 from funcgrad._ops.rolling.forward import forwarded
 from funcgrad._ops.rolling.kinds import kinds_of
 from funcgrad._ops.rolling.reads import Reads
-from funcgrad._ops.rolling.rounds import Before, Here, Rounds, Rows, Same, Source, Stretch
+from funcgrad._ops.rolling.rounds import AlikeRounds, Before, Here, PerRound, RoundReads, Same, Source
 from funcgrad._ops.rolling.rows import FIRST_AXIS, HOLE, Emitter, Row, entries_of, pattern_of, with_operands
 
 # The most bytes of separate operands that are copied into one array, so that a loop can read them one by one.
@@ -94,7 +94,7 @@ class _Roller(Emitter):
     def run(self) -> Graph:
         """Return the program with loops; the given one if nothing repeats."""
         graph = self._graph
-        rounds = Rounds(self._rest, self._rows, self._reads)
+        rounds = RoundReads(self._rest, self._rows, self._reads)
         found = [stretch for repeat in repeats(kinds_of(self._rest)) for stretch in self._stretches(rounds, repeat)]
         i = 0
         for stretch in found:
@@ -110,7 +110,7 @@ class _Roller(Emitter):
         rolled = trusted_graph(graph.inputs, self._constants, self.equations, outputs, graph.name, graph.trees)
         return drop_dead(rolled)
 
-    def _stretches(self, rounds: Rounds, repeat: Repeat) -> list[Stretch]:
+    def _stretches(self, rounds: RoundReads, repeat: Repeat) -> list[AlikeRounds]:
         """Return the parts of a repeated stretch whose rounds read alike, in order."""
         if repeat.rounds < LEAST_ROUNDS or repeat.rounds * repeat.period < LEAST_EQUATIONS:
             return []
@@ -130,17 +130,17 @@ class _Roller(Emitter):
         last = repeat._replace(start=stretch.repeat.end, rounds=after)
         return [*self._stretches(rounds, first), stretch, *self._stretches(rounds, last)]
 
-    def _is_worth(self, stretch: Stretch) -> bool:
+    def _is_worth(self, stretch: AlikeRounds) -> bool:
         """Return whether copying separate operands costs little."""
         copied = {
             source.parts
             for sources in stretch.sources
             for source in sources
-            if isinstance(source, Rows) and not self._is_even(source)
+            if isinstance(source, PerRound) and not self._is_even(source)
         }
         return sum(x.aval.nbytes for parts in copied for x in parts) <= _COPIED_BYTES
 
-    def _is_even(self, source: Rows) -> bool:
+    def _is_even(self, source: PerRound) -> bool:
         rows = [self._rows.get(x) for x in source.parts]
         return rows[0] is not None and all(row is not None and row.base is rows[0].base for row in rows)
 
@@ -206,7 +206,7 @@ class _Roller(Emitter):
         self._constants.append((var, value))
         return var
 
-    def _loop(self, stretch: Stretch) -> None:
+    def _loop(self, stretch: AlikeRounds) -> None:
         """Append a loop."""
         repeat = stretch.repeat
         self.source = self._rest[repeat.start].source
@@ -269,7 +269,7 @@ class _Body:
         equations: the equations of one round.
     """
 
-    def __init__(self, stretch: Stretch, equations: Sequence[Equation]) -> None:
+    def __init__(self, stretch: AlikeRounds, equations: Sequence[Equation]) -> None:
         # Inputs: operands that are the same in each round, carries with their first values, and rows.
         self.constants: dict[Operand, Var] = {}
         self.rows: dict[tuple[Operand, ...], Var] = {}
@@ -299,7 +299,7 @@ class _Body:
             if type(source.x) is Literal:
                 return source.x
             return self.constants.setdefault(source.x, Var(source.x.aval))
-        if isinstance(source, Rows):
+        if isinstance(source, PerRound):
             return self.rows.setdefault(source.parts, Var(Aval(x.aval.shape, x.aval.dtype)))
         if isinstance(source, Here):
             return self.results[source.position][source.number]

@@ -20,7 +20,7 @@ class Same(NamedTuple):
     x: Operand
 
 
-class Rows(NamedTuple):
+class PerRound(NamedTuple):
     """Each round reads its own of these operands, which are made outside of the loop."""
 
     parts: tuple[Operand, ...]
@@ -42,7 +42,7 @@ class Before(NamedTuple):
     first: tuple[Operand, ...]
 
 
-class Part(NamedTuple):
+class ResultRow(NamedTuple):
     """A row of a result of this round or of an earlier one, at fixed integers."""
 
     of: Here | Before
@@ -50,10 +50,10 @@ class Part(NamedTuple):
     key: tuple[int, ...]
 
 
-Source = Same | Rows | Here | Before | Part
+Source = Same | PerRound | Here | Before | ResultRow
 
 
-class Stretch(NamedTuple):
+class AlikeRounds(NamedTuple):
     """A repeated stretch whose rounds were found to read alike.
 
     Args:
@@ -65,7 +65,7 @@ class Stretch(NamedTuple):
     sources: list[list[Source]]
 
 
-class Rounds:
+class RoundReads:
     """Finds out what the rounds of a stretch read.
 
     Args:
@@ -79,7 +79,7 @@ class Rounds:
         self._rows = rows
         self._reads = reads
 
-    def of(self, repeat: Repeat) -> Stretch | None:
+    def of(self, repeat: Repeat) -> AlikeRounds | None:
         """Return what each round reads, of as many rounds as read alike; ``None`` if these are too few."""
         while repeat.rounds >= LEAST_ROUNDS:
             first, last = 0, repeat.rounds
@@ -87,7 +87,7 @@ class Rounds:
             for j in range(repeat.period):
                 row: list[Source] = []
                 for k in range(len(self._equations[repeat.start + j].operands)):
-                    source, lo, hi = self._source(_Slot(repeat, j, k), (first + last) // 2)
+                    source, lo, hi = self._source(_RoundOperand(repeat, j, k), (first + last) // 2)
                     first, last = max(first, lo), min(last, hi)
                     if source is not None:
                         row.append(source)
@@ -95,12 +95,12 @@ class Rounds:
             if last - first < LEAST_ROUNDS:
                 return None
             if (first, last) == (0, repeat.rounds):
-                return Stretch(repeat, sources)
+                return AlikeRounds(repeat, sources)
             # Rounds at the ends differ: they stay as they are.
             repeat = Repeat(repeat.start + first * repeat.period, repeat.period, last - first)
         return None
 
-    def _source(self, slot: _Slot, middle: int) -> tuple[Source | None, int, int]:
+    def _source(self, slot: _RoundOperand, middle: int) -> tuple[Source | None, int, int]:
         """Return what an operand is in the rounds around the middle one, and the rounds for which this holds."""
         made = self._inside(slot, self._reads.made(slot.equations, slot.operand))
         bases = self._inside(slot, self._reads.bases(slot.equations, slot.operand))
@@ -115,7 +115,7 @@ class Rounds:
             return None, lo, hi
         return self._outside(self._parts(slot)), 0, slot.repeat.rounds
 
-    def _parts(self, slot: _Slot) -> list[Operand]:
+    def _parts(self, slot: _RoundOperand) -> list[Operand]:
         """Return the operand in each round."""
         start, period, rounds = slot.repeat
         equations = self._equations[start + slot.position : start + period * rounds : period]
@@ -127,20 +127,20 @@ class Rounds:
             is_same = all(type(y) is Literal and value_key(y.value) == value_key(x.value) for y in parts)
         else:
             is_same = all(y is x for y in parts) or self._is_one_row(parts)
-        return Same(x) if is_same else Rows(tuple(parts))
+        return Same(x) if is_same else PerRound(tuple(parts))
 
     def _is_one_row(self, parts: Sequence[Operand]) -> bool:
         rows = [self._rows.get(y) for y in parts]
         return rows[0] is not None and all(row == rows[0] for row in rows)
 
-    def _inside(self, slot: _Slot, numbers: np.ndarray) -> np.ndarray:
+    def _inside(self, slot: _RoundOperand, numbers: np.ndarray) -> np.ndarray:
         """Return the numbers of results of the stretch, and `OUTSIDE` for all others."""
         width = self._reads.width
         inside = (numbers >= slot.repeat.start * width) & (numbers < slot.repeat.end * width)
         return np.where(inside, numbers, OUTSIDE)
 
     def _carried(
-        self, slot: _Slot, numbers: np.ndarray, outside: np.ndarray, middle: int
+        self, slot: _RoundOperand, numbers: np.ndarray, outside: np.ndarray, middle: int
     ) -> tuple[Source | None, int, int]:
         """Return the result that rounds around the middle one read, if round ``r`` reads it of round ``r - lag``.
 
@@ -164,7 +164,9 @@ class Rounds:
             return None, max(lo - lag, 1) if lo >= lag else 1, hi
         return Before(position, number, lag, tuple(self._parts(slot)[:lag])), 0, hi
 
-    def _part(self, slot: _Slot, bases: np.ndarray, outside: np.ndarray, middle: int) -> tuple[Source | None, int, int]:
+    def _part(
+        self, slot: _RoundOperand, bases: np.ndarray, outside: np.ndarray, middle: int
+    ) -> tuple[Source | None, int, int]:
         rows = [self._rows.get(x) for x in self._parts(slot)]
         row = rows[middle]
         assert row is not None
@@ -175,10 +177,10 @@ class Rounds:
                 # The first rounds read something else than a row of the array's first value.
                 return None, 1, hi
             source = source._replace(first=tuple([each.base for each in rows[: source.lag] if each is not None]))
-        return (Part(source, row.pattern, row.key) if isinstance(source, Here | Before) else None), lo, hi
+        return (ResultRow(source, row.pattern, row.key) if isinstance(source, Here | Before) else None), lo, hi
 
 
-class _Slot:
+class _RoundOperand:
     """An operand of an equation of a round.
 
     Args:
@@ -195,7 +197,7 @@ class _Slot:
 
 
 def _around(middle: int, fits: np.ndarray) -> tuple[int, int]:
-    """Return the longest range of rounds around the middle one that fit."""
+    """Return the longest range of rounds that contains the middle one and fits throughout."""
     others = np.flatnonzero(~fits)
     cut = int(np.searchsorted(others, middle))
     lo = int(others[cut - 1]) + 1 if cut else 0

@@ -16,7 +16,7 @@ Step = Callable[..., list[Any]]
 SLOT = object()
 
 
-class Index:
+class IndexEntries:
     """The entries of an index expression, with slots for index arrays."""
 
     def __init__(self, entries: tuple[Any, ...], unique: bool = False) -> None:

@@ -59,7 +59,7 @@ _INSTEAD: dict[Any, Any] = {
     aval_of: np.asarray,
     bind: runtime.bind,
     untraced: contextlib.nullcontext,
-    Index: runtime.Index,
+    Index: runtime.IndexEntries,
 }
 _UNREAD: dict[Any, str] = {call_p: "compiler", custom_jvp_p: "rule", custom_vjp_p: "rule"}
 

@@ -211,7 +211,7 @@ def owned(results: Iterable[Any], others: Iterable[Any], *, views: bool = False)
     """
     given = list(others)
     seen = set(map(memory_of, given))
-    return [lasting(_apart(y, seen, views=views), given) for y in results]
+    return [lasting(_unshared(y, seen, views=views), given) for y in results]
 
 
 def own(y: Any, dtype: np.dtype, seen: set[int]) -> Any:
@@ -223,7 +223,7 @@ def own(y: Any, dtype: np.dtype, seen: set[int]) -> Any:
         # This is the case for nearly every cotangent, so it needs no search.
         seen.add(id(y))
         return y
-    return _apart(cast(y, dtype), seen, views=False)
+    return _unshared(cast(y, dtype), seen, views=False)
 
 
 def memory_of(x: Any) -> int:
@@ -231,7 +231,7 @@ def memory_of(x: Any) -> int:
     return id(_owner(x))
 
 
-def _apart(y: Any, seen: set[int], *, views: bool) -> Any:
+def _unshared(y: Any, seen: set[int], *, views: bool) -> Any:
     owner = _owner(y)
     if owner is not None:
         if id(owner) in seen or (owner is not y and type(y) is np.ndarray and not (views and y.flags.writeable)):

@@ -23,7 +23,7 @@ logger = logging.getLogger("funcgrad")
 Key = tuple[Any, ...]
 
 
-# Seconds. A step that takes as long as this or longer is told at the level info.
+# Seconds. The logger reports a step at the level info if it takes at least this long.
 _LONG = 1.0
 
 

@@ -21,7 +21,7 @@ from funcgrad._ops.layout.shape import reshape
 from funcgrad._types import ArrayLike
 
 
-class Rows(NamedTuple):
+class DerivativeRows(NamedTuple):
     """The derivatives of an array by the elements of an input.
 
     Args:
@@ -40,47 +40,47 @@ class Directions:
 
     __slots__ = ("_make", "_rows")
 
-    def __init__(self, make: Callable[[], Rows]) -> None:
-        self._make: Callable[[], Rows] | None = make
-        self._rows: Rows | None = None
+    def __init__(self, make: Callable[[], DerivativeRows]) -> None:
+        self._make: Callable[[], DerivativeRows] | None = make
+        self._rows: DerivativeRows | None = None
 
     @property
-    def rows(self) -> Rows:
+    def rows(self) -> DerivativeRows:
         if self._rows is None:
             assert self._make is not None
             self._rows, self._make = self._make(), None
         return self._rows
 
 
-def own_rows(first: int, shape: tuple[int, ...], dtype: np.dtype) -> Rows:
+def own_rows(first: int, shape: tuple[int, ...], dtype: np.dtype) -> DerivativeRows:
     """Return the derivatives of an input by itself; its first element has the number ``first``."""
-    return Rows(np.ones((1, *shape), dtype), np.arange(first, first + math.prod(shape)).reshape(1, *shape))
+    return DerivativeRows(np.ones((1, *shape), dtype), np.arange(first, first + math.prod(shape)).reshape(1, *shape))
 
 
-def dense(rows: Rows, total: int) -> Rows:
+def dense(rows: DerivativeRows, total: int) -> DerivativeRows:
     """Return the same derivatives with a row for each of ``total`` input elements."""
     if rows.inputs is None:
         return rows
-    return Rows(
+    return DerivativeRows(
         _placed(rows.values, rows.inputs, _numbers(rows.inputs.shape[1:]), (total, *rows.inputs.shape[1:])), None
     )
 
 
-def summed(rows: Rows, total: int, axes: tuple[int, ...], keepdims: bool) -> Rows:
+def summed(rows: DerivativeRows, total: int, axes: tuple[int, ...], keepdims: bool) -> DerivativeRows:
     """Return the derivatives of a sum; an array of all inputs by all terms is not made."""
     assert rows.inputs is not None
     shape = rows.inputs.shape[1:]
     places = np.broadcast_to(_numbers(reduced_shape(shape, axes, True)), shape)
     result = (total, *reduced_shape(shape, axes, keepdims))
-    return Rows(_placed(rows.values, rows.inputs, places, result), None)
+    return DerivativeRows(_placed(rows.values, rows.inputs, places, result), None)
 
 
-def squares(rows: Rows) -> Any:
+def squares(rows: DerivativeRows) -> Any:
     """Return the sum over all inputs of the squared derivatives."""
     return reduce_sum(rows.values * rows.values, (0,))
 
 
-def aligned(parts: Sequence[Rows], shape: tuple[int, ...], total: int) -> list[Rows]:
+def aligned(parts: Sequence[DerivativeRows], shape: tuple[int, ...], total: int) -> list[DerivativeRows]:
     """Return the derivatives of several arrays, broadcast to one shape, with one pattern of inputs."""
     if any(rows.inputs is None for rows in parts):
         return [spread(dense(rows, total), shape) for rows in parts]
@@ -93,7 +93,8 @@ def aligned(parts: Sequence[Rows], shape: tuple[int, ...], total: int) -> list[R
         return [dense(rows, total) for rows in whole]
     places = _numbers(shape)
     return [
-        Rows(_placed(rows.values, slot, places, union.shape), union) for rows, slot in zip(whole, slots, strict=True)
+        DerivativeRows(_placed(rows.values, slot, places, union.shape), union)
+        for rows, slot in zip(whole, slots, strict=True)
     ]
 
 
@@ -116,14 +117,14 @@ def _united(patterns: Sequence[np.ndarray], total: int) -> tuple[np.ndarray | No
     return union[:count], np.split(slots, ends)
 
 
-def spread(rows: Rows, shape: tuple[int, ...]) -> Rows:
+def spread(rows: DerivativeRows, shape: tuple[int, ...]) -> DerivativeRows:
     """Return the derivatives of an array that was broadcast to a shape."""
     count, *own = rows.values.shape
     if tuple(own) == shape:
         return rows
     wide = (count, *[1] * (len(shape) - len(own)), *own)
     inputs = None if rows.inputs is None else np.broadcast_to(rows.inputs.reshape(wide), (count, *shape))
-    return Rows(broadcast_to(reshape(rows.values, wide), (count, *shape)), inputs)
+    return DerivativeRows(broadcast_to(reshape(rows.values, wide), (count, *shape)), inputs)
 
 
 def _numbers(shape: tuple[int, ...]) -> np.ndarray:
@@ -143,12 +144,12 @@ def arranged(
     primitive: Primitive,
     primals: Sequence[Any],
     active: Sequence[int],
-    parts: Sequence[Rows],
+    parts: Sequence[DerivativeRows],
     *,
     avals: Sequence[Aval],
     params: dict,
     total: int,
-) -> tuple[list[Rows], list[np.ndarray | None]]:
+) -> tuple[list[DerivativeRows], list[np.ndarray | None]]:
     """Return the derivatives of the active operands as a linear operation takes them, and the inputs of its results.
 
     An elementwise operation keeps the inputs of an element. Inputs of elements that only move are moved with them. For
@@ -168,14 +169,14 @@ def arranged(
     return [dense(rows, total) for rows in parts], [None] * len(avals)
 
 
-def _padded(rows: Rows, count: int) -> Rows:
+def _padded(rows: DerivativeRows, count: int) -> DerivativeRows:
     """Return the same derivatives with more rows, which no element needs."""
     assert rows.inputs is not None
     have, *shape = rows.inputs.shape
     if have == count:
         return rows
     values = concatenate([rows.values, np.zeros((count - have, *shape), rows.values.dtype)], 0)
-    return Rows(values, np.concatenate([rows.inputs, np.full((count - have, *shape), -1)]))
+    return DerivativeRows(values, np.concatenate([rows.inputs, np.full((count - have, *shape), -1)]))
 
 
 def _moved(
@@ -224,7 +225,7 @@ class _Slots:
         self.empty = empty
 
     @classmethod
-    def of(cls, rows: Rows) -> _Slots:
+    def of(cls, rows: DerivativeRows) -> _Slots:
         assert rows.inputs is not None
         return cls(rows.inputs.reshape(len(rows.inputs), -1))
 

@@ -99,8 +99,8 @@ def jet(
     values = [lasting(value, given) for value, _ in ys]
     with engine_scope([*given, *values]):
         results = [_scaled(terms, factorial_scaled, _multiplied) for _, terms in ys]
-    apart = iter(owned([term for terms in results for term in terms], [*given, *[value for value, _ in ys]]))
-    return unflatten(out_tree, values), unflatten(out_tree, [[next(apart) for _ in terms] for terms in results])
+    unshared = iter(owned([term for terms in results for term in terms], [*given, *[value for value, _ in ys]]))
+    return unflatten(out_tree, values), unflatten(out_tree, [[next(unshared) for _ in terms] for terms in results])
 
 
 def _checked(fun: Callable[..., Any], number: int, x: ArrayLike, terms: Any) -> list[Any]:

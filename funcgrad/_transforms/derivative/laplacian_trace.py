@@ -19,8 +19,8 @@ from funcgrad._engines import engine_scope
 from funcgrad._ops.layout.broadcast import broadcast_to, reduce_sum
 from funcgrad._ops.layout.fill import ones_like
 from funcgrad._transforms.derivative.directions import (
+    DerivativeRows,
     Directions,
-    Rows,
     arranged,
     dense,
     is_sum,
@@ -79,7 +79,7 @@ class LaplacianTrace(Trace):
                 return bind(primitive, primals, params)
             # The fields are read now: a later write to an operand turns the tracer into a place.
             fields = {i: (x._directions, x._laplacian) for i, x in enumerate(operands) if mine[i]}
-            application = _Application(primitive, primals, fields, params, self)
+            application = _LaplacianApplication(primitive, primals, fields, params, self)
             carried = _rule_for(application)(application)
         found = [y if spread is None else LaplacianTracer(self, y, *spread) for y, spread in carried]
         return found if primitive.multiple_results else found[0]
@@ -89,7 +89,7 @@ class LaplacianTrace(Trace):
 _Carried = list[tuple[Any, tuple[Directions, Any] | None]]
 
 
-class _Application(NamedTuple):
+class _LaplacianApplication(NamedTuple):
     """One application of a primitive.
 
     ``active`` has the derivatives and the Laplacian of each operand that depends on the input, by the operand's number.
@@ -110,7 +110,7 @@ class _Application(NamedTuple):
         given = dict(zip(self.active, values, strict=True))
         return [given.get(i, x) for i, x in enumerate(others)]
 
-    def kept(self) -> _Application:
+    def kept(self) -> _LaplacianApplication:
         """Return the same with constants that a later write to them does not change, or not unnoticed."""
         primals = [
             x if i in self.active or type(x) is not np.ndarray else self._kept(x) for i, x in enumerate(self.primals)
@@ -129,7 +129,7 @@ class _Application(NamedTuple):
             return derivative.jvp(self.primitive, self.primals, tangents, self.params)[1]
         return [derivative.push(self.primitive, self.primals, tangents, ys[0], self.params)]
 
-    def push_rows(self, ys: Sequence[Any], parts: Sequence[Rows]) -> list[Any]:
+    def push_rows(self, ys: Sequence[Any], parts: Sequence[DerivativeRows]) -> list[Any]:
         return on_rows(lambda *x_dots: self.push(ys, x_dots), [rows.values for rows in parts])
 
     def push_twice(self, *x_dots: Any) -> tuple[list[Any], list[Any], list[Any]]:
@@ -151,11 +151,11 @@ class _Application(NamedTuple):
         return [laplacian for _, laplacian in self.active.values()]
 
     @property
-    def parts(self) -> list[Rows]:
+    def parts(self) -> list[DerivativeRows]:
         """The derivatives of the active operands."""
         return [directions.rows for directions, _ in self.active.values()]
 
-    def arranged(self, ys: Sequence[Any]) -> tuple[list[Rows], list[np.ndarray | None]]:
+    def arranged(self, ys: Sequence[Any]) -> tuple[list[DerivativeRows], list[np.ndarray | None]]:
         """Return the derivatives of the active operands, and the inputs of the results, of a linear operation."""
         avals = [aval_of(y) for y in ys]
         return arranged(
@@ -168,21 +168,21 @@ class _Application(NamedTuple):
             total=self.trace.total,
         )
 
-    def rows(self, ys: Sequence[Any]) -> tuple[list[Rows], np.ndarray | None]:
+    def rows(self, ys: Sequence[Any]) -> tuple[list[DerivativeRows], np.ndarray | None]:
         """Return the same of any operation: only an elementwise one may keep the inputs of elements."""
         if self.primitive.elementwise:
             parts, (inputs,) = self.arranged(ys)
             return parts, inputs
         return [dense(rows, self.trace.total) for rows in self.parts], None
 
-    def spread(self, shape: tuple[int, ...]) -> _Application:
+    def spread(self, shape: tuple[int, ...]) -> _LaplacianApplication:
         """Return the same with the active operands of an elementwise operation broadcast, as their derivatives are."""
         if len(self.active) == 1:
             return self
         return self._replace(primals=tuple(self._whole([broadcast_to(x, shape) for x in self.values], self.primals)))
 
 
-def _rule_for(application: _Application) -> Callable[[_Application], _Carried]:
+def _rule_for(application: _LaplacianApplication) -> Callable[[_LaplacianApplication], _Carried]:
     """Return the rule that needs the least work."""
     derivative, count = application.primitive.derivative, len(application.active)
     if is_linear_in(derivative, application.active.keys()):
@@ -193,19 +193,19 @@ def _rule_for(application: _Application) -> Callable[[_Application], _Carried]:
     return _product if getattr(derivative, "is_product", False) and count == 2 else _general
 
 
-def _linear(application: _Application) -> _Carried:
+def _linear(application: _LaplacianApplication) -> _Carried:
     """Push derivatives and Laplacians as tangents, because the second derivative is zero."""
     ys = application.run(application.values)
     application = application.kept()
 
     @functools.cache
-    def pushed() -> list[Rows]:
+    def pushed() -> list[DerivativeRows]:
         application.trace.watched.check()
         first = application.parts[0]
         if is_sum(application.primitive) and first.inputs is not None:
             return [summed(first, application.trace.total, **application.params)]
         parts, inputs = application.arranged(ys)
-        return [Rows(*each) for each in zip(application.push_rows(ys, parts), inputs, strict=True)]
+        return [DerivativeRows(*each) for each in zip(application.push_rows(ys, parts), inputs, strict=True)]
 
     laplacians = application.push(ys, application.laplacians)
     return [
@@ -214,7 +214,7 @@ def _linear(application: _Application) -> _Carried:
     ]
 
 
-def _elementwise(application: _Application) -> _Carried:
+def _elementwise(application: _LaplacianApplication) -> _Carried:
     """Multiply derivatives by the slope, and their squares by the curvature."""
     ((directions, laplacian),), (x,) = application.active.values(), application.values
     (y,), (slope,), (curvature,) = application.push_twice(ones_like(x))
@@ -224,27 +224,27 @@ def _elementwise(application: _Application) -> _Carried:
     parts = [None if laplacian is None else slope * laplacian]
     parts.append(None if curvature is None else curvature * squares(directions.rows))
 
-    def scaled() -> Rows:
+    def scaled() -> DerivativeRows:
         rows = spread(directions.rows, shape)
-        return Rows(rows.values * slope, rows.inputs)
+        return DerivativeRows(rows.values * slope, rows.inputs)
 
     return [(y, (Directions(scaled), _sum(parts)))]
 
 
-def _product(application: _Application) -> _Carried:
+def _product(application: _LaplacianApplication) -> _Carried:
     """Return a product of two factors: its Laplacian has twice the products of their derivatives."""
     (y,) = application.run(application.values)
     parts, inputs = application.rows([y])
     products = on_rows(lambda *x_dots: application.run(x_dots)[0], [rows.values for rows in parts])
     (laplacian,) = application.push([y], application.laplacians)
 
-    def pushed() -> Rows:
-        return Rows(application.push_rows([y], parts)[0], inputs)
+    def pushed() -> DerivativeRows:
+        return DerivativeRows(application.push_rows([y], parts)[0], inputs)
 
     return [(y, (Directions(pushed), _sum([laplacian, 2 * reduce_sum(products, (0,))])))]
 
 
-def _general(application: _Application) -> _Carried:
+def _general(application: _LaplacianApplication) -> _Carried:
     """Differentiate twice along each row."""
     ys = application.run(application.values)
     shape = aval_of(ys[0]).shape
@@ -256,7 +256,7 @@ def _general(application: _Application) -> _Carried:
     carried = []
     for y, slopes, curvatures, laplacian in zip(ys, first, second, laplacians, strict=True):
         total = _sum([laplacian, None if curvatures is None else reduce_sum(curvatures, (0,))])
-        rows = None if slopes is None else Rows(slopes, inputs)
+        rows = None if slopes is None else DerivativeRows(slopes, inputs)
         carried.append((y, None if rows is None else (Directions(lambda rows=rows: rows), total)))
     return carried
 

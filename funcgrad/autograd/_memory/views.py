@@ -204,11 +204,11 @@ def array_function(self: Tensor, function: Any, types: Any, args: tuple, kwargs:
     if function is np.broadcast_to and is_tensor(y):
         return expanded(args[0], y.shape) if args and is_tensor(args[0]) else y
     if is_tensor(y):
-        return _apart(y, function, args)
-    return type(y)([_apart(one, function, args) for one in y]) if type(y) in (tuple, list) else y
+        return _with_own_memory(y, function, args)
+    return type(y)([_with_own_memory(one, function, args) for one in y]) if type(y) in (tuple, list) else y
 
 
-def _apart(y: Tensor, function: Any, args: tuple) -> Any:
+def _with_own_memory(y: Tensor, function: Any, args: tuple) -> Any:
     """Return a result with the memory that NumPy's would have."""
     if not is_tensor(y):
         return y

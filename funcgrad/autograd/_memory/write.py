@@ -55,7 +55,7 @@ def compute(
     *,
     asked: str,
     keeps: bool = True,
-    apart: bool = False,
+    separate: bool = False,
     out: Callable[[np.ndarray], Any] | None = None,
 ) -> Any:
     """Replace a tensor by a function of itself, in place, and return it.
@@ -67,7 +67,7 @@ def compute(
         title: PyTorch's name for the operation.
         asked: the user's operation, for errors.
         keeps: whether derivatives of the function may read its argument, which is then a copy.
-        apart: whether the other values must not share memory with the tensor.
+        separate: whether the other values must not share memory with the tensor.
         out: the same operation on an array, in place; used if nothing is recorded.
     """
     if isinstance(x._value, Tracer):
@@ -75,7 +75,7 @@ def compute(
     is_recorded = check_in_place(x, others, asked)
     foreign = is_fixed(x._value)
     if not foreign:
-        check_memory(x._value, others, apart=apart)
+        check_memory(x._value, others, separate=separate)
         if not is_recorded and out is not None and _is_written(x, out):
             return x
     old = x._owner.constant(x._value.copy() if is_recorded and keeps else x._value)
@@ -183,7 +183,7 @@ def put(x: Tensor, v: Any, index: Index, arrays: tuple, title: str, *, asked: st
         # The ellipsis makes an element an array too.
         index = Index((*index.entries, Ellipsis), index.unique)
     place = index.filled(arrays)
-    check_memory(x._value if arrays else x._value[place], (v if source is None else source,), apart=bool(arrays))
+    check_memory(x._value if arrays else x._value[place], (v if source is None else source,), separate=bool(arrays))
     v = cast(v, x.dtype) if is_tensor(v) else np.asarray(v).astype(x.dtype)
     node = None if not is_recorded or not is_tensor(v) else v._owner.node_of(v)
     x._value[place] = value_of(v)
@@ -233,29 +233,29 @@ def check_fits(x: TensorBase, shape: tuple[int, ...], dtype: DTypeLike) -> None:
         )
 
 
-def check_memory(memory: np.ndarray, others: Iterable[Any], *, apart: bool = False) -> None:
+def check_memory(memory: np.ndarray, others: Iterable[Any], *, separate: bool = False) -> None:
     """Refuse a memory that is written to twice, and operands that overlap with it, in PyTorch's words.
 
-    With ``apart`` even operands in exactly the same place are refused, because the elements are read in another order.
+    With ``separate`` operands in exactly the same place are refused too, because elements are read in another order.
     """
     if not memory.flags.writeable:
         raise RuntimeError(_SHARED)
     for other in others:
         value = value_of(other)
-        if isinstance(value, np.ndarray) and _is_across(memory, value, apart=apart):
+        if isinstance(value, np.ndarray) and _is_across(memory, value, separate=separate):
             raise RuntimeError(_OVERLAPPING)
 
 
-def _is_across(a: np.ndarray, b: np.ndarray, *, apart: bool) -> bool:
+def _is_across(a: np.ndarray, b: np.ndarray, *, separate: bool) -> bool:
     """Return whether two dense arrays share a part of their memory, or all of it in another order."""
     if a is b:
-        return apart
+        return separate
     if not a.size or not b.size or not np.may_share_memory(a, b):
         return False
     ends, others = (np.lib.array_utils.byte_bounds(one) for one in (a, b))
     if any(high - low != one.nbytes for (low, high), one in ((ends, a), (others, b))):
         return False
-    return apart or ends != others or a.strides != b.strides
+    return separate or ends != others or a.strides != b.strides
 
 
 def _give(x: Tensor, value: Array, asked: str) -> None:

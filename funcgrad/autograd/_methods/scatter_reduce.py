@@ -88,7 +88,7 @@ def _in_place(self: Tensor, dim: int, index: Any, src: ArrayLike, reduce: str, *
         (src,),
         "ScatterReduceBackward0",
         asked="scatter_reduce_",
-        apart=True,
+        separate=True,
     )
 
 

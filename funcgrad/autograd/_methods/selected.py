@@ -238,7 +238,7 @@ def _write(x: Tensor, chosen: Chosen, asked: str) -> Any:
         return At(old)[key].add(value) if adds else At(old)[key].set(value)
 
     others = (value if source is None else source,)
-    return compute(x, computed, others, title, asked=asked, keeps=False, apart=True)
+    return compute(x, computed, others, title, asked=asked, keeps=False, separate=True)
 
 
 def _in_place(name: str, choose: Callable[..., Chosen]) -> Method:
@@ -256,7 +256,7 @@ def _in_place(name: str, choose: Callable[..., Chosen]) -> Method:
             others = (*args, *options.values())
             check_in_place(self, others, name)
             if not is_fixed(self._value):
-                check_memory(self._value, others, apart=True)
+                check_memory(self._value, others, separate=True)
             raise
         return _write(self, chosen, name)
 

@@ -26,10 +26,10 @@ TRANSLATED = frozenset(
 
 def pytorchs_error(error: Exception, operands: Sequence[Any]) -> Exception | None:
     """Return PyTorch's error for one of NumPy's about shapes or indices; ``None`` for all others."""
-    for kind, pattern, told in _TRANSLATIONS:
+    for kind, pattern, text_of in _TRANSLATIONS:
         found = re.match(pattern, str(error)) if type(error) is kind else None
         if found:
-            text = told(found, [getattr(x, "shape", ()) for x in operands])
+            text = text_of(found, [getattr(x, "shape", ()) for x in operands])
             made = IndexError if isinstance(error, IndexError) else RuntimeError
             return None if text is None else made(text)
     return None
@@ -89,8 +89,8 @@ def _of_matrices(a: Shape, b: Shape) -> str | None:
         second = "x".join(map(str, (*b, 1)[:2]))
         return f"mat1 and mat2 shapes cannot be multiplied ({math.prod(a[:-1])}x{a[-1]} and {second})"
     fronts = a[:-2], b[:-2]
-    if (told := _of_sizes(fronts)) is not None:
-        return told
+    if (text := _of_sizes(fronts)) is not None:
+        return text
     count = math.prod(np.broadcast_shapes(*fronts))
     wanted, got = f"[{count}, {a[-1]}]", f"[{count}, {b[-2]}]"
     return f"Expected size for first two dimensions of batch2 tensor to be: {wanted} but got: {got}."

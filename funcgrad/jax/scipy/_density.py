@@ -87,9 +87,9 @@ class gaussian_kde:  # noqa: N801  (JAX's name)
                 "Pass an array of shape (d, m)."
             )
         root = jnp.linalg.cholesky(self.inv_cov)
-        apart = jnp.einsum("ij,imn->jmn", root, points[:, :, None] - self.dataset[:, None, :])
+        distances = jnp.einsum("ij,imn->jmn", root, points[:, :, None] - self.dataset[:, None, :])
         norm = jnp.sum(jnp.log(jnp.diag(root))) - 0.5 * self.d * math.log(2 * math.pi)
-        return logsumexp(norm - 0.5 * jnp.sum(apart**2, axis=0), axis=1, b=self.weights)
+        return logsumexp(norm - 0.5 * jnp.sum(distances**2, axis=0), axis=1, b=self.weights)
 
     def evaluate(self, points: Any) -> Any:
         """Compute the density at points, f64[m] or f64[d, m]."""
@@ -118,8 +118,8 @@ class gaussian_kde:  # noqa: N801  (JAX's name)
         """Draw points from the density: an array of shape ``(d, *shape)``."""
         of_point, of_kernel = random.split(key)
         chosen = random.choice(of_point, self.n, shape=shape, p=self.weights)
-        apart = random.multivariate_normal(of_kernel, jnp.zeros(self.d), self.covariance, shape=shape)
-        return self.dataset[:, chosen] + apart.T
+        distances = random.multivariate_normal(of_kernel, jnp.zeros(self.d), self.covariance, shape=shape)
+        return self.dataset[:, chosen] + distances.T
 
     def _with_covariance(self, covariance: Any) -> gaussian_kde:
         children = self.neff, self.dataset, self.weights, covariance, jnp.linalg.inv(covariance)

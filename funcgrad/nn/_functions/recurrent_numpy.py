@@ -18,7 +18,7 @@ import numpy as np
 Arrays = tuple[np.ndarray, ...]
 
 
-class Kernel(NamedTuple):
+class CellPasses(NamedTuple):
     """The two passes of a cell.
 
     ``forward(gates, states, w, b, order)`` returns the outputs of all steps, the last states but the first one, and
@@ -157,7 +157,7 @@ def _gru_backward(
     return (h_bar,)
 
 
-def _rnn(bend: Callable[..., Any], slope: Callable[[np.ndarray], np.ndarray]) -> Kernel:
+def _rnn(bend: Callable[..., Any], slope: Callable[[np.ndarray], np.ndarray]) -> CellPasses:
     def forward(
         gates: np.ndarray, states: Arrays, w: np.ndarray, b: np.ndarray | None, order: Sequence[int]
     ) -> tuple[np.ndarray, Arrays, Arrays]:
@@ -187,14 +187,14 @@ def _rnn(bend: Callable[..., Any], slope: Callable[[np.ndarray], np.ndarray]) ->
             h_bar = np.dot(np.multiply(h_bar, slopes[t], out=gates_bar[t]), w)
         return (h_bar,)
 
-    return Kernel(forward, backward)
+    return CellPasses(forward, backward)
 
 
-KERNELS: dict[str, Kernel] = {
+KERNELS: dict[str, CellPasses] = {
     "RNN_TANH": _rnn(np.tanh, lambda y: 1 - y * y),
     "RNN_RELU": _rnn(lambda z, out: np.maximum(z, 0, out=out), lambda y: (y > 0).astype(y.dtype)),
-    "LSTM": Kernel(_lstm_forward, _lstm_backward),
-    "GRU": Kernel(_gru_forward, _gru_backward, has_hidden=True),
+    "LSTM": CellPasses(_lstm_forward, _lstm_backward),
+    "GRU": CellPasses(_gru_forward, _gru_backward, has_hidden=True),
 }
 
 

@@ -115,7 +115,7 @@ class Embedding(_Table):
         scale_grad_by_freq: bool = False,
         sparse: bool = False,
     ) -> Self:
-        """Return a module with a table that is given, by default one that is not trained."""
+        """Return a module with the given table. By default the table is not trained."""
         if len(embeddings.shape) != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
         rows, width = embeddings.shape

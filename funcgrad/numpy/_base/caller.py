@@ -82,7 +82,7 @@ class Caller:
         return scipys_name(self._frame)
 
     def outwards(self, *packages: str) -> Iterator[Caller]:
-        """Yield this function, the one that called it, and so on, as far as they are in modules that begin so."""
+        """Yield this function, its caller, and so on, as long as their modules begin with this name."""
         caller = self
         while caller.module.startswith(packages):
             yield caller

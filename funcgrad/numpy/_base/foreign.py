@@ -26,7 +26,7 @@ _RULES = ("__array_ufunc__", "__array_function__", *[f"__{r}{name}__" for name i
 
 
 def number_of(x: ArrayLike) -> Any:
-    """Return ``x`` as a Python or NumPy number; ``None`` if it is none. ``Fraction`` and ``Decimal`` become floats."""
+    """Return ``x`` as a Python or NumPy number, else ``None``. ``Fraction`` and ``Decimal`` become floats."""
     if isinstance(x, bool | int | float | complex):
         return x
     if isinstance(x, np.generic):

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad._core.trace.place import apart
+from funcgrad._core.trace.place import in_own_memory
 from funcgrad._ops.index.gather import index, index_p, slice_axis
 from funcgrad._ops.index.join import concatenate
 from funcgrad._ops.index.plan import FULL, SLOT, Index
@@ -101,7 +101,7 @@ def tile(A: ArrayLike, reps: Axes) -> Any:  # noqa: N803  (NumPy's name)
     paired = tuple(n for length in lengths for n in (1, length))
     repeated = tuple(n for pair in zip(counts, lengths, strict=True) for n in pair)
     whole = tuple(count * length for count, length in zip(counts, lengths, strict=True))
-    tiled = apart(ops.reshape(broadcast_to(ops.reshape(a, paired), repeated), whole))
+    tiled = in_own_memory(ops.reshape(broadcast_to(ops.reshape(a, paired), repeated), whole))
     # With one copy it would be a view.
     return no_number(copy(tiled)) if repeated == paired else tiled
 
@@ -126,5 +126,5 @@ def _repeated(a: ArrayLike, count: int, axis: int) -> Any:
         raise ValueError("repeats may not contain negative values.")
     shape = a.shape
     stretched = broadcast_to(ops.expand_dims(a, (axis + 1,)), (*shape[: axis + 1], count, *shape[axis + 1 :]))
-    repeated = apart(ops.reshape(stretched, (*shape[:axis], shape[axis] * count, *shape[axis + 1 :])))
+    repeated = in_own_memory(ops.reshape(stretched, (*shape[:axis], shape[axis] * count, *shape[axis + 1 :])))
     return copy(repeated) if count == 1 else repeated

@@ -12,7 +12,7 @@ import numpy as np
 from funcgrad._core.aval import aval_of
 from funcgrad._core.bind import Tracer
 from funcgrad._core.primitive import view
-from funcgrad._core.trace.place import apart, array_like, is_number
+from funcgrad._core.trace.place import array_like, in_own_memory, is_number
 from funcgrad._ops.layout import shape as ops
 from funcgrad._ops.layout.broadcast import broadcast_to as broadcast_op
 from funcgrad._ops.layout.copy import copy as copy_op
@@ -126,7 +126,7 @@ def ravel(a: ArrayLike, order: Order = "C") -> Any:
     y = reshape(turned, (math.prod(a.shape),))
     if in_one_piece(turned):
         return y
-    return copy_op(a) if y is a else apart(y)
+    return copy_op(a) if y is a else in_own_memory(y)
 
 
 def axes_in_order(a: ArrayLike, order: Order | None) -> tuple[int, ...]:

@@ -122,11 +122,11 @@ def squares(
 
     With a dtype, the mean and the sum are computed in it, as in NumPy. A complex dtype is that of the sum too.
     """
-    apart = squared(a - (mean(a, axes, dtype, keepdims=True, where=where) if center is None else center))
-    apart = apart if dtype is None else cast(apart, dtype)
+    distances = squared(a - (mean(a, axes, dtype, keepdims=True, where=where) if center is None else center))
+    distances = distances if dtype is None else cast(distances, dtype)
     if where is True:
-        return _sum(apart, axes, keepdims), math.prod([a.shape[i] for i in axes])
-    return _sum(masked(apart, where, 0), axes, keepdims), count(apart, axes, keepdims, where)
+        return _sum(distances, axes, keepdims), math.prod([a.shape[i] for i in axes])
+    return _sum(masked(distances, where, 0), axes, keepdims), count(distances, axes, keepdims, where)
 
 
 def squared(x: ArrayLike) -> Any:

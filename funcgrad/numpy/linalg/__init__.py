@@ -2,7 +2,7 @@
 
 from numpy.linalg import LinAlgError
 
-from funcgrad._core.words import told
+from funcgrad._core.words import in_our_words
 from funcgrad._public import publish
 from funcgrad.numpy._contract.products import linalg_cross as cross
 from funcgrad.numpy._contract.products import linalg_diagonal as diagonal
@@ -16,7 +16,7 @@ from funcgrad.numpy.linalg._systems import cholesky, det, inv, matrix_power, slo
 
 # These functions get errors in our words: the functions that they are made of do not know the user's call.
 cross, diagonal, trace, matmul, multi_dot, outer, vecdot, tensorinv, tensorsolve = map(
-    told, (cross, diagonal, trace, matmul, multi_dot, outer, vecdot, tensorinv, tensorsolve)
+    in_our_words, (cross, diagonal, trace, matmul, multi_dot, outer, vecdot, tensorinv, tensorsolve)
 )
 
 __all__ = [

@@ -296,7 +296,7 @@ class Structure:
         return SimpleNamespace(**{x.name: next(rest) if type(x) is Number and on else on for x, on in pairs})
 
 
-class Row:
+class HyperparameterRow:
     """The hyperparameters of one parameter: their structure, and the numbers that are data."""
 
     __slots__ = ("begun", "counting", "known", "numbers", "ready", "structure")

@@ -15,7 +15,7 @@ from funcgrad._ops.index.rows import Rows
 from funcgrad._ops.layout.copy import fresh
 from funcgrad._types import Array
 from funcgrad.errors import SparseGradientError, TreeMismatchError
-from funcgrad.optim._rules.rule import Row, Rule
+from funcgrad.optim._rules.rule import HyperparameterRow, Rule
 from funcgrad.optim._run.program import Program, program_of
 from funcgrad.optim._run.rows import check_rows, coalesced, rows_at, step_rows, with_rows
 
@@ -36,12 +36,12 @@ class Leaf(NamedTuple):
     master: Any
     # The number of steps taken; ``None`` if the rule does not read it.
     taken: Any
-    row: Row
+    row: HyperparameterRow
     # NumPy arrays to write the new parameter and slots to, possibly the old ones; ``None`` makes new arrays.
     into: tuple[Any, ...] | None = None
 
 
-class Result(NamedTuple):
+class StepResult(NamedTuple):
     """The result of a step for a leaf."""
 
     p: Any
@@ -61,23 +61,23 @@ class Stepper:
         # The programs for known numbers at a step, with the values that they compute from the numbers.
         self._now: dict[Any, Any] = {}
 
-    def step(self, i: int, leaf: Leaf) -> Result:
+    def step(self, i: int, leaf: Leaf) -> StepResult:
         """Return the new parameter, slots and master copy of leaf ``i``."""
         p, g, slots, master, taken, row, into = leaf
         if master is None:
             places = self.gathered(p, g, slots, taken, row, into)
             if places is not None:
-                return Result(places[0], places[1:])
+                return StepResult(places[0], places[1:])
         if g is None:
-            return Result(p, *_kept(slots, master, into))
+            return StepResult(p, *_kept(slots, master, into))
         if type(g) is Rows:
             self._check_rows(i, g, p, row)
             if self._takes_rows(p, master, row):
                 program = program_of(row.structure, p.dtype, False, p.shape)
-                return Result(step_rows(program, p, g, self._numbers(program, row, taken, p.dtype)), ())
+                return StepResult(step_rows(program, p, g, self._numbers(program, row, taken, p.dtype)), ())
             if self.rule.masked:
                 whole, slots = self._step_masked(p if master is None else master, g, slots, taken, row, into)
-                return Result(whole, slots) if master is None else Result(cast(whole, p.dtype), slots, whole)
+                return StepResult(whole, slots) if master is None else StepResult(cast(whole, p.dtype), slots, whole)
             g = g.todense()
         elif self.rule.dense is not None:
             raise SparseGradientError(
@@ -88,12 +88,18 @@ class Stepper:
             new, slots = self.step_flat(master, cast(g, master.dtype), slots, taken, row)
             # The parameter is rounded from the master copy, so the master copy must be written first.
             self.finish()
-            return Result(cast(new, p.dtype), _stored(slots, new), _stored((new,), new)[0])
+            return StepResult(cast(new, p.dtype), _stored(slots, new), _stored((new,), new)[0])
         new, slots = self.step_flat(p, g, slots, taken, row, into)
-        return Result(new, _stored(slots, p))
+        return StepResult(new, _stored(slots, p))
 
     def gathered(
-        self, p: Array, g: Array, slots: tuple[Any, ...], taken: Any, row: Row, into: tuple[Any, ...] | None
+        self,
+        p: Array,
+        g: Array,
+        slots: tuple[Any, ...],
+        taken: Any,
+        row: HyperparameterRow,
+        into: tuple[Any, ...] | None,
     ) -> tuple[Any, ...] | None:
         """Return the arrays into which `finish` will write parameter and slots; ``None`` if the leaf needs another way.
 
@@ -117,7 +123,7 @@ class Stepper:
         self.works.append((ready[0], (p, g, *slots), ready[1], into))
         return into
 
-    def _at(self, row: Row, taken: Any, dtype: np.dtype) -> Any:
+    def _at(self, row: HyperparameterRow, taken: Any, dtype: np.dtype) -> Any:
         """Return the program at a step, and the values that it computes from the numbers; ``None`` if it is new."""
         program = row.counting.get(dtype)
         if program is None or type(taken) is not int or (taken == 0 and self.rule.begins):
@@ -125,11 +131,17 @@ class Stepper:
         found = self._now[row, taken, dtype] = program.flat, _computed(program, row, taken, (), dtype)[0]
         return found
 
-    def _takes_rows(self, p: Array, master: Any, row: Row) -> bool:
+    def _takes_rows(self, p: Array, master: Any, row: HyperparameterRow) -> bool:
         return row.structure.by_rows and master is None and p.dtype.kind != "V" and p.dtype.itemsize > 2
 
     def step_flat(
-        self, p: Array, g: Array, slots: tuple[Any, ...], taken: Any, row: Row, into: tuple[Any, ...] | None = None
+        self,
+        p: Array,
+        g: Array,
+        slots: tuple[Any, ...],
+        taken: Any,
+        row: HyperparameterRow,
+        into: tuple[Any, ...] | None = None,
     ) -> tuple[Any, tuple[Any, ...]]:
         """Return the new parameter and slots from arrays of one dtype. Half precision is computed in float32."""
         dtype = p.dtype if type(p) is np.ndarray else aval_of(p).dtype
@@ -153,7 +165,13 @@ class Stepper:
         return results[0], tuple(results[1:])
 
     def _step_half(
-        self, p: Array, g: Array, slots: tuple[Any, ...], taken: Any, row: Row, into: tuple[Any, ...] | None
+        self,
+        p: Array,
+        g: Array,
+        slots: tuple[Any, ...],
+        taken: Any,
+        row: HyperparameterRow,
+        into: tuple[Any, ...] | None,
     ) -> tuple[Any, tuple[Any, ...]]:
         dtype = p.dtype
         wide = [cast(x, _FLOAT32) if _is_like(x, p) else x for x in slots]
@@ -170,7 +188,13 @@ class Stepper:
         return p, tuple(rest)
 
     def _step_parts(
-        self, p: Array, g: Array, slots: tuple[Any, ...], taken: Any, row: Row, into: tuple[Any, ...] | None
+        self,
+        p: Array,
+        g: Array,
+        slots: tuple[Any, ...],
+        taken: Any,
+        row: HyperparameterRow,
+        into: tuple[Any, ...] | None,
     ) -> tuple[Any, tuple[Any, ...]]:
         """Step a complex parameter as two parameters, its real and its imaginary part, as PyTorch does."""
         scalar = row.structure.scalars
@@ -193,7 +217,13 @@ class Stepper:
         return make_complex(p, imaginary), tuple(joined)
 
     def _step_masked(
-        self, p: Array, g: Rows, slots: tuple[Any, ...], taken: Any, row: Row, into: tuple[Any, ...] | None
+        self,
+        p: Array,
+        g: Rows,
+        slots: tuple[Any, ...],
+        taken: Any,
+        row: HyperparameterRow,
+        into: tuple[Any, ...] | None,
     ) -> tuple[Any, tuple[Any, ...]]:
         """Step the rows of a parameter that its gradient has."""
         # Rows with the same index are added in the dtype in which the step computes.
@@ -209,7 +239,13 @@ class Stepper:
         return whole, tuple([y if s else with_rows(x, indices, y, next(rest)) for x, y, s in pairs])
 
     def _step_mixed(
-        self, program: Program, pair: tuple[Any, Any], slots: tuple[Any, ...], taken: Any, row: Row, into: Any
+        self,
+        program: Program,
+        pair: tuple[Any, Any],
+        slots: tuple[Any, ...],
+        taken: Any,
+        row: HyperparameterRow,
+        into: Any,
     ) -> tuple[Any, tuple[Any, ...]]:
         """Step a parameter by a rule of which some slots are numbers."""
         kinds = row.structure.scalars
@@ -223,7 +259,7 @@ class Stepper:
         return p, tuple([next(rest[scalar]) for scalar in kinds])
 
     def _run(
-        self, program: Program, arrays: tuple[Any, ...], scalars: Any, taken: Any, row: Row, into: Any
+        self, program: Program, arrays: tuple[Any, ...], scalars: Any, taken: Any, row: HyperparameterRow, into: Any
     ) -> Sequence[Any]:
         """Return the new parameter and array slots. Steps of NumPy's arrays are collected; others run now."""
         p = arrays[0]
@@ -243,7 +279,7 @@ class Stepper:
         results = [fresh(y, arrays[1]) for y in program.run(arrays, scalars, separated)]
         return results if into is None else _written(results, into)
 
-    def _numbers(self, program: Program, row: Row, taken: Any, dtype: np.dtype | None) -> Sequence[Any]:
+    def _numbers(self, program: Program, row: HyperparameterRow, taken: Any, dtype: np.dtype | None) -> Sequence[Any]:
         """Return the numbers that arrays are combined with, in the arrays' dtype."""
         key = program, row, dtype, taken if type(taken) is int else id(taken)
         found = self._scalars.get(key)
@@ -278,7 +314,7 @@ class Stepper:
             self._refuse(i, str(g_aval), p)
         return g if g_aval.weak else cast(g, p_aval.dtype)
 
-    def _check_rows(self, i: int, g: Rows, p: Array, row: Row) -> None:
+    def _check_rows(self, i: int, g: Rows, p: Array, row: HyperparameterRow) -> None:
         fault = check_rows(row.structure, g, p)
         if fault:
             raise fault[0](f"{self.rule.name}_update: the gradient of params{self._path(i)} {fault[1]}")
@@ -337,7 +373,7 @@ def _written(values: Sequence[Any], into: Sequence[Any]) -> list[Any]:
 
 
 def _computed(
-    program: Program, row: Row, taken: Any, slots: Sequence[Any], dtype: np.dtype | None
+    program: Program, row: HyperparameterRow, taken: Any, slots: Sequence[Any], dtype: np.dtype | None
 ) -> tuple[Sequence[Any], Sequence[Any]]:
     """Return the numbers that arrays are combined with in the arrays' dtype, and the new scalar slots.
 

@@ -10,7 +10,7 @@ import numpy as np
 from funcgrad._ops.index.rows import Rows
 from funcgrad._ops.index.split import join, split
 from funcgrad._types import Array
-from funcgrad.optim._run.leaf import Leaf, Result, Stepper
+from funcgrad.optim._run.leaf import Leaf, Stepper, StepResult
 from funcgrad.tree import Packed
 
 # NumPy arrays up to this size are packed for a step if there are many of one kind: the cost of a separate step beyond
@@ -36,7 +36,7 @@ def step_packed(
             p, slots = _step_together(stepper, numbers, leaves, arrays)
             stepper.finish()
             for i, part in zip(numbers, split(p, shapes), strict=True):
-                results[i] = Result(part, ())
+                results[i] = StepResult(part, ())
         else:
             for i, leaf in zip(numbers, leaves, strict=True):
                 results[i] = stepper.step(i, leaf)
@@ -91,4 +91,4 @@ def _step_small(stepper: Stepper, numbers: Sequence[int], leaves: Sequence[Leaf]
     shapes = tuple([leaf.p.shape for leaf in leaves])
     parts = zip(split(p, shapes), *[split(x, shapes) for x in slots], strict=True)
     for i, (part, *of_slots) in zip(numbers, parts, strict=True):
-        results[i] = Result(part, tuple(of_slots))
+        results[i] = StepResult(part, tuple(of_slots))

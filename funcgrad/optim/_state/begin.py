@@ -17,8 +17,8 @@ from funcgrad._types import ArrayLike, Params
 from funcgrad.errors import HyperparameterError
 from funcgrad.optim._rules.rule import Slot, Structure
 from funcgrad.optim._state.hyperparameters import FLOAT64, number
+from funcgrad.optim._state.per_parameter import rows_of, structures_of
 from funcgrad.optim._state.prefix import as_vector, check_together, laid_out
-from funcgrad.optim._state.rows import rows_of, structures_of
 from funcgrad.optim._state.state import State, packed
 from funcgrad.tree import TreeDef, flatten, key_paths, leaves, unflatten
 

@@ -65,7 +65,7 @@ def is_host(value: Any) -> bool:
 
 
 def is_function(value: Any) -> bool:
-    """Return whether a value may be a schedule. Some array types are callable for Python, and are none."""
+    """Return whether a value may be a schedule. Some array types are callable for Python, but are not schedules."""
     return callable(value) and not is_value(value)
 
 

@@ -14,6 +14,7 @@ from funcgrad.errors import HyperparameterError
 from funcgrad.optim._rules.rule import Choice, Rule, Structure
 from funcgrad.optim._state.earlier import completed_fields, earlier_fields
 from funcgrad.optim._state.hyperparameters import by_name
+from funcgrad.optim._state.per_parameter import is_known, structures_of
 from funcgrad.optim._state.prefix import (
     NO_PREFIXES,
     NumberIndex,
@@ -23,7 +24,6 @@ from funcgrad.optim._state.prefix import (
     laid_out,
     of_vector,
 )
-from funcgrad.optim._state.rows import is_known, structures_of
 from funcgrad.optim._state.text import Shown, hyperparameters_shown, shown, stored, terms_of
 from funcgrad.tree import Packed, flatten, key_paths, leaves, ravel, register_dataclass, structure, unflatten
 from funcgrad.tree import map as map_tree
@@ -54,7 +54,7 @@ class Hyperparameter:
         return self if state is None else state.value_of(self.name)
 
 
-class Options:
+class TupleOption:
     """An attribute of a state: the hyperparameters that form one tuple in PyTorch's groups."""
 
     def __init__(self, parts: tuple[str, ...]) -> None:
@@ -350,14 +350,14 @@ def _attach(cls: type[State]) -> None:
     written = {x.slot for x in vars(cls).values() if isinstance(x, SlotTree)}
     made: list[tuple[str, Any]] = [(name, Hyperparameter()) for name in cls.rule.names if name not in vars(cls)]
     made += [(x.attribute or x.name, SlotTree(x.name)) for x in cls.rule.slots if x.name not in written]
-    for name, attribute in [*made, *[(name, Options(parts)) for name, parts in cls.rule.options.items()]]:
+    for name, attribute in [*made, *[(name, TupleOption(parts)) for name, parts in cls.rule.options.items()]]:
         if hasattr(cls, name) or name in State.__annotations__:
             raise TypeError(
                 f"{cls.__name__}: the rule {cls.rule.name} calls a hyperparameter or slot {name!r}, and a state has an "
                 "attribute of that name already. Needed names that differ from each other and from those of fg.extend."
                 "State. Rename it in the rule."
             )
-        if not isinstance(attribute, Options):
+        if not isinstance(attribute, TupleOption):
             attribute.__set_name__(cls, name)
         setattr(cls, name, attribute)
 

@@ -19,7 +19,7 @@ from funcgrad._types import Array, ArrayLike, Grads, Params
 from funcgrad.autograd import enable_grad
 from funcgrad.autograd.extend import TRACE, WRITES, gradient_of, is_tensor, recorded, set_value
 from funcgrad.errors import HyperparameterError
-from funcgrad.optim._rules.rule import REQUIRED, Choice, Number, Row, Rule, Slot
+from funcgrad.optim._rules.rule import REQUIRED, Choice, HyperparameterRow, Number, Rule, Slot
 from funcgrad.optim._run.leaf import Leaf, Stepper, write
 from funcgrad.optim._state.begin import begun
 from funcgrad.optim._state.prefix import NumberIndex, Prefix, Prefixes, as_vector
@@ -31,7 +31,7 @@ from funcgrad.tree import flatten, structure
 
 # A parameter and its gradient; a group, its hyperparameters and its parameters that have a gradient.
 _Pair = tuple[Any, Any]
-_Members = tuple[dict[str, Any], Row, list[_Pair]]
+_Members = tuple[dict[str, Any], HyperparameterRow, list[_Pair]]
 
 # Options of these types are the same if they are equal.
 _PLAIN = frozenset({bool, int, float, str, type(None)})
@@ -63,7 +63,7 @@ class RuleOptimizer(Optimizer):
     kept: ClassVar[dict[str, Any]] = {"foreach": None, "differentiable": False}
     # The step of JAX values, which reuses the memory of the old ones.
     compiled_update: ClassVar[Callable[..., Any]]
-    _rows: ClassVar[dict[Any, Row]]
+    _rows: ClassVar[dict[Any, HyperparameterRow]]
     # Whether a step has counts or scalar slots to store.
     _advances: ClassVar[bool]
     # Returns the hyperparameters from the options of a group.
@@ -168,7 +168,7 @@ class RuleOptimizer(Optimizer):
             )
         return leaves
 
-    def _row(self, group: dict[str, Any]) -> Row:
+    def _row(self, group: dict[str, Any]) -> HyperparameterRow:
         """Return the hyperparameters of a group; the last object again if the options did not change."""
         given = self._options(group)
         try:
@@ -183,7 +183,7 @@ class RuleOptimizer(Optimizer):
             self._rows[given] = row
         return row
 
-    def _new_row(self, given: Sequence[Any]) -> Row:
+    def _new_row(self, given: Sequence[Any]) -> HyperparameterRow:
         """Return the hyperparameters for a step; terms that are 0 are turned off."""
         on: list[Any] = []
         numbers = []
@@ -195,7 +195,7 @@ class RuleOptimizer(Optimizer):
             there = number != 0 or not (type(kind) is Number and kind.optional)
             on.append(True if there else None)
             numbers += [number] if there else []
-        return Row(self.kind.rule.structure(tuple(on)), numbers)
+        return HyperparameterRow(self.kind.rule.structure(tuple(on)), numbers)
 
     def _step_in_place(self, members: list[_Members]) -> None:
         """Step parameters that are NumPy arrays, in their memory."""
@@ -226,7 +226,7 @@ class RuleOptimizer(Optimizer):
                 p, _, _, _, row = todo[i]
                 self._store_scalars(p, row, slots)
 
-    def _held(self, pairs: Sequence[_Pair], row: Row) -> list[tuple[list[Any], int]]:
+    def _held(self, pairs: Sequence[_Pair], row: HyperparameterRow) -> list[tuple[list[Any], int]]:
         """Return for each parameter its slots as tensors, made if they are missing, and its step count."""
         slots = row.structure.slots
         rule = self.kind.rule
@@ -252,7 +252,7 @@ class RuleOptimizer(Optimizer):
             found.append((held, taken))
         return found
 
-    def _store_scalars(self, p: Array, row: Row, slots: Sequence[Any]) -> None:
+    def _store_scalars(self, p: Array, row: HyperparameterRow, slots: Sequence[Any]) -> None:
         """Store the scalar slots after a step. Array slots were written in place already."""
         for slot, value in zip(row.structure.slots, slots, strict=False):
             if slot.scalar:
@@ -281,7 +281,7 @@ class RuleOptimizer(Optimizer):
             new, state = self.compiled_update(grads, self._state_of(members, tensors=False), values)
         self._put_back(members, new, state, set_value)
 
-    def _step_recorded(self, group: dict[str, Any], row: Row, pairs: list[_Pair]) -> None:
+    def _step_recorded(self, group: dict[str, Any], row: HyperparameterRow, pairs: list[_Pair]) -> None:
         """Step the tensors themselves. Each parameter takes over the history of its new value."""
         members = [(group, row, pairs)]
         with recorded(True):
@@ -363,17 +363,17 @@ def _index_path(i: int) -> str:
     return f"[{i}]"
 
 
-def _begun(slot: Slot, value: Any, row: Row) -> Any:
+def _begun(slot: Slot, value: Any, row: HyperparameterRow) -> Any:
     first = begun(slot, value, row.hyper)
     return np.asarray(first) if slot.scalar else first
 
 
-def _arrays_of(value: Any, slots: Sequence[Any], row: Row) -> tuple[Any, ...]:
+def _arrays_of(value: Any, slots: Sequence[Any], row: HyperparameterRow) -> tuple[Any, ...]:
     """Return the memory of a parameter and of its array slots."""
     return (value, *[x for x, scalar in zip(slots, row.structure.scalars, strict=True) if not scalar])
 
 
-def _laid_out(rule: Rule, rows: Sequence[Row]) -> tuple[Prefixes, list[float]]:
+def _laid_out(rule: Rule, rows: Sequence[HyperparameterRow]) -> tuple[Prefixes, list[float]]:
     """Return the hyperparameters of the groups as those of a state."""
     treedef = structure([0] * len(rows))
     numbers: list[float] = []

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad import numpy as fnp
-from funcgrad._core.words import told
+from funcgrad._core.words import in_our_words
 from funcgrad._types import ArrayLike
 from funcgrad.numpy.extend import as_value, normalize_axis
 
@@ -60,7 +60,7 @@ def lengths_and_axes(name: str, x: ArrayLike, s: Any, axes: Any) -> tuple[list[i
 def _named(function: Callable[..., Any], name: str, text: str) -> Callable[..., Any]:
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"``scipy.fft.{name}``: {text}"
-    return told(function)
+    return in_our_words(function)
 
 
 def _one(name: str, text: str) -> Callable[..., Any]:

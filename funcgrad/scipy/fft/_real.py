@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from funcgrad import numpy as fnp
-from funcgrad._core.words import told
+from funcgrad._core.words import in_our_words
 from funcgrad._types import ArrayLike
 from funcgrad.numpy.extend import as_value, normalize_axis
 from funcgrad.scipy.fft._complex import check_options, lengths_and_axes
@@ -189,7 +189,7 @@ def _many(name: str, text: str) -> Callable[..., Any]:
 def _named(function: Callable[..., Any], name: str, text: str) -> Callable[..., Any]:
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"``scipy.fft.{name}``: {text}"
-    return told(function)
+    return in_our_words(function)
 
 
 dct = _one("dct", "the discrete cosine transform, of type I to IV,")

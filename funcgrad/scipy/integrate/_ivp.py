@@ -89,7 +89,7 @@ def solve_ivp(  # noqa: PLR0917  (SciPy's arguments)
     if nothing_traced(t_span, y0, t_eval, args):
         return theirs.solve_ivp(fun, t_span, y0, t_eval=t_eval, args=args, **given)
     if args is not None and not isinstance(args, tuple):
-        # SciPy takes whatever can be unpacked.
+        # SciPy takes any object that can be unpacked.
         args = _unpacked(args)
     start = fnp.asarray(as_value(y0))
     start = fnp.astype(start, np.dtype(complex if start.dtype.kind == "c" else float))

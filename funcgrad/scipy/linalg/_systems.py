@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad import numpy as fnp
-from funcgrad._core.words import told
+from funcgrad._core.words import in_our_words
 from funcgrad._ops.layout.broadcast import broadcast_to
 from funcgrad._ops.layout.shape import reshape
 from funcgrad._ops.linalg import factor
@@ -80,7 +80,7 @@ def solve_triangular(  # noqa: PLR0917  (SciPy's arguments)
     return _shaped(triangular_solve(a, b, lower=bool(lower), unit_diagonal=bool(unit_diagonal), **form), vector)
 
 
-@told
+@in_our_words
 def cho_solve(c_and_lower: tuple[Any, bool], b: ArrayLike, overwrite_b: bool = False, check_finite: bool = True) -> Any:
     """Solve ``a x = b`` from the Cholesky factor of ``a``, as `cho_factor` or `cholesky` gives it.
 
@@ -109,7 +109,7 @@ def cho_solve(c_and_lower: tuple[Any, bool], b: ArrayLike, overwrite_b: bool = F
     return _shaped(triangular_solve(c, y, lower=bool(lower), **second), vector)
 
 
-@told
+@in_our_words
 def lu_solve(
     lu_and_piv: tuple[Any, Any], b: ArrayLike, trans: Any = 0, overwrite_b: bool = False, check_finite: bool = True
 ) -> Any:

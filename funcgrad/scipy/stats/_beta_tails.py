@@ -13,7 +13,7 @@ from funcgrad.scipy.stats._base import choose, log_of_part, never
 
 Exact = Literal["x", "rest", "both"]
 
-# Below this probability the continued fraction is used: its error is below 1e-14 after so many pairs of terms.
+# Below this probability the continued fraction is used. After this many pairs of terms its error is below 1e-14.
 _TINY = 1e-140
 _PAIRS = 12
 

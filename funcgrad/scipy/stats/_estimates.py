@@ -30,7 +30,7 @@ class Estimate(NamedTuple):
     minmax: tuple[Any, Any]
 
 
-class Line(NamedTuple):
+class FittedLine(NamedTuple):
     """A line through points.
 
     Args:
@@ -131,7 +131,7 @@ def _scaled(dist: Any, alpha: float, scale: Any, location: Any = 0.0) -> Estimat
     return Estimate(location + scale * float(dist.mean()), (low, high))
 
 
-def siegelslopes(y: Any, x: Any = None, method: str = "hierarchical") -> Line:
+def siegelslopes(y: Any, x: Any = None, method: str = "hierarchical") -> FittedLine:
     """Compute Siegel's line through points: a median of medians of slopes (``scipy.stats.siegelslopes``).
 
     Args:
@@ -164,18 +164,18 @@ def siegelslopes(y: Any, x: Any = None, method: str = "hierarchical") -> Line:
             f"scipy.stats.siegelslopes: y has {y.shape[0]} numbers and x {x.shape[0]}; needed as many, 2 or more."
         )
     across = x[:, None] - x
-    apart = across != 0
-    slopes = _medians((y[:, None] - y) / fnp.where(apart, across, 1.0), apart)
+    differs = across != 0
+    slopes = _medians((y[:, None] - y) / fnp.where(differs, across, 1.0), differs)
     slope = fnp.median(slopes)
     if method == "hierarchical":
-        return Line(slope, fnp.median(y - slope * x))
-    cuts = (y * x[:, None] - y[:, None] * x) / fnp.where(apart, across, 1.0)
-    return Line(slope, fnp.median(_medians(cuts, apart)))
+        return FittedLine(slope, fnp.median(y - slope * x))
+    cuts = (y * x[:, None] - y[:, None] * x) / fnp.where(differs, across, 1.0)
+    return FittedLine(slope, fnp.median(_medians(cuts, differs)))
 
 
-def _medians(rows: Any, apart: Any) -> Any:
+def _medians(rows: Any, differs: Any) -> Any:
     """Return the median of each row over the points at other places."""
-    return fnp.nanmedian(fnp.where(apart, rows, math.nan), axis=1)
+    return fnp.nanmedian(fnp.where(differs, rows, math.nan), axis=1)
 
 
 def weightedtau(

@@ -15,19 +15,8 @@ from funcgrad._types import ArrayLike
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.scipy import special
 from funcgrad.scipy.linalg import solve_triangular
-from funcgrad.scipy.stats._base import choose, number, refuse_method, unless
+from funcgrad.scipy.stats._base import Frozen, choose, number, refuse_method, unless
 from funcgrad.scipy.stats._discrete import poisson_log_mass
-
-
-class _Frozen:
-    def __init__(self, dist: Any, args: tuple, kwds: dict[str, Any]) -> None:
-        self.dist, self.args, self.kwds = dist, args, kwds
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or not hasattr(type(self.dist), name):
-            refuse_method(self.dist, name)
-        method = getattr(self.dist, name)
-        return lambda *points: method(*points, *self.args, **self.kwds)
 
 
 class _Multivariate:
@@ -40,9 +29,9 @@ class _Multivariate:
     def __repr__(self) -> str:
         return f"<funcgrad.scipy.stats.{self.name}>"
 
-    def __call__(self, *args: Any, **kwargs: Any) -> _Frozen:
+    def __call__(self, *args: Any, **kwargs: Any) -> Frozen:
         """Fix the parameters: the methods of the result take only points."""
-        return _Frozen(self, args, kwargs)
+        return Frozen(self, args, kwargs)
 
     def __getattr__(self, name: str) -> Any:
         refuse_method(self, name)

@@ -46,7 +46,7 @@ class _Checkpointed(_Function):
         return (None, *[next(found) if x.requires_grad else None for x in (*inputs, *call.leaves)])
 
 
-class _Call:
+class _CheckpointedCall:
     """A function with its arguments, of which the tensors can be replaced, and its first run."""
 
     def __init__(self, function: _Any, args: tuple[_Any, ...], options: dict[str, _Any], keeps_random: bool) -> None:
@@ -117,7 +117,7 @@ def checkpoint(
     options.pop("determinism_check", None)
     if not _is_grad_enabled():
         return function(*args, **options)
-    call = _Call(function, args, options, preserve_rng_state)
+    call = _CheckpointedCall(function, args, options, preserve_rng_state)
     return _Checkpointed.apply(call, *call.tensors, *call.leaves)
 
 

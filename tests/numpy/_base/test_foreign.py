@@ -38,7 +38,7 @@ def _reversed_product(self: np.ndarray, other: Any) -> Any:
 # A subclass that computes in its own way.
 Reversed: Any = type("Reversed", (np.ndarray,), {"__mul__": _reversed_product, "__rmul__": _reversed_product})
 
-# As functions of ``x`` and of an array of numbers, which is then one of objects.
+# Functions of ``x`` and of an array of numbers, which the test converts to an array of objects.
 MEETS: dict[str, Callable[[Any, Any], Any]] = {
     "times": lambda x, c: x * c,
     "reflected times": lambda x, c: c * x,

@@ -46,7 +46,7 @@ def test_products(name: str, kind: str, rng: np.random.Generator) -> None:
 
 
 def test_products_under_transforms(rng: np.random.Generator) -> None:
-    """And by the method of the compressed formats."""
+    """The methods of the compressed formats give the same."""
     a = MATRICES["csc_array"]
     x = rng.normal(size=(4, 3))
     np.testing.assert_allclose(fg.vmap(lambda x: a @ x)(x), x @ DENSE.T)

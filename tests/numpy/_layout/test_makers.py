@@ -101,7 +101,7 @@ def test_a_traced_array_is_itself() -> None:
 
 
 def test_what_numpy_makes_of_a_traced_array_is_no_place_to_write() -> None:
-    """It would be the array itself in NumPy, and is another one here."""
+    """NumPy returns the array itself; this library returns another array."""
 
     def f(x: Any) -> Any:
         y = x * 1
@@ -130,7 +130,7 @@ def test_numbers_in_an_array_that_takes_traced_values_are_plain() -> None:
 
 
 def own_copies(x: Any, t: Any) -> Any:
-    """It writes into copies of an array of the function around, a polynomial of degree 3 in ``t``."""
+    """Write into copies of the outer function's array, and return a polynomial of degree 3 in ``t``."""
     y, z, u, w = x.copy(), x.flatten(), x.astype(float), np.copy(x)
     y[0] = z[1] = u[4] = t
     w[2:] *= t

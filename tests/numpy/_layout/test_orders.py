@@ -1,4 +1,4 @@
-"""Whether NumPy gives a view or a copy, by how arrays lie in memory: told by writing to the one and to the other."""
+"""Writes to the array and to the result show whether NumPy gives a view or a copy for each layout in memory."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ DIVISIONS = ["floor_divide", "remainder", "mod", "fmod"]
 @pytest.mark.parametrize("name", DIVISIONS)
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "int8", "uint8"])
 def test_division(name: str, dtype: str) -> None:
-    """All pairs of signs, halves, tenths, and infinite divisors (NumPy's quotient by them is what it is)."""
+    """Test all pairs of signs, halves and tenths, and infinite divisors with NumPy's quotients."""
     kind = np.dtype(dtype).kind
     x = np.array([-7, -3, -1, 0, 2, 7] if kind == "i" else [0, 1, 2, 7] if kind == "u" else [-7.5, -1, -0.3, 0, 0.3, 6])
     y = np.array([-3, -1, 2, 5] if kind == "i" else [1, 3, 5] if kind == "u" else [-3, -0.1, 0.1, 2.5, 1e10])

@@ -163,7 +163,7 @@ EXTREMA: dict[str, tuple[Any, Any]] = {
     "max of all": (np.max, [[np.nan] * 3] * 2),
     "norm of matrices": (lambda x: np.linalg.norm(x, np.inf), [[np.nan] * 3] * 2),
     "nanmax": (lambda x: np.nanmax(x, axis=1), [[0, 0, 1], [0.5, 0, 0.5]]),
-    # As in JAX: where one of two is NaN, neither is the greater, and neither has a derivative.
+    # As in JAX, if one of two numbers is NaN, neither is the greater one, and both derivatives are 0.
     "maximum": (lambda x: np.maximum(x, 2.5), [[0, 0, 1], [1, 0, 1]]),
     "fmax": (lambda x: np.fmax(x, 2.5), [[0, 0, 1], [1, 0, 1]]),
     "cummax": (lambda x: np.maximum.accumulate(x, axis=1), [[1, 0, 0], [2, 0, 1]]),

@@ -26,7 +26,7 @@ _cgutils: Any = LazyModule("numba.core.cgutils")
 _extending: Any = LazyModule("numba.extending")
 _ir: Any = LazyModule("llvmlite.ir")
 
-# LLVM's alias scopes tell this many memories of a kernel apart.
+# LLVM's alias scopes distinguish this many memories of a kernel.
 MEMORIES = 48
 
 
@@ -88,7 +88,7 @@ def _at(context: Any, p: Any, k: Any) -> Any:
 
 
 def _set_alias_scope(module: Any, instruction: Any, number: int) -> None:
-    """Tell LLVM that a load or a store touches no memory of another number."""
+    """Tell LLVM that a load or a store touches no memory with a different number."""
     if number >= MEMORIES:
         return
     domain = module.add_metadata(["funcgrad"])

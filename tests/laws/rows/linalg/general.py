@@ -8,7 +8,7 @@ from tests.laws.rows.linalg.spectral import spaced
 
 
 def turning(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """Matrices with complex eigenvalues that lie apart, of vectors whose largest component is so by far."""
+    """Return matrices with well separated complex eigenvalues, whose eigenvectors have one dominant component."""
     n = shape[-1]
     blocks = np.eye(n) * (1 + np.arange(n) // 2 * 2) + np.eye(n, k=1) * (np.arange(n) % 2 == 0)[:, None]
     return blocks - 0.3 * np.eye(n, k=-1) * (np.arange(n) % 2 == 1)[:, None] + 0.02 * rng.normal(size=shape)

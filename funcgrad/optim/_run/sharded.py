@@ -7,13 +7,13 @@ from itertools import chain
 
 from funcgrad._engines import on_several_devices
 from funcgrad._ops.program.barrier import alike
-from funcgrad.optim._run.leaf import Leaf, Result
+from funcgrad.optim._run.leaf import Leaf, StepResult
 from funcgrad.tree import Packed
 
 
 def in_their_places(
-    given: Sequence[Leaf], results: Sequence[Result], packs: Sequence[Packed], new_packs: Sequence[Packed]
-) -> tuple[Sequence[Result], Sequence[Packed]]:
+    given: Sequence[Leaf], results: Sequence[StepResult], packs: Sequence[Packed], new_packs: Sequence[Packed]
+) -> tuple[Sequence[StepResult], Sequence[Packed]]:
     """Return the results and packed slots of a step, each with the sharding of the array that it replaces."""
     if not on_several_devices():
         return results, new_packs
@@ -23,6 +23,6 @@ def in_their_places(
     moved = iter(alike([*chain(*after, *arrays)], [*chain(*before, *[pack.arrays for pack in packs])]))
     placed = [[next(moved) for _ in row] for row in after]
     return (
-        [Result(row[0], tuple(row[1:-1]), row[-1]) for row in placed],
+        [StepResult(row[0], tuple(row[1:-1]), row[-1]) for row in placed],
         [Packed(tuple([next(moved) for _ in pack.arrays]), pack.layout) for pack in new_packs],
     )

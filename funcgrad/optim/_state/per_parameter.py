@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from funcgrad.optim._rules.rule import Row, Structure
+from funcgrad.optim._rules.rule import HyperparameterRow, Structure
 from funcgrad.optim._state.hyperparameters import Schedule, as_number, check_range, is_host
 from funcgrad.optim._state.prefix import NumberIndex, of_vector
 from funcgrad.tree import TreeDef
@@ -21,13 +21,13 @@ def is_known(entry: Any, numbers: Sequence[Any]) -> bool:
     return type(entry) is NumberIndex and type(numbers[entry]) is float
 
 
-def rows_of(state: State, treedef: TreeDef, asked: str) -> Sequence[Row]:
+def rows_of(state: State, treedef: TreeDef, asked: str) -> Sequence[HyperparameterRow]:
     """Return the hyperparameters of each parameter; parameters that share them share one object."""
     found = state.hypers.entries
     if found is not None:
         return [_single_row(state, found)] * treedef.num_leaves
     numbers = of_vector(state.numbers)
-    made: dict[Any, Row] = {}
+    made: dict[Any, HyperparameterRow] = {}
     rows = []
     for entries in state.hypers.spread(state.rule, treedef, asked):
         # Known numbers that are equal count as one.
@@ -38,7 +38,7 @@ def rows_of(state: State, treedef: TreeDef, asked: str) -> Sequence[Row]:
     return rows
 
 
-def _single_row(state: State, entries: tuple[Any, ...]) -> Row:
+def _single_row(state: State, entries: tuple[Any, ...]) -> HyperparameterRow:
     """Return the hyperparameters of all parameters; the last object again if the numbers are the same object."""
     vector, row = state.hypers.last
     if vector is None or vector is not state.numbers:
@@ -49,10 +49,10 @@ def _single_row(state: State, entries: tuple[Any, ...]) -> Row:
     return row
 
 
-def _row(state: State, entries: tuple[Any, ...], numbers: Sequence[Any]) -> Row:
+def _row(state: State, entries: tuple[Any, ...], numbers: Sequence[Any]) -> HyperparameterRow:
     structure = _structure(state, entries)
     if len(numbers) == structure.count and state.hypers.entries is not None:
-        return Row(structure, numbers)
+        return HyperparameterRow(structure, numbers)
     values = []
     for kind, entry in zip(state.rule.hyperparameters, entries, strict=True):
         if isinstance(entry, Schedule):
@@ -63,7 +63,7 @@ def _row(state: State, entries: tuple[Any, ...], numbers: Sequence[Any]) -> Row:
             values.append(as_number(state.rule.name, kind, value))
         elif type(entry) is NumberIndex:
             values.append(numbers[entry])
-    return Row(structure, values)
+    return HyperparameterRow(structure, values)
 
 
 def structures_of(state: State, treedef: TreeDef, asked: str) -> Sequence[Structure]:
