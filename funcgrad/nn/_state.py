@@ -9,7 +9,7 @@ import numpy as np
 
 from funcgrad.autograd import Tensor, no_grad, tensor
 from funcgrad.autograd.extend import array_of, is_tensor, is_torchs
-from funcgrad.nn._parameter import Parameter
+from funcgrad.nn._parameter import Parameter, Uninitialized
 
 
 class IncompatibleKeys(NamedTuple):
@@ -21,7 +21,7 @@ class IncompatibleKeys(NamedTuple):
     def __repr__(self) -> str:
         if not any(self):
             return "<All keys matched successfully>"
-        return f"IncompatibleKeys(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})"
+        return f"_IncompatibleKeys(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})"
 
 
 class Entry(NamedTuple):
@@ -64,15 +64,22 @@ def load(module: Any, state_dict: Mapping[str, Any], strict: bool, assign: bool)
     problems += [text for name, entry in own.items() if name in given for text in _unfit(name, entry, given[name])]
     if problems:
         raise RuntimeError(f"Error(s) in loading state_dict for {type(module).__name__}:\n\t" + "\n\t".join(problems))
-    fitting = {name: entry for name, entry in own.items() if name in given}
+    fitting = {name: entry for name, entry in own.items() if name in given and not _is_open(given[name])}
     values = {name: _value_for(entry, given[name], assign) for name, entry in fitting.items()}
     with no_grad():
         for name, entry in fitting.items():
+            if _is_open(entry.value) and not assign:
+                entry.value.materialize(np.shape(_plain(given[name])))
+                entry.table[entry.name] = entry.value.made
             if assign:
                 entry.table[entry.name] = values[name]
             else:
                 entry.value.copy_(values[name])
     return keys
+
+
+def _is_open(x: Any) -> bool:
+    return isinstance(x, Uninitialized)
 
 
 def _value_for(entry: Entry, given: Any, assign: bool) -> Any:
@@ -95,10 +102,12 @@ def _optional(module: Any, prefix: str) -> Iterator[str]:
 def _unfit(name: str, entry: Entry, given: Any) -> list[str]:
     """Return what is wrong with a value for an entry."""
     x: Tensor = entry.value
+    if _is_open(given):
+        return [] if _is_open(x) else [f"{name} has no shape in the checkpoint: call `forward` before `state_dict`."]
     if not hasattr(given, "dtype") or getattr(given.dtype, "kind", "?") not in "biufcV":
         text = "expected torch.Tensor or Tensor-like object from checkpoint but received"
         return [f'While copying the parameter named "{name}", {text} {type(given)}']
-    if np.shape(_plain(given)) != x.shape:
+    if not _is_open(x) and np.shape(_plain(given)) != x.shape:
         text = f"copying a param with shape {_size(given)} from checkpoint, the shape in current model is {_size(x)}."
         return [f"size mismatch for {name}: {text}"]
     return []
