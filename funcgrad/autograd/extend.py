@@ -1,6 +1,7 @@
 """Names for other rooms of the library, besides the public ones. Other rooms import no other internals of this room."""
 
 from funcgrad._public import publish
+from funcgrad.autograd import _rejection as rejection
 from funcgrad.autograd._called import called_value
 from funcgrad.autograd._methods.generators import Generator, default_generator
 from funcgrad.autograd._methods.names import Shape
@@ -49,6 +50,7 @@ __all__ = [
     "promoted",
     "rebuild",
     "recorded",
+    "rejection",
     "result_dtype",
     "set_dtype_of_floats",
     "set_value",

@@ -82,6 +82,14 @@ INNER_MODULES = {
     "nn.utils": "clip_grad convert_parameters",
     "optim": "optimizer sgd adam adamw adagrad adadelta rmsprop rprop lbfgs nadam radam asgd adamax",
     "utils.data": "dataset dataloader sampler",
+    "distributions": """
+        bernoulli beta binomial categorical cauchy chi2 dirichlet distribution exp_family
+        exponential fishersnedecor gamma geometric gumbel half_cauchy half_normal independent
+        inverse_gamma kl kumaraswamy laplace log_normal logistic_normal mixture_same_family
+        multinomial multivariate_normal negative_binomial normal one_hot_categorical pareto poisson
+        relaxed_bernoulli relaxed_categorical studentT transformed_distribution uniform von_mises
+        weibull
+    """,
 }
 UNWRITTEN = "it is not written yet"
 

@@ -28,7 +28,10 @@ ROWS = [
     ("nn.LazyInstanceNorm1d()", (2, 3, 4)),
     ("nn.LazyInstanceNorm2d(bias=False)", (2, 3, 4, 2)),
     ("nn.LazyInstanceNorm3d()", (2, 3, 2, 2, 2)),
-    ("nn.Sequential(nn.LazyConv2d(4, 3), nn.LazyBatchNorm2d(), nn.ReLU(), nn.Flatten(), nn.LazyLinear(2))", (2, 3, 5, 5)),
+    (
+        "nn.Sequential(nn.LazyConv2d(4, 3), nn.LazyBatchNorm2d(), nn.ReLU(), nn.Flatten(), nn.LazyLinear(2))",
+        (2, 3, 5, 5),
+    ),
 ]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from funcgrad import numpy as fnp
 from funcgrad.autograd.extend import Shape
 from funcgrad.scipy import linalg, special
 from funcgrad.torch import _drawn as drawn
+from funcgrad.torch.distributions import constraints
 from funcgrad.torch.distributions._base import Distribution, Sizes, as_tensors, check_parameter
 
 
@@ -28,13 +29,11 @@ class Normal(Distribution):
     """
 
     has_rsample = True
-    _shown = ("loc", "scale")
+    arg_constraints: ClassVar[Any] = {"loc": constraints.real, "scale": constraints.positive}
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
         self.loc, self.scale = as_tensors(loc, scale)
         super().__init__(self.loc.shape, (), validate_args)
-        if self._validates:
-            check_parameter(self, "scale", self.scale, self.scale.detach() > 0, "GreaterThan(lower_bound=0.0)")
 
     @property
     def mean(self) -> Any:
@@ -85,7 +84,7 @@ class Uniform(Distribution):
     """
 
     has_rsample = True
-    _shown = ("low", "high")
+    arg_constraints: ClassVar[Any] = {"low": constraints.dependent, "high": constraints.dependent}
 
     def __init__(self, low: Any, high: Any, validate_args: bool | None = None) -> None:
         self.low, self.high = as_tensors(low, high)
@@ -109,9 +108,10 @@ class Uniform(Distribution):
         """The standard deviation."""
         return (self.high - self.low) / 12**0.5
 
-    def _support(self, value: Any) -> tuple[Any, str]:
-        inside = (value >= self.low.detach()) & (value <= self.high.detach())
-        return inside, f"Interval(lower_bound={self.low}, upper_bound={self.high})"
+    @constraints.dependent_property
+    def support(self) -> Any:
+        """The values between the bounds."""
+        return constraints.interval(self.low.detach(), self.high.detach())
 
     @property
     def mode(self) -> Any:
@@ -167,6 +167,13 @@ class MultivariateNormal(Distribution):
     """
 
     has_rsample = True
+    arg_constraints: ClassVar[Any] = {
+        "loc": constraints.real_vector,
+        "covariance_matrix": constraints.positive_definite,
+        "precision_matrix": constraints.positive_definite,
+        "scale_tril": constraints.lower_cholesky,
+    }
+    support = constraints.real_vector
 
     def __init__(
         self,
@@ -197,10 +204,6 @@ class MultivariateNormal(Distribution):
             self.scale_tril = _factor(loc, name, covariance_matrix) if scale_tril is None else scale_tril
         self.scale_tril = self.scale_tril.expand(*batch, *self.scale_tril.shape[-2:])
         super().__init__(batch, loc.shape[-1:], validate_args)
-        if self._validates and scale_tril is not None:
-            factor = scale_tril.detach()
-            lower = (factor == factor.tril()).all() & (factor.diagonal(0, -2, -1) > 0).all()
-            check_parameter(self, "scale_tril", scale_tril, lower, "LowerCholesky()")
 
     @property
     def mean(self) -> Any:
@@ -224,9 +227,6 @@ class MultivariateNormal(Distribution):
         """The variances."""
         return (self.scale_tril**2).sum(-1)
 
-    def _support(self, value: Any) -> tuple[Any, str]:
-        return ~value.isnan(), "IndependentConstraint(Real(), 1)"
-
     def rsample(self, sample_shape: Any = ()) -> Any:
         """Return random vectors through which gradients flow to the parameters."""
         numbers = standard_normal(self._shape_of(sample_shape), self.loc.dtype)
@@ -235,10 +235,6 @@ class MultivariateNormal(Distribution):
     def log_prob(self, value: Any) -> Any:
         """Return the logarithm of the density."""
         value = self._values(value)
-        if tuple(value.shape[-1:]) != self._event_shape:
-            raise ValueError(
-                f"The right-most size of value must match event_shape: {Shape(value.shape)} vs {self.event_shape}."
-            )
         distance = value - self.loc
         factor = self.scale_tril.expand(*distance.shape[:-1], *self.scale_tril.shape[-2:])
         solved = linalg.solve_triangular(factor, distance.unsqueeze(-1), lower=True).squeeze(-1)

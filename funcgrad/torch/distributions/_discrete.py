@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from funcgrad.autograd import tensor
 from funcgrad.autograd.extend import Shape
 from funcgrad.scipy import special
+from funcgrad.torch.distributions import constraints
 from funcgrad.torch.distributions._base import Distribution, as_tensors, check_parameter
 
 
@@ -34,6 +35,10 @@ class Bernoulli(FromProbs):
         tensor(-1.3863)
     """
 
+    arg_constraints: ClassVar[Any] = {"probs": constraints.unit_interval, "logits": constraints.real}
+    support = constraints.boolean
+    has_enumerate_support = True
+
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
         given = self._given(probs, logits)
         super().__init__(given.shape, (), validate_args)
@@ -51,7 +56,7 @@ class Bernoulli(FromProbs):
         """The logarithm of the odds."""
         if self._logits is not None:
             return self._logits
-        p = _clipped(self._probs)
+        p = clipped(self._probs)
         return p.log() - (-p).log1p()
 
     @property
@@ -80,9 +85,6 @@ class Bernoulli(FromProbs):
         values = self.probs.new_tensor([0.0, 1.0]).reshape(2, *(1,) * len(self._batch_shape))
         return values.expand(2, *self._batch_shape) if expand else values
 
-    def _support(self, value: Any) -> tuple[Any, str]:
-        return (value == 0) | (value == 1), "Boolean()"
-
     def sample(self, sample_shape: Any = ()) -> Any:
         """Return ones and zeros."""
         return self.probs.detach().expand(*self._shape_of(sample_shape)).bernoulli()
@@ -100,7 +102,7 @@ def softplus(x: Any) -> Any:
     return special.softplus(x)
 
 
-def _clipped(p: Any) -> Any:
+def clipped(p: Any) -> Any:
     eps = float(np.finfo(p.dtype).eps)
     return p.clamp(eps, 1 - eps)
 
@@ -113,6 +115,9 @@ class Categorical(FromProbs):
         >>> torch.distributions.Categorical(torch.tensor([1.0, 3.0])).log_prob(torch.tensor(1))
         tensor(-0.2877)
     """
+
+    arg_constraints: ClassVar[Any] = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    has_enumerate_support = True
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
         given = self._given(probs, logits)
@@ -136,7 +141,7 @@ class Categorical(FromProbs):
     @property
     def logits(self) -> Any:
         """The logarithms of the probabilities."""
-        return _clipped(self._probs).log() if self._logits is None else self._logits
+        return clipped(self._probs).log() if self._logits is None else self._logits
 
     @property
     def param_shape(self) -> Any:
@@ -163,9 +168,10 @@ class Categorical(FromProbs):
         values = tensor(np.arange(self._events)).reshape(-1, *(1,) * len(self._batch_shape))
         return values.expand(self._events, *self._batch_shape) if expand else values
 
-    def _support(self, value: Any) -> tuple[Any, str]:
-        inside = (value % 1 == 0) & (value >= 0) & (value <= self._events - 1)
-        return inside, f"IntegerInterval(lower_bound=0, upper_bound={self._events - 1})"
+    @constraints.dependent_property
+    def support(self) -> Any:
+        """The positions."""
+        return constraints.integer_interval(0, self._events - 1)
 
     def sample(self, sample_shape: Any = ()) -> Any:
         """Return positions."""
