@@ -37,7 +37,9 @@ class Registered:
             if table not in tables:
                 what = "module" if table == "_modules" else "parameters"
                 raise AttributeError(f"cannot assign {what} before Module.__init__() call")
-            self._forget(name)
+            # An entry that is replaced keeps its place in the order.
+            if name not in tables[table]:
+                self._forget(name)
             tables[table][name] = value
             return
         if isinstance(value, Buffer | Uninitialized):

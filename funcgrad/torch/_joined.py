@@ -11,7 +11,7 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad.autograd import tensor
-from funcgrad.autograd.extend import TRACE, is_tensor
+from funcgrad.autograd.extend import TRACE, is_tensor, pytorchs_error
 from funcgrad.torch._einsum import check_einsum
 from funcgrad.torch._functions import check_tensors, of_tensors
 
@@ -102,7 +102,10 @@ def meshgrid(*tensors: Any, indexing: Any = "ij") -> Any:
 def broadcast_tensors(*tensors: Any) -> Any:
     """Return the tensors in their common shape."""
     given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], list | tuple) else tensors
-    shape = np.broadcast_shapes(*[x.shape for x in given])
+    try:
+        shape = np.broadcast_shapes(*[x.shape for x in given])
+    except ValueError as error:
+        raise pytorchs_error(error, given) or error from None
     return tuple([x.expand(*shape) for x in given])
 
 
@@ -264,7 +267,7 @@ def trace(input: Any) -> Any:  # noqa: A002  (PyTorch's name)
     """Return the sum of a matrix's diagonal."""
     if len(input.shape) != 2:
         raise RuntimeError("trace: expected a matrix")
-    return fnp.trace(input)
+    return fnp.trace(input, dtype=np.int64 if input.dtype.kind == "u" else None)
 
 
 def real(input: Any) -> Any:  # noqa: A002  (PyTorch's name)

@@ -8,6 +8,7 @@ from typing import Any as _Any
 
 from numpy import arange as _arange
 from numpy import asarray as _asarray
+from numpy import dtype as _dtype
 from numpy.linalg import LinAlgError as _Error
 from numpy.linalg import matrix_rank as _matrix_rank
 
@@ -62,10 +63,28 @@ def _plain(name: str, ours: str = "", result: str = "") -> _Callable[..., _Any]:
 det = _plain("det")
 inv = _plain("inv")
 matrix_power = _plain("matrix_power")
-eigvals = _plain("eigvals")
 svdvals = _plain("svdvals")
+
+
+@_published
+def eigvals(A: _Any) -> _Any:  # noqa: N803  (PyTorch's name)
+    """The eigenvalues of square matrices, which are complex numbers."""
+    return _as_complex(_fnp.linalg.eigvals(A))
+
+
 slogdet = _plain("slogdet", result="linalg_slogdet")
-eig = _plain("eig", result="linalg_eig")
+
+
+@_published
+def eig(A: _Any) -> _Any:  # noqa: N803  (PyTorch's name)
+    """The eigenvalues and eigenvectors of square matrices, which are complex."""
+    return _RETURN_TYPES["linalg_eig"](*map(_as_complex, _fnp.linalg.eig(A)))
+
+
+def _as_complex(x: _Any) -> _Any:
+    return x if x.dtype.kind == "c" else x.to(_dtype(f"c{2 * x.dtype.itemsize}"))
+
+
 tensorinv = _plain("tensorinv")
 cond = _plain("cond")
 

@@ -89,6 +89,8 @@ def _running(name: str) -> Callable[..., Any]:
 
     def method(self: Tensor, dim: Any = None, dtype: DTypeLike = None, *, axis: Any = None) -> Any:
         chosen = dim if axis is None else axis
+        # NumPy adds unsigned integers as unsigned ones, PyTorch as int64.
+        dtype = np.dtype(np.int64) if dtype is None and self.dtype.kind == "u" else dtype
         if self.shape or chosen is None:
             return function(self, chosen, dtype)
         check_of_scalar((chosen,))
