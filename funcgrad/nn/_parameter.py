@@ -33,7 +33,8 @@ class Parameter(metaclass=_ParameterType):
         tensor([1., 2.], requires_grad=True)
     """
 
-    def __new__(cls, data: Any, requires_grad: bool = True) -> Any:
+    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
+        data = tensor([]) if data is None else data
         made: Tensor = data.detach() if is_tensor(data) else tensor(data)
         made._is_parameter = True
         return made.requires_grad_(requires_grad)

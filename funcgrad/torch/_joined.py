@@ -25,8 +25,9 @@ def _axis(x: Any, dim: int, extra: int = 0) -> int:
     return dim % n
 
 
-def cat(tensors: Sequence[Any], dim: int = 0) -> Any:
+def cat(tensors: Sequence[Any], dim: int = 0, *, axis: int | None = None) -> Any:
     """Return the tensors joined along an axis."""
+    dim = dim if axis is None else axis
     given = check_tensors("cat", tensors)
     if not given:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
@@ -156,8 +157,11 @@ def searchsorted(
     out_int32: bool = False,
     right: bool = False,
     side: str | None = None,
+    sorter: Any = None,
 ) -> Any:
-    """Return where elements belong in a sorted sequence."""
+    """Return where elements belong in a sorted sequence, or in one that ``sorter`` sorts."""
+    if sorter is not None:
+        sorted_sequence = sorted_sequence.detach().gather(-1, sorter)
     left: Any = ("right" if right else "left") if side is None else side
     edges, x = np.asarray(sorted_sequence.detach()), np.asarray(input.detach()) if is_tensor(input) else input
     if edges.ndim == 1:
