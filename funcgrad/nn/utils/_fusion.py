@@ -92,8 +92,8 @@ def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
 
     Example:
         >>> from funcgrad import nn
-        >>> nn.utils.fuse_conv_bn_eval(nn.Conv1d(1, 2, 3, bias=False).eval(), nn.BatchNorm1d(2).eval()).bias.shape
-        torch.Size([2])
+        >>> nn.utils.fuse_conv_bn_eval(nn.Conv1d(1, 2, 3, bias=False).eval(), nn.BatchNorm1d(2).eval())
+        Conv1d(1, 2, kernel_size=(3,), stride=(1,))
 
     Source: ``torch.nn.utils.fusion.fuse_conv_bn_eval``.
     """

@@ -19,7 +19,6 @@ from funcgrad.torch.distributions._counts import Geometric as Geometric
 from funcgrad.torch.distributions._counts import Multinomial as Multinomial
 from funcgrad.torch.distributions._counts import NegativeBinomial as NegativeBinomial
 from funcgrad.torch.distributions._counts import OneHotCategorical as OneHotCategorical
-from funcgrad.torch.distributions._counts import OneHotCategoricalStraightThrough as OneHotCategoricalStraightThrough
 from funcgrad.torch.distributions._counts import Poisson as Poisson
 from funcgrad.torch.distributions._discrete import Bernoulli as Bernoulli
 from funcgrad.torch.distributions._discrete import Categorical as Categorical
@@ -32,6 +31,7 @@ from funcgrad.torch.distributions._gammas import ExponentialFamily as Exponentia
 from funcgrad.torch.distributions._gammas import FisherSnedecor as FisherSnedecor
 from funcgrad.torch.distributions._gammas import Gamma as Gamma
 from funcgrad.torch.distributions._gammas import StudentT as StudentT
+from funcgrad.torch.distributions._relaxed import OneHotCategoricalStraightThrough as OneHotCategoricalStraightThrough
 from funcgrad.torch.distributions._relaxed import RelaxedBernoulli as RelaxedBernoulli
 from funcgrad.torch.distributions._relaxed import RelaxedOneHotCategorical as RelaxedOneHotCategorical
 from funcgrad.torch.distributions._scales import Cauchy as Cauchy

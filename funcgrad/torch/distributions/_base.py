@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
+from funcgrad._types import Tensor
 from funcgrad.autograd import no_grad, tensor
 from funcgrad.autograd.extend import Shape, is_lifted, is_tensor
 from funcgrad.torch.distributions import constraints
@@ -23,7 +25,7 @@ def as_tensors(*values: Any) -> tuple[Any, ...]:
     return tuple([v.expand(*shape) for v in made])
 
 
-def check_parameter(of: Distribution, argument: str, value: Any, is_valid: Any, needed: str) -> None:
+def check_parameter(of: Distribution, argument: str, value: Tensor, is_valid: Any, needed: str) -> None:
     """Refuse an invalid parameter in PyTorch's words."""
     if not bool(np.all(np.asarray(is_valid))):
         raise ValueError(
@@ -56,7 +58,9 @@ class Distribution:
     _checked: tuple[str, ...] = ()
     _default_validates = True
 
-    def __init__(self, batch_shape: Any = (), event_shape: Any = (), validate_args: bool | None = None) -> None:
+    def __init__(
+        self, batch_shape: Sequence[int] = (), event_shape: Sequence[int] = (), validate_args: bool | None = None
+    ) -> None:
         self._batch_shape, self._event_shape = tuple(batch_shape), tuple(event_shape)
         self._validates = Distribution._default_validates if validate_args is None else validate_args
         for name, constraint in self.arg_constraints.items() if self._validates else ():
@@ -84,16 +88,16 @@ class Distribution:
     def _shape_of(self, sample_shape: Any) -> Sizes:
         return (*tuple(sample_shape), *self._batch_shape, *self._event_shape)
 
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Any:
         """Return random numbers, without gradients."""
         with no_grad():
             return self.rsample(sample_shape)
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
         """Return random numbers through which gradients flow to the parameters."""
         raise NotImplementedError(f"{type(self).__name__} has no rsample: its samples are not differentiable.")
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Any:
         """Return the logarithm of the density, or of the probability."""
         raise NotImplementedError
 
@@ -101,11 +105,11 @@ class Distribution:
         """Return the entropy."""
         raise NotImplementedError
 
-    def cdf(self, value: Any) -> Any:
+    def cdf(self, value: Tensor) -> Any:
         """Return the probability of values up to this one."""
         raise NotImplementedError
 
-    def icdf(self, value: Any) -> Any:
+    def icdf(self, value: Tensor) -> Any:
         """Return the value up to which values have this probability."""
         raise NotImplementedError
 
@@ -141,7 +145,7 @@ class Distribution:
         """Return all values of a discrete distribution."""
         raise NotImplementedError
 
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+    def expand(self, batch_shape: Sequence[int], _instance: Distribution | None = None) -> Any:
         """Return the distribution with parameters of another batch shape, to which they broadcast."""
         made, shape = copy.copy(self), tuple(batch_shape)
         for name, value in vars(self).items():
@@ -152,7 +156,7 @@ class Distribution:
         made.__dict__["_batch_shape"] = shape
         return made
 
-    def _values(self, value: Any) -> Any:
+    def _values(self, value: Tensor) -> Any:
         if not is_tensor(value):
             raise ValueError("The value argument to log_prob must be a Tensor")
         if not self._validates:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from funcgrad import numpy as fnp
+from funcgrad._types import Tensor
 from funcgrad.autograd import no_grad
 from funcgrad.autograd.extend import Shape
 from funcgrad.torch.distributions import _transforms as transforms
@@ -58,20 +59,20 @@ class Independent(Distribution):
     mode = property(lambda self: self.base_dist.mode, doc="The most probable value.")
     variance = property(lambda self: self.base_dist.variance, doc="The variance.")
 
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+    def expand(self, batch_shape: Sequence[int], _instance: Distribution | None = None) -> Any:
         """Return the distribution with parameters of another batch shape, to which they broadcast."""
         whole = (*batch_shape, *self._event_shape[: self.reinterpreted_batch_ndims])
         return Independent(self.base_dist.expand(whole), self.reinterpreted_batch_ndims, self._validates)
 
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Any:
         """Return random values, without gradients."""
         return self.base_dist.sample(sample_shape)
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
         """Return random values through which gradients flow to the parameters."""
         return self.base_dist.rsample(sample_shape)
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Any:
         """Return the logarithm of the density."""
         return sum_rightmost(self.base_dist.log_prob(value), self.reinterpreted_batch_ndims)
 
@@ -136,7 +137,7 @@ class TransformedDistribution(Distribution):
         more = len(self._event_shape) - found.event_dim
         return constraints.independent(found, more) if more > 0 else found
 
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+    def expand(self, batch_shape: Sequence[int], _instance: Distribution | None = None) -> Any:
         """Return the distribution with parameters of another batch shape, to which they broadcast."""
         made: Any = super().expand(batch_shape)
         shape = (*batch_shape, *self._event_shape)
@@ -144,16 +145,16 @@ class TransformedDistribution(Distribution):
         made.base_dist = self.base_dist.expand(base[: len(base) - len(self.base_dist.event_shape)])
         return made
 
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Any:
         """Return random values, without gradients."""
         with no_grad():
             return self._whole(self.base_dist.sample(sample_shape))
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
         """Return random values through which gradients flow to the parameters."""
         return self._whole(self.base_dist.rsample(sample_shape))
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Any:
         """Return the logarithm of the density."""
         y, total = self._values(value), 0.0
         axes = len(self._event_shape)
@@ -164,11 +165,11 @@ class TransformedDistribution(Distribution):
             y = x
         return total + sum_rightmost(self.base_dist.log_prob(y), axes - len(self.base_dist.event_shape))
 
-    def cdf(self, value: Any) -> Any:
+    def cdf(self, value: Tensor) -> Any:
         """Return the probability of smaller values."""
         return self._in_order(self.base_dist.cdf(self._whole.inv(self._values(value))))
 
-    def icdf(self, value: Any) -> Any:
+    def icdf(self, value: Tensor) -> Any:
         """Return the values below which lie given shares."""
         return self._whole(self.base_dist.icdf(self._in_order(value)))
 
@@ -226,7 +227,7 @@ class MixtureSameFamily(Distribution):
         """The values of the parts."""
         return constraints.MixtureSameFamilyConstraint(self._component_distribution.support)
 
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+    def expand(self, batch_shape: Sequence[int], _instance: Distribution | None = None) -> Any:
         """Return the distribution with parameters of another batch shape, to which they broadcast."""
         parts = self._component_distribution
         return MixtureSameFamily(
@@ -252,18 +253,18 @@ class MixtureSameFamily(Distribution):
         inner = (shares * self._component_distribution.variance).sum(axis)
         return inner + (shares * (means - self.mean.unsqueeze(axis)) ** 2).sum(axis)
 
-    def cdf(self, value: Any) -> Any:
+    def cdf(self, value: Tensor) -> Any:
         """Return the probability of smaller values."""
         found = self._component_distribution.cdf(self._values(value).unsqueeze(-1 - len(self._event_shape)))
         return (found * self._mixture_distribution.probs).sum(-1)
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Any:
         """Return the logarithm of the density."""
         value = self._values(value).unsqueeze(-1 - len(self._event_shape))
         parts = self._component_distribution.log_prob(value)
         return (parts + self._mixture_distribution.logits.log_softmax(-1)).logsumexp(-1)
 
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Any:
         """Return random values, each of a random part."""
         with no_grad():
             shape = tuple(sample_shape)

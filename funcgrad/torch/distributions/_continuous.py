@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
 from funcgrad import numpy as fnp
+from funcgrad._types import ArrayLike, Tensor
 from funcgrad.autograd.extend import Shape
 from funcgrad.scipy import linalg, special
 from funcgrad.torch import _drawn as drawn
@@ -31,7 +33,7 @@ class Normal(Distribution):
     has_rsample = True
     arg_constraints: ClassVar[Any] = {"loc": constraints.real, "scale": constraints.positive}
 
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, loc: ArrayLike, scale: ArrayLike, validate_args: bool | None = None) -> None:
         self.loc, self.scale = as_tensors(loc, scale)
         super().__init__(self.loc.shape, (), validate_args)
 
@@ -52,20 +54,20 @@ class Normal(Distribution):
         """The variance."""
         return self.scale**2
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
         """Return random numbers through which gradients flow to the parameters."""
         return self.loc + standard_normal(self._shape_of(sample_shape), self.loc.dtype) * self.scale
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Any:
         """Return the logarithm of the density."""
         distance = self._values(value) - self.loc
         return -(distance**2) / (2 * self.variance) - self.scale.log() - math.log(math.sqrt(2 * math.pi))
 
-    def cdf(self, value: Any) -> Any:
+    def cdf(self, value: Tensor) -> Any:
         """Return the probability of smaller values."""
         return 0.5 * (1 + special.erf((value - self.loc) / (self.scale * math.sqrt(2))))
 
-    def icdf(self, value: Any) -> Any:
+    def icdf(self, value: Tensor) -> Any:
         """Return the values below which lie given shares."""
         return self.loc + self.scale * special.erfinv(2 * value - 1) * math.sqrt(2)
 
@@ -118,22 +120,22 @@ class Uniform(Distribution):
         """NaN: all values are equally probable."""
         return math.nan * self.high
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
         """Return random numbers through which gradients flow to the bounds."""
         numbers = drawn.FUNCTIONS["rand"](*self._shape_of(sample_shape), dtype=self.low.dtype)
         return self.low + numbers * (self.high - self.low)
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Any:
         """Return the logarithm of the density."""
         value = self._values(value)
         inside = (self.low.detach() <= value.detach()) & (self.high.detach() > value.detach())
         return (-(self.high - self.low).log()).masked_fill(~inside, -math.inf)
 
-    def cdf(self, value: Any) -> Any:
+    def cdf(self, value: Tensor) -> Any:
         """Return the probability of smaller values."""
         return ((value - self.low) / (self.high - self.low)).clamp(0, 1)
 
-    def icdf(self, value: Any) -> Any:
+    def icdf(self, value: Tensor) -> Any:
         """Return the values below which lie given shares."""
         return value * (self.high - self.low) + self.low
 
@@ -142,7 +144,7 @@ class Uniform(Distribution):
         return (self.high - self.low).log()
 
 
-def _factor(loc: Any, name: str, matrix: Any) -> Any:
+def _factor(loc: ArrayLike, name: str, matrix: Any) -> Any:
     """Return the Cholesky factor of a covariance or precision; refuse a matrix without one in PyTorch's words."""
     try:
         if bool(matrix.detach().isclose(matrix.detach().mT, atol=1e-6).all()):
@@ -177,7 +179,7 @@ class MultivariateNormal(Distribution):
 
     def __init__(
         self,
-        loc: Any,
+        loc: ArrayLike,
         covariance_matrix: Any = None,
         precision_matrix: Any = None,
         scale_tril: Any = None,
@@ -227,12 +229,12 @@ class MultivariateNormal(Distribution):
         """The variances."""
         return (self.scale_tril**2).sum(-1)
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
         """Return random vectors through which gradients flow to the parameters."""
         numbers = standard_normal(self._shape_of(sample_shape), self.loc.dtype)
         return self.loc + (self.scale_tril @ numbers.unsqueeze(-1)).squeeze(-1)
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Any:
         """Return the logarithm of the density."""
         value = self._values(value)
         distance = value - self.loc

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
 from funcgrad import numpy as fnp
+from funcgrad._types import ArrayLike, Tensor
 from funcgrad.autograd import no_grad
-from funcgrad.autograd.extend import Shape, is_tensor
+from funcgrad.autograd.extend import Shape
 from funcgrad.scipy import special
 from funcgrad.torch import _drawn as drawn
 from funcgrad.torch.distributions import constraints
@@ -30,7 +32,7 @@ class Poisson(ExponentialFamily):
     arg_constraints: ClassVar[Any] = {"rate": constraints.nonnegative}
     support = constraints.nonnegative_integer
 
-    def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, rate: ArrayLike, validate_args: bool | None = None) -> None:
         (self.rate,) = as_tensors(rate)
         super().__init__(self.rate.shape, (), validate_args)
 
@@ -46,11 +48,11 @@ class Poisson(ExponentialFamily):
         """The most probable value."""
         return self.rate.floor()
 
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Any:
         """Return random counts."""
         return drawn.poisson(self.rate.detach().expand(*self._shape_of(sample_shape)))
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Any:
         """Return the logarithm of the probability."""
         value = self._values(value)
         return special.xlogy(value, self.rate) - self.rate - (value + 1).lgamma()
@@ -101,7 +103,11 @@ class Binomial(OfTrials):
     has_enumerate_support = True
 
     def __init__(
-        self, total_count: Any = 1, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+        self,
+        total_count: ArrayLike = 1,
+        probs: ArrayLike | None = None,
+        logits: ArrayLike | None = None,
+        validate_args: bool | None = None,
     ) -> None:
         given = self._given(probs, logits)
         self.total_count, given = as_tensors(total_count, given)
@@ -131,12 +137,12 @@ class Binomial(OfTrials):
         """The variance."""
         return self.total_count * self.probs * (1 - self.probs)
 
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Any:
         """Return random counts."""
         shape = self._shape_of(sample_shape)
         return drawn.binomial(self.total_count.expand(*shape), self.probs.detach().expand(*shape))
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Any:
         """Return the logarithm of the probability."""
         value, n, logits = self._values(value), self.total_count, self.logits
         # n * log(1 + exp(logits)), without overflow.
@@ -166,7 +172,9 @@ class Geometric(OfTrials):
     arg_constraints: ClassVar[Any] = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.nonnegative_integer
 
-    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, probs: ArrayLike | None = None, logits: ArrayLike | None = None, validate_args: bool | None = None
+    ) -> None:
         given = self._given(probs, logits)
         super().__init__(given.shape, (), validate_args)
         positive = given.detach() > 0
@@ -191,14 +199,14 @@ class Geometric(OfTrials):
         """The variance."""
         return (1.0 / self.probs - 1.0) / self.probs
 
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Any:
         """Return random counts."""
         with no_grad():
             probs = self.probs.detach()
             u = probs.new_full(self._shape_of(sample_shape), 0.0).uniform_(float(np.finfo(probs.dtype).tiny), 1)
             return (u.log() / (-probs).log1p()).floor()
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Any:
         """Return the logarithm of the probability."""
         value, probs = self._values(value), self.probs
         # 0 * log(0) counts as 0.
@@ -222,7 +230,11 @@ class NegativeBinomial(OfTrials):
     support = constraints.nonnegative_integer
 
     def __init__(
-        self, total_count: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+        self,
+        total_count: ArrayLike,
+        probs: ArrayLike | None = None,
+        logits: ArrayLike | None = None,
+        validate_args: bool | None = None,
     ) -> None:
         given = self._given(probs, logits)
         self.total_count, given = as_tensors(total_count, given)
@@ -247,12 +259,12 @@ class NegativeBinomial(OfTrials):
         """The variance."""
         return self.mean / (-self.logits).sigmoid()
 
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Any:
         """Return random counts."""
         with no_grad():
             return drawn.poisson(Gamma(self.total_count, (-self.logits).exp(), False).sample(sample_shape))
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Any:
         """Return the logarithm of the probability."""
         value, n = self._values(value), self.total_count
         kept = -n * softplus(self.logits) - value * softplus(-self.logits)
@@ -272,7 +284,11 @@ class Multinomial(Distribution):
     arg_constraints: ClassVar[Any] = {"probs": constraints.simplex, "logits": constraints.real_vector}
 
     def __init__(
-        self, total_count: int = 1, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+        self,
+        total_count: int = 1,
+        probs: ArrayLike | None = None,
+        logits: ArrayLike | None = None,
+        validate_args: bool | None = None,
     ) -> None:
         if not isinstance(total_count, int):
             raise NotImplementedError("inhomogeneous total_count is not supported")
@@ -299,13 +315,13 @@ class Multinomial(Distribution):
         """The variances."""
         return self.total_count * self.probs * (1 - self.probs)
 
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Any:
         """Return random vectors of counts."""
         drawn_ones = self._categorical.sample((self.total_count, *sample_shape))
         hits = fnp.equal(drawn_ones.unsqueeze(-1), np.arange(self._event_shape[0]))
         return hits.to(self.probs.dtype).sum(0)
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Any:
         """Return the logarithm of the probability."""
         value = self._values(value)
         logits = fnp.where((value == 0) & (self.logits == -math.inf), 0.0, self.logits)
@@ -332,7 +348,9 @@ class OneHotCategorical(Distribution):
     support = constraints.one_hot
     has_enumerate_support = True
 
-    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, probs: ArrayLike | None = None, logits: ArrayLike | None = None, validate_args: bool | None = None
+    ) -> None:
         self._categorical = Categorical(probs, logits, validate_args)
         super().__init__(self._categorical.batch_shape, self._categorical.param_shape[-1:], validate_args)
 
@@ -354,11 +372,11 @@ class OneHotCategorical(Distribution):
     def _vectors(self, positions: Any) -> Any:
         return fnp.equal(positions.unsqueeze(-1), np.arange(self._event_shape[0])).to(self.probs.dtype)
 
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Any:
         """Return random vectors."""
         return self._vectors(self._categorical.sample(sample_shape))
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Any:
         """Return the logarithm of the probability."""
         value = self._values(value)
         return self._categorical.log_prob(value.argmax(-1))
@@ -372,14 +390,3 @@ class OneHotCategorical(Distribution):
         n = self._event_shape[0]
         values = self.probs.new_tensor(np.eye(n)).reshape(n, *(1,) * len(self._batch_shape), n)
         return values.expand(n, *self._batch_shape, n) if expand else values
-
-
-class OneHotCategoricalStraightThrough(OneHotCategorical):
-    """`OneHotCategorical` whose samples have the derivative of the probabilities (Bengio et al., 2013)."""
-
-    has_rsample = True
-
-    def rsample(self, sample_shape: Any = ()) -> Any:
-        """Return random vectors through which gradients flow to the probabilities."""
-        probs = self.probs
-        return self.sample(sample_shape) + (probs - (probs.detach() if is_tensor(probs) else probs))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
+from funcgrad._types import ArrayLike, Tensor
 from funcgrad.autograd import tensor
 from funcgrad.autograd.extend import Shape
 from funcgrad.scipy import special
@@ -39,7 +41,9 @@ class Bernoulli(FromProbs):
     support = constraints.boolean
     has_enumerate_support = True
 
-    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, probs: ArrayLike | None = None, logits: ArrayLike | None = None, validate_args: bool | None = None
+    ) -> None:
         given = self._given(probs, logits)
         super().__init__(given.shape, (), validate_args)
         if self._validates and probs is not None:
@@ -85,11 +89,11 @@ class Bernoulli(FromProbs):
         values = self.probs.new_tensor([0.0, 1.0]).reshape(2, *(1,) * len(self._batch_shape))
         return values.expand(2, *self._batch_shape) if expand else values
 
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Any:
         """Return ones and zeros."""
         return self.probs.detach().expand(*self._shape_of(sample_shape)).bernoulli()
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Any:
         """Return the logarithm of the probability."""
         return self._values(value) * self.logits - softplus(self.logits)
 
@@ -119,7 +123,9 @@ class Categorical(FromProbs):
     arg_constraints: ClassVar[Any] = {"probs": constraints.simplex, "logits": constraints.real_vector}
     has_enumerate_support = True
 
-    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, probs: ArrayLike | None = None, logits: ArrayLike | None = None, validate_args: bool | None = None
+    ) -> None:
         given = self._given(probs, logits)
         if not given.shape:
             raise ValueError("`probs` parameter must be at least one-dimensional.")
@@ -173,13 +179,13 @@ class Categorical(FromProbs):
         """The positions."""
         return constraints.integer_interval(0, self._events - 1)
 
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Any:
         """Return positions."""
         count = math.prod(tuple(sample_shape))
         drawn = self.probs.detach().reshape(-1, self._events).multinomial(count, True)
         return drawn.t().reshape(self._shape_of(sample_shape))
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Any:
         """Return the logarithm of the probability."""
         value = self._values(value).long().unsqueeze(-1)
         shape = np.broadcast_shapes(value.shape[:-1], self._batch_shape)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._ops.elementwise.special.gamma_slope import gamma_slope_p
+from funcgrad._types import ArrayLike, Tensor
 from funcgrad.autograd.extend import is_lifted
 from funcgrad.scipy import special
 from funcgrad.torch import _drawn as drawn
@@ -17,7 +19,7 @@ from funcgrad.torch.distributions._base import Distribution, as_tensors
 from funcgrad.torch.distributions._continuous import standard_normal
 
 
-def standard_gamma(concentration: Any) -> Any:
+def standard_gamma(concentration: ArrayLike) -> Any:
     """Return gamma distributed numbers; their derivative by the parameter keeps the probability of smaller numbers.
 
     Source: Figurnov, Mohamed and Mnih, "Implicit reparameterization gradients" (2018). PyTorch approximates this
@@ -51,7 +53,7 @@ class Gamma(ExponentialFamily):
     arg_constraints: ClassVar[Any] = {"concentration": constraints.positive, "rate": constraints.positive}
     support = constraints.nonnegative
 
-    def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, concentration: ArrayLike, rate: ArrayLike, validate_args: bool | None = None) -> None:
         self.concentration, self.rate = as_tensors(concentration, rate)
         super().__init__(self.concentration.shape, (), validate_args)
 
@@ -70,12 +72,12 @@ class Gamma(ExponentialFamily):
         """The variance."""
         return self.concentration / self.rate**2
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
         """Return random numbers through which gradients flow to the parameters."""
         shape = self._shape_of(sample_shape)
         return standard_gamma(self.concentration.expand(*shape)) / self.rate.expand(*shape)
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Any:
         """Return the logarithm of the density."""
         value, a = self._values(value), self.concentration
         powers = special.xlogy(a, self.rate) + special.xlogy(a - 1, value)
@@ -86,7 +88,7 @@ class Gamma(ExponentialFamily):
         a = self.concentration
         return a - self.rate.log() + a.lgamma() + (1.0 - a) * a.digamma()
 
-    def cdf(self, value: Any) -> Any:
+    def cdf(self, value: Tensor) -> Any:
         """Return the probability of smaller values."""
         return special.gammainc(self.concentration, self.rate * self._values(value))
 
@@ -96,7 +98,7 @@ class Chi2(Gamma):
 
     arg_constraints: ClassVar[Any] = {"df": constraints.positive}
 
-    def __init__(self, df: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, df: ArrayLike, validate_args: bool | None = None) -> None:
         super().__init__(0.5 * df, 0.5, validate_args)
 
     @property
@@ -121,20 +123,20 @@ class Dirichlet(ExponentialFamily):
     arg_constraints: ClassVar[Any] = {"concentration": constraints.independent(constraints.positive, 1)}
     support = constraints.simplex
 
-    def __init__(self, concentration: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, concentration: ArrayLike, validate_args: bool | None = None) -> None:
         if not concentration.shape:
             raise ValueError("`concentration` parameter must be at least one-dimensional.")
         self.concentration = concentration
         super().__init__(concentration.shape[:-1], concentration.shape[-1:], validate_args)
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
         """Return random probabilities through which gradients flow to the parameters."""
         a = self.concentration.expand(*self._shape_of(sample_shape))
         numbers = standard_gamma(a.double())
         kind = np.finfo(a.dtype)
         return (numbers / numbers.sum(-1, True)).to(a.dtype).clamp(float(kind.tiny), 1 - float(kind.eps))
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Any:
         """Return the logarithm of the density."""
         a = self.concentration
         total = special.xlogy(a - 1.0, self._values(value)).sum(-1)
@@ -181,7 +183,7 @@ class Beta(ExponentialFamily):
     arg_constraints: ClassVar[Any] = {"concentration1": constraints.positive, "concentration0": constraints.positive}
     support = constraints.unit_interval
 
-    def __init__(self, concentration1: Any, concentration0: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, concentration1: ArrayLike, concentration0: ArrayLike, validate_args: bool | None = None) -> None:
         both = as_tensors(concentration1, concentration0)
         self._dirichlet = Dirichlet(fnp.stack(both, -1), validate_args)
         super().__init__(both[0].shape, (), validate_args)
@@ -212,11 +214,11 @@ class Beta(ExponentialFamily):
         total = self.concentration1 + self.concentration0
         return self.concentration1 * self.concentration0 / (total**2 * (total + 1))
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
         """Return random numbers through which gradients flow to the parameters."""
         return self._dirichlet.rsample(sample_shape)[..., 0]
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Any:
         """Return the logarithm of the density."""
         value = self._values(value)
         return self._dirichlet.log_prob(fnp.stack([value, 1.0 - value], -1))
@@ -243,7 +245,9 @@ class StudentT(Distribution):
     }
     support = constraints.real
 
-    def __init__(self, df: Any, loc: Any = 0.0, scale: Any = 1.0, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, df: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, validate_args: bool | None = None
+    ) -> None:
         self.df, self.loc, self.scale = as_tensors(df, loc, scale)
         self._chi2 = Chi2(self.df)
         super().__init__(self.df.shape, (), validate_args)
@@ -264,12 +268,12 @@ class StudentT(Distribution):
         finite = self.scale**2 * self.df / fnp.where(self.df > 2, self.df - 2, 1.0)
         return fnp.where(self.df > 2, finite, fnp.where(self.df > 1, math.inf, math.nan)).to(self.df.dtype)
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
         """Return random numbers through which gradients flow to the parameters."""
         numbers = standard_normal(self._shape_of(sample_shape), self.df.dtype)
         return self.loc + self.scale * (numbers * (self._chi2.rsample(sample_shape) / self.df).rsqrt())
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Any:
         """Return the logarithm of the density."""
         y, df = (self._values(value) - self.loc) / self.scale, self.df
         norm = self.scale.log() + 0.5 * df.log() + 0.5 * math.log(math.pi) + (0.5 * df).lgamma()
@@ -290,12 +294,12 @@ class FisherSnedecor(Distribution):
     arg_constraints: ClassVar[Any] = {"df1": constraints.positive, "df2": constraints.positive}
     support = constraints.positive
 
-    def __init__(self, df1: Any, df2: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, df1: ArrayLike, df2: ArrayLike, validate_args: bool | None = None) -> None:
         self.df1, self.df2 = as_tensors(df1, df2)
         self._gammas = Gamma(self.df1 * 0.5, self.df1), Gamma(self.df2 * 0.5, self.df2)
         super().__init__(self.df1.shape, (), validate_args)
 
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+    def expand(self, batch_shape: Sequence[int], _instance: Distribution | None = None) -> Any:
         """Return the distribution with parameters of another batch shape, to which they broadcast."""
         return FisherSnedecor(self.df1.expand(*batch_shape), self.df2.expand(*batch_shape), self._validates)
 
@@ -317,12 +321,12 @@ class FisherSnedecor(Distribution):
         found = 2 * b**2 * (a + b - 2) / (a * (b - 2) ** 2 * (b - 4))
         return fnp.where(b <= 4, math.nan, found)
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
         """Return random numbers through which gradients flow to the parameters."""
         first, second = [each.rsample(sample_shape) for each in self._gammas]
         return first / second.clamp(float(np.finfo(second.dtype).tiny))
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Any:
         """Return the logarithm of the density."""
         value = self._values(value)
         a, b, ratio = self.df1 * 0.5, self.df2 * 0.5, self.df1 / self.df2

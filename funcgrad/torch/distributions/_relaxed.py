@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from funcgrad._types import ArrayLike, Tensor
 from funcgrad.autograd.extend import is_tensor
 from funcgrad.torch.distributions import _transforms as transforms
 from funcgrad.torch.distributions import constraints
 from funcgrad.torch.distributions._base import Distribution, as_tensors
 from funcgrad.torch.distributions._combined import TransformedDistribution
-from funcgrad.torch.distributions._counts import OfTrials
+from funcgrad.torch.distributions._counts import OfTrials, OneHotCategorical
 from funcgrad.torch.distributions._discrete import Categorical, clipped
 from funcgrad.torch.distributions._scales import uniform
 
@@ -23,7 +25,11 @@ class LogitRelaxedBernoulli(OfTrials):
     support = constraints.real
 
     def __init__(
-        self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+        self,
+        temperature: ArrayLike,
+        probs: ArrayLike | None = None,
+        logits: ArrayLike | None = None,
+        validate_args: bool | None = None,
     ) -> None:
         self.temperature = temperature
         given = self._given(probs, logits)
@@ -31,18 +37,18 @@ class LogitRelaxedBernoulli(OfTrials):
         if probs is not None:
             self._check_probs((given.detach() >= 0) & (given.detach() <= 1), constraints.unit_interval)
 
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+    def expand(self, batch_shape: Sequence[int], _instance: Distribution | None = None) -> Any:
         """Return the distribution with parameters of another batch shape, to which they broadcast."""
         given = [None if x is None else x.expand(*batch_shape) for x in (self._probs, self._logits)]
         return LogitRelaxedBernoulli(self.temperature, *given, validate_args=self._validates)
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
         """Return random numbers through which gradients flow to the parameters."""
         probs = clipped(self.probs)
         u = clipped(uniform(self._shape_of(sample_shape), probs.dtype))
         return (u.log() - (-u).log1p() + probs.log() - (-probs).log1p()) / self.temperature
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Any:
         """Return the logarithm of the density."""
         difference = self.logits - self._values(value) * self.temperature
         scale = self.temperature.log() if is_tensor(self.temperature) else math.log(self.temperature)
@@ -56,7 +62,11 @@ class RelaxedBernoulli(TransformedDistribution):
     support = constraints.unit_interval
 
     def __init__(
-        self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+        self,
+        temperature: ArrayLike,
+        probs: ArrayLike | None = None,
+        logits: ArrayLike | None = None,
+        validate_args: bool | None = None,
     ) -> None:
         base = LogitRelaxedBernoulli(temperature, probs, logits)
         super().__init__(base, transforms.SigmoidTransform(), validate_args)
@@ -74,7 +84,11 @@ class ExpRelaxedCategorical(Distribution):
     support = constraints.real_vector
 
     def __init__(
-        self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+        self,
+        temperature: ArrayLike,
+        probs: ArrayLike | None = None,
+        logits: ArrayLike | None = None,
+        validate_args: bool | None = None,
     ) -> None:
         self._categorical = Categorical(probs, logits)
         (self.temperature,) = as_tensors(temperature)
@@ -84,18 +98,18 @@ class ExpRelaxedCategorical(Distribution):
     probs = property(lambda self: self._categorical.probs, doc="The probabilities.")
     logits = property(lambda self: self._categorical.logits, doc="The logarithms of the probabilities.")
 
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+    def expand(self, batch_shape: Sequence[int], _instance: Distribution | None = None) -> Any:
         """Return the distribution with parameters of another batch shape, to which they broadcast."""
         logits = self.logits.expand(*batch_shape, *self._event_shape)
         return ExpRelaxedCategorical(self.temperature, logits=logits, validate_args=self._validates)
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
         """Return random vectors through which gradients flow to the parameters."""
         u = clipped(uniform(self._shape_of(sample_shape), self.logits.dtype))
         scores = (self.logits - (-u.log()).log()) / self.temperature
         return scores - scores.logsumexp(-1, True)
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Any:
         """Return the logarithm of the density."""
         value, k = self._values(value), self._event_shape[0]
         scale = self.temperature.new_full(self.temperature.shape, float(k)).lgamma()
@@ -111,7 +125,11 @@ class RelaxedOneHotCategorical(TransformedDistribution):
     support = constraints.simplex
 
     def __init__(
-        self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+        self,
+        temperature: ArrayLike,
+        probs: ArrayLike | None = None,
+        logits: ArrayLike | None = None,
+        validate_args: bool | None = None,
     ) -> None:
         base = ExpRelaxedCategorical(temperature, probs, logits, validate_args)
         super().__init__(base, transforms.ExpTransform(), validate_args)
@@ -119,3 +137,14 @@ class RelaxedOneHotCategorical(TransformedDistribution):
     temperature = property(lambda self: self.base_dist.temperature, doc="The temperature.")
     probs = property(lambda self: self.base_dist.probs, doc="The probabilities.")
     logits = property(lambda self: self.base_dist.logits, doc="The logarithms of the probabilities.")
+
+
+class OneHotCategoricalStraightThrough(OneHotCategorical):
+    """`OneHotCategorical` whose samples have the derivative of the probabilities (Bengio et al., 2013)."""
+
+    has_rsample = True
+
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
+        """Return random vectors through which gradients flow to the probabilities."""
+        probs = self.probs
+        return self.sample(sample_shape) + (probs - (probs.detach() if is_tensor(probs) else probs))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
 from funcgrad import numpy as fnp
+from funcgrad._types import ArrayLike, Tensor
 from funcgrad.autograd import no_grad
 from funcgrad.scipy import special
 from funcgrad.torch import _drawn as drawn
@@ -37,7 +39,7 @@ class Exponential(ExponentialFamily):
     arg_constraints: ClassVar[Any] = {"rate": constraints.positive}
     support = constraints.nonnegative
 
-    def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, rate: ArrayLike, validate_args: bool | None = None) -> None:
         (self.rate,) = as_tensors(rate)
         super().__init__(self.rate.shape, (), validate_args)
 
@@ -58,19 +60,19 @@ class Exponential(ExponentialFamily):
         """The variance."""
         return self.rate**-2
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
         """Return random numbers through which gradients flow to the rate."""
         return self.rate.new_full(self._shape_of(sample_shape), 0.0).exponential_() / self.rate
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Any:
         """Return the logarithm of the density."""
         return self.rate.log() - self.rate * self._values(value)
 
-    def cdf(self, value: Any) -> Any:
+    def cdf(self, value: Tensor) -> Any:
         """Return the probability of smaller values."""
         return 1 - (-self.rate * self._values(value)).exp()
 
-    def icdf(self, value: Any) -> Any:
+    def icdf(self, value: Tensor) -> Any:
         """Return the values below which lie given shares."""
         return -(-value).log1p() / self.rate
 
@@ -92,7 +94,7 @@ class Laplace(Distribution):
     arg_constraints: ClassVar[Any] = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
 
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, loc: ArrayLike, scale: ArrayLike, validate_args: bool | None = None) -> None:
         self.loc, self.scale = as_tensors(loc, scale)
         super().__init__(self.loc.shape, (), validate_args)
 
@@ -113,22 +115,22 @@ class Laplace(Distribution):
         """The standard deviation."""
         return 2**0.5 * self.scale
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
         """Return random numbers through which gradients flow to the parameters."""
         eps = float(np.finfo(self.loc.dtype).eps)
         u = self.loc.new_full(self._shape_of(sample_shape), 0.0).uniform_(eps - 1, 1)
         return self.loc - self.scale * u.sign() * (-u.abs()).log1p()
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Any:
         """Return the logarithm of the density."""
         return -(2 * self.scale).log() - (self._values(value) - self.loc).abs() / self.scale
 
-    def cdf(self, value: Any) -> Any:
+    def cdf(self, value: Tensor) -> Any:
         """Return the probability of smaller values."""
         distance = self._values(value) - self.loc
         return 0.5 - 0.5 * distance.sign() * (-distance.abs() / self.scale).expm1()
 
-    def icdf(self, value: Any) -> Any:
+    def icdf(self, value: Tensor) -> Any:
         """Return the values below which lie given shares."""
         term = value - 0.5
         return self.loc - self.scale * term.sign() * (-2 * term.abs()).log1p()
@@ -151,7 +153,7 @@ class Cauchy(Distribution):
     arg_constraints: ClassVar[Any] = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
 
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, loc: ArrayLike, scale: ArrayLike, validate_args: bool | None = None) -> None:
         self.loc, self.scale = as_tensors(loc, scale)
         super().__init__(self.loc.shape, (), validate_args)
 
@@ -170,20 +172,20 @@ class Cauchy(Distribution):
         """Infinite."""
         return self.loc.new_full(self._shape_of(()), math.inf)
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
         """Return random numbers through which gradients flow to the parameters."""
         return self.loc + self.loc.new_full(self._shape_of(sample_shape), 0.0).cauchy_() * self.scale
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Any:
         """Return the logarithm of the density."""
         square = ((self._values(value) - self.loc) / self.scale) ** 2
         return -math.log(math.pi) - self.scale.log() - square.log1p()
 
-    def cdf(self, value: Any) -> Any:
+    def cdf(self, value: Tensor) -> Any:
         """Return the probability of smaller values."""
         return ((self._values(value) - self.loc) / self.scale).atan() / math.pi + 0.5
 
-    def icdf(self, value: Any) -> Any:
+    def icdf(self, value: Tensor) -> Any:
         """Return the values below which lie given shares."""
         return (math.pi * (value - 0.5)).tan() * self.scale + self.loc
 
@@ -200,7 +202,7 @@ class _Half(TransformedDistribution):
     _checked = ("scale",)
     _base: Any
 
-    def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, scale: ArrayLike, validate_args: bool | None = None) -> None:
         super().__init__(self._base(0, scale, validate_args=False), AbsTransform(), validate_args=validate_args)
 
     @property
@@ -213,17 +215,17 @@ class _Half(TransformedDistribution):
         """Zero."""
         return fnp.zeros_like(self.scale)
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Any:
         """Return the logarithm of the density."""
         value = self._values(value)
         found = self.base_dist.log_prob(value) + math.log(2)
         return fnp.where(value >= 0, found, -math.inf)
 
-    def cdf(self, value: Any) -> Any:
+    def cdf(self, value: Tensor) -> Any:
         """Return the probability of smaller values."""
         return 2 * self.base_dist.cdf(self._values(value)) - 1
 
-    def icdf(self, value: Any) -> Any:
+    def icdf(self, value: Tensor) -> Any:
         """Return the values below which lie given shares."""
         return self.base_dist.icdf((value + 1) / 2)
 
@@ -276,7 +278,7 @@ class VonMises(Distribution):
     arg_constraints: ClassVar[Any] = {"loc": constraints.real, "concentration": constraints.positive}
     support = constraints.real
 
-    def __init__(self, loc: Any, concentration: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, loc: ArrayLike, concentration: ArrayLike, validate_args: bool | None = None) -> None:
         self.loc, self.concentration = as_tensors(loc, concentration)
         super().__init__(self.loc.shape, (), validate_args)
 
@@ -292,13 +294,13 @@ class VonMises(Distribution):
         """The circular variance."""
         return 1 - special.i1e(self.concentration) / special.i0e(self.concentration)
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Any:
         """Return the logarithm of the density."""
         k = self.concentration
         angle = self._values(value) - self.loc
         return k * angle.cos() - math.log(2 * math.pi) - (special.i0e(k).log() + k)
 
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Any:
         """Return angles by rejection (Best and Fisher, 1979)."""
         with no_grad():
             shape = self._shape_of(sample_shape)

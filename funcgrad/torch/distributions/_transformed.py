@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
+from funcgrad._types import ArrayLike, Tensor
 from funcgrad.torch.distributions import _transforms as transforms
 from funcgrad.torch.distributions import _transforms_more as more
 from funcgrad.torch.distributions import constraints
-from funcgrad.torch.distributions._base import as_tensors
+from funcgrad.torch.distributions._base import Distribution, as_tensors
 from funcgrad.torch.distributions._combined import TransformedDistribution
 from funcgrad.torch.distributions._continuous import Normal, Uniform
 from funcgrad.torch.distributions._gammas import Gamma
@@ -25,7 +27,7 @@ class LogNormal(TransformedDistribution):
     arg_constraints: ClassVar[Any] = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.positive
 
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, loc: ArrayLike, scale: ArrayLike, validate_args: bool | None = None) -> None:
         super().__init__(Normal(loc, scale, validate_args), transforms.ExpTransform(), validate_args)
 
     loc = property(lambda self: self.base_dist.loc, doc="The mean of the logarithm.")
@@ -58,7 +60,7 @@ class LogisticNormal(TransformedDistribution):
     arg_constraints: ClassVar[Any] = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.simplex
 
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, loc: ArrayLike, scale: ArrayLike, validate_args: bool | None = None) -> None:
         base = Normal(loc, scale, validate_args)
         base = base if base.batch_shape else base.expand((1,))
         super().__init__(base, more.StickBreakingTransform(), validate_args)
@@ -73,7 +75,7 @@ class Gumbel(TransformedDistribution):
     arg_constraints: ClassVar[Any] = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
 
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, loc: ArrayLike, scale: ArrayLike, validate_args: bool | None = None) -> None:
         self.loc, self.scale = as_tensors(loc, scale)
         kind = np.finfo(self.loc.dtype)
         low, high = self.loc.detach() * 0 + float(kind.tiny), 1 - float(kind.eps)
@@ -82,7 +84,7 @@ class Gumbel(TransformedDistribution):
         steps = [*inner, transforms.ExpTransform().inv, more.AffineTransform(self.loc, -self.scale)]
         super().__init__(Uniform(low, high, validate_args), steps, validate_args)
 
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+    def expand(self, batch_shape: Sequence[int], _instance: Distribution | None = None) -> Any:
         """Return the distribution with parameters of another batch shape, to which they broadcast."""
         return Gumbel(self.loc.expand(*batch_shape), self.scale.expand(*batch_shape), self._validates)
 
@@ -106,7 +108,7 @@ class Gumbel(TransformedDistribution):
         """The variance."""
         return self.stddev**2
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Any:
         """Return the logarithm of the density."""
         y = (self.loc - self._values(value)) / self.scale
         return (y - y.exp()) - self.scale.log()
@@ -122,13 +124,13 @@ class Weibull(TransformedDistribution):
     arg_constraints: ClassVar[Any] = {"scale": constraints.positive, "concentration": constraints.positive}
     support = constraints.positive
 
-    def __init__(self, scale: Any, concentration: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, scale: ArrayLike, concentration: ArrayLike, validate_args: bool | None = None) -> None:
         self.scale, self.concentration = as_tensors(scale, concentration)
         base = Exponential(self.scale.detach() * 0 + 1, validate_args)
         steps = [transforms.PowerTransform(self.concentration.reciprocal()), more.AffineTransform(0, self.scale)]
         super().__init__(base, steps, validate_args)
 
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+    def expand(self, batch_shape: Sequence[int], _instance: Distribution | None = None) -> Any:
         """Return the distribution with parameters of another batch shape, to which they broadcast."""
         return Weibull(self.scale.expand(*batch_shape), self.concentration.expand(*batch_shape), self._validates)
 
@@ -161,12 +163,12 @@ class Pareto(TransformedDistribution):
 
     arg_constraints: ClassVar[Any] = {"alpha": constraints.positive, "scale": constraints.positive}
 
-    def __init__(self, scale: Any, alpha: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, scale: ArrayLike, alpha: ArrayLike, validate_args: bool | None = None) -> None:
         self.scale, self.alpha = as_tensors(scale, alpha)
         steps = [transforms.ExpTransform(), more.AffineTransform(0, self.scale)]
         super().__init__(Exponential(self.alpha, validate_args), steps, validate_args)
 
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+    def expand(self, batch_shape: Sequence[int], _instance: Distribution | None = None) -> Any:
         """Return the distribution with parameters of another batch shape, to which they broadcast."""
         return Pareto(self.scale.expand(*batch_shape), self.alpha.expand(*batch_shape), self._validates)
 
@@ -203,7 +205,7 @@ class Kumaraswamy(TransformedDistribution):
     arg_constraints: ClassVar[Any] = {"concentration1": constraints.positive, "concentration0": constraints.positive}
     support = constraints.unit_interval
 
-    def __init__(self, concentration1: Any, concentration0: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, concentration1: ArrayLike, concentration0: ArrayLike, validate_args: bool | None = None) -> None:
         self.concentration1, self.concentration0 = as_tensors(concentration1, concentration0)
         ones = self.concentration0.detach() * 0 + 1
         steps = [
@@ -213,7 +215,7 @@ class Kumaraswamy(TransformedDistribution):
         ]
         super().__init__(Uniform(ones * 0, ones, validate_args), steps, validate_args)
 
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+    def expand(self, batch_shape: Sequence[int], _instance: Distribution | None = None) -> Any:
         """Return the distribution with parameters of another batch shape, to which they broadcast."""
         both = self.concentration1.expand(*batch_shape), self.concentration0.expand(*batch_shape)
         return Kumaraswamy(*both, self._validates)
@@ -252,7 +254,7 @@ class InverseGamma(TransformedDistribution):
     arg_constraints: ClassVar[Any] = {"concentration": constraints.positive, "rate": constraints.positive}
     support = constraints.positive
 
-    def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, concentration: ArrayLike, rate: ArrayLike, validate_args: bool | None = None) -> None:
         base = Gamma(concentration, rate, validate_args)
         super().__init__(base, transforms.PowerTransform(-base.rate.new_full((), 1.0)), validate_args)
 

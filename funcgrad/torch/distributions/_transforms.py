@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 
 from funcgrad import numpy as fnp
+from funcgrad._types import Tensor
 from funcgrad.autograd import tensor
 from funcgrad.autograd.extend import is_tensor
 from funcgrad.scipy import special
 from funcgrad.torch.distributions import constraints
 
 
-def sum_rightmost(value: Any, axes: int) -> Any:
+def sum_rightmost(value: Tensor, axes: int) -> Any:
     """Return the sums over the last axes."""
     return value.reshape(*value.shape[: len(value.shape) - axes], -1).sum(-1) if axes else value
 
@@ -55,24 +56,24 @@ class Transform:
         del cache_size
         return self
 
-    def __call__(self, x: Any) -> Any:
+    def __call__(self, x: Tensor) -> Any:
         return self._call(x)
 
-    def _call(self, x: Any) -> Any:
+    def _call(self, x: Tensor) -> Any:
         raise NotImplementedError
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: Tensor) -> Any:
         raise NotImplementedError
 
-    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
         """Return the logarithm of the absolute value of the derivative's determinant."""
         raise NotImplementedError
 
-    def forward_shape(self, shape: Any) -> Any:
+    def forward_shape(self, shape: Sequence[int]) -> Any:
         """Return the shape of the result for a shape of the argument."""
         return shape
 
-    def inverse_shape(self, shape: Any) -> Any:
+    def inverse_shape(self, shape: Sequence[int]) -> Any:
         """Return the shape of the argument for a shape of the result."""
         return shape
 
@@ -107,18 +108,18 @@ class _Inverse(Transform):
         """The transform itself."""
         return self._inv
 
-    def __call__(self, x: Any) -> Any:
+    def __call__(self, x: Tensor) -> Any:
         return self._inv._inverse(x)  # noqa: SLF001  (the other half of this pair)
 
-    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
         """Return minus that of the transform."""
         return -self._inv.log_abs_det_jacobian(y, x)
 
-    def forward_shape(self, shape: Any) -> Any:
+    def forward_shape(self, shape: Sequence[int]) -> Any:
         """Return the shape of the result for a shape of the argument."""
         return self._inv.inverse_shape(shape)
 
-    def inverse_shape(self, shape: Any) -> Any:
+    def inverse_shape(self, shape: Sequence[int]) -> Any:
         """Return the shape of the argument for a shape of the result."""
         return self._inv.forward_shape(shape)
 
@@ -178,15 +179,15 @@ class ComposeTransform(Transform):
 
     __hash__ = None
 
-    def __call__(self, x: Any) -> Any:
+    def __call__(self, x: Tensor) -> Any:
         for part in self.parts:
             x = part(x)
         return x
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: Tensor) -> Any:
         return self.inv(y)
 
-    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
         """Return the sum of those of the parts."""
         if not self.parts:
             return fnp.zeros_like(x)
@@ -201,11 +202,11 @@ class ComposeTransform(Transform):
             axes += part.codomain.event_dim - part.domain.event_dim
         return total
 
-    def forward_shape(self, shape: Any) -> Any:
+    def forward_shape(self, shape: Sequence[int]) -> Any:
         """Return the shape of the result for a shape of the argument."""
         return reduce(lambda held, part: part.forward_shape(held), self.parts, shape)
 
-    def inverse_shape(self, shape: Any) -> Any:
+    def inverse_shape(self, shape: Sequence[int]) -> Any:
         """Return the shape of the argument for a shape of the result."""
         return reduce(lambda held, part: part.inverse_shape(held), reversed(self.parts), shape)
 
@@ -231,13 +232,13 @@ class IndependentTransform(Transform):
         """The sign of the derivative."""
         return self.base_transform.sign
 
-    def _call(self, x: Any) -> Any:
+    def _call(self, x: Tensor) -> Any:
         return self.base_transform(x)
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: Tensor) -> Any:
         return self.base_transform.inv(y)
 
-    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
         """Return the sums of those of the elements."""
         return sum_rightmost(self.base_transform.log_abs_det_jacobian(x, y), self.reinterpreted_batch_ndims)
 
@@ -258,26 +259,26 @@ class ReshapeTransform(Transform):
         self.domain = constraints.independent(constraints.real, len(self.in_shape))
         self.codomain = constraints.independent(constraints.real, len(self.out_shape))
 
-    def _call(self, x: Any) -> Any:
+    def _call(self, x: Tensor) -> Any:
         return x.reshape(*self.forward_shape(tuple(x.shape)))
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: Tensor) -> Any:
         return y.reshape(*self.inverse_shape(tuple(y.shape)))
 
-    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
         """Return zeros."""
         del y
         return x.new_full(x.shape[: len(x.shape) - len(self.in_shape)], 0.0)
 
-    def forward_shape(self, shape: Any) -> Any:
+    def forward_shape(self, shape: Sequence[int]) -> Any:
         """Return the shape of the result for a shape of the argument."""
         return self._exchanged(shape, self.in_shape, self.out_shape)
 
-    def inverse_shape(self, shape: Any) -> Any:
+    def inverse_shape(self, shape: Sequence[int]) -> Any:
         """Return the shape of the argument for a shape of the result."""
         return self._exchanged(shape, self.out_shape, self.in_shape)
 
-    def _exchanged(self, shape: Any, old: tuple[int, ...], new: tuple[int, ...]) -> Any:
+    def _exchanged(self, shape: Sequence[int], old: tuple[int, ...], new: tuple[int, ...]) -> Any:
         cut = len(shape) - len(old)
         if cut < 0:
             raise ValueError("Too few dimensions on input")
@@ -298,13 +299,13 @@ class ExpTransform(_Elementwise):
 
     codomain = constraints.positive
 
-    def _call(self, x: Any) -> Any:
+    def _call(self, x: Tensor) -> Any:
         return x.exp()
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: Tensor) -> Any:
         return y.log()
 
-    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
         """Return ``x``."""
         del y
         return x
@@ -324,17 +325,17 @@ class PowerTransform(_Elementwise):
         """The sign of the exponent."""
         return self.exponent.sign()
 
-    def _call(self, x: Any) -> Any:
+    def _call(self, x: Tensor) -> Any:
         return x**self.exponent
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: Tensor) -> Any:
         return y ** (1 / self.exponent)
 
-    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
         """Return the logarithm of the derivative."""
         return (self.exponent * y / x).abs().log()
 
-    def forward_shape(self, shape: Any) -> Any:
+    def forward_shape(self, shape: Sequence[int]) -> Any:
         """Return the shape that the exponent and the argument broadcast to."""
         return np.broadcast_shapes(tuple(shape), tuple(self.exponent.shape))
 
@@ -346,16 +347,16 @@ class SigmoidTransform(_Elementwise):
 
     codomain = constraints.unit_interval
 
-    def _call(self, x: Any) -> Any:
+    def _call(self, x: Tensor) -> Any:
         kind = np.finfo(x.dtype)
         return x.sigmoid().clamp(float(kind.tiny), 1.0 - float(kind.eps))
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: Tensor) -> Any:
         kind = np.finfo(y.dtype)
         y = y.clamp(float(kind.tiny), 1.0 - float(kind.eps))
         return y.log() - (-y).log1p()
 
-    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
         """Return the logarithm of the derivative."""
         del y
         return -special.softplus(-x) - special.softplus(x)
@@ -366,13 +367,13 @@ class SoftplusTransform(_Elementwise):
 
     codomain = constraints.positive
 
-    def _call(self, x: Any) -> Any:
+    def _call(self, x: Tensor) -> Any:
         return special.softplus(x)
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: Tensor) -> Any:
         return (-y).expm1().neg().log() + y
 
-    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
         """Return the logarithm of the derivative."""
         del y
         return -special.softplus(-x)
@@ -383,13 +384,13 @@ class TanhTransform(_Elementwise):
 
     codomain = constraints.interval(-1.0, 1.0)
 
-    def _call(self, x: Any) -> Any:
+    def _call(self, x: Tensor) -> Any:
         return x.tanh()
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: Tensor) -> Any:
         return y.atanh()
 
-    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
         """Return the logarithm of the derivative."""
         del y
         return 2.0 * (math.log(2.0) - x - special.softplus(-2.0 * x))

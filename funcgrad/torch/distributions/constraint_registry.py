@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from funcgrad._public import publish
 from funcgrad.torch.distributions import _transforms_more as more
 from funcgrad.torch.distributions import constraints, transforms
 
@@ -77,3 +78,7 @@ for _registry in (biject_to, transform_to):
     )
 biject_to.register(constraints.simplex, lambda _: more.StickBreakingTransform())
 transform_to.register(constraints.simplex, lambda _: more.SoftmaxTransform())
+
+__all__ = ["ConstraintRegistry", "biject_to", "transform_to"]
+
+__dir__ = publish(__name__)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from funcgrad import numpy as fnp
+from funcgrad._public import publish
+from funcgrad._types import Tensor
 
 
 class Constraint:
@@ -19,7 +21,7 @@ class Constraint:
     is_discrete = False
     event_dim = 0
 
-    def check(self, value: Any) -> Any:
+    def check(self, value: Tensor) -> Any:
         """Return which values lie in the set."""
         raise NotImplementedError
 
@@ -33,7 +35,7 @@ class _Dependent(Constraint):
     def __init__(self, *, is_discrete: bool = False, event_dim: int = 0) -> None:
         self.is_discrete, self.event_dim = is_discrete, event_dim
 
-    def check(self, value: Any) -> Any:
+    def check(self, value: Tensor) -> Any:
         """Refuse: the set is not known."""
         raise ValueError("Cannot determine validity of dependent constraint")
 
@@ -63,7 +65,7 @@ class _IndependentConstraint(Constraint):
         self.is_discrete = base_constraint.is_discrete
         self.event_dim = base_constraint.event_dim + reinterpreted_batch_ndims
 
-    def check(self, value: Any) -> Any:
+    def check(self, value: Tensor) -> Any:
         """Return which values lie in the set."""
         inside = self.base_constraint.check(value)
         axes = self.reinterpreted_batch_ndims
@@ -77,18 +79,22 @@ class _IndependentConstraint(Constraint):
 
 
 class _Boolean(Constraint):
+    """Zero and one."""
+
     is_discrete = True
 
-    def check(self, value: Any) -> Any:
+    def check(self, value: Tensor) -> Any:
         """Return which values are zero or one."""
         return (value == 0) | (value == 1)
 
 
 class _OneHot(Constraint):
+    """Vectors with a single one among zeros."""
+
     is_discrete = True
     event_dim = 1
 
-    def check(self, value: Any) -> Any:
+    def check(self, value: Tensor) -> Any:
         """Return which vectors have a single one among zeros."""
         return ((value == 0) | (value == 1)).all(-1) & (value.sum(-1) == 1)
 
@@ -109,128 +115,160 @@ class _Bounded(Constraint):
 
 
 class _IntegerInterval(_Bounded):
+    """The integers between two bounds."""
+
     is_discrete = True
     _names = ("lower_bound", "upper_bound")
 
-    def check(self, value: Any) -> Any:
+    def check(self, value: Tensor) -> Any:
         """Return which values are integers between the bounds."""
         low, high = self._bounds
         return (value % 1 == 0) & (value >= low) & (value <= high)
 
 
 class _IntegerLessThan(_Bounded):
+    """The integers up to a bound."""
+
     is_discrete = True
     _names = ("upper_bound",)
 
-    def check(self, value: Any) -> Any:
+    def check(self, value: Tensor) -> Any:
         """Return which values are integers up to the bound."""
         return (value % 1 == 0) & (value <= self._bounds[0])
 
 
 class _IntegerGreaterThan(_Bounded):
+    """The integers from a bound on."""
+
     is_discrete = True
     _names = ("lower_bound",)
 
-    def check(self, value: Any) -> Any:
+    def check(self, value: Tensor) -> Any:
         """Return which values are integers from the bound on."""
         return (value % 1 == 0) & (value >= self._bounds[0])
 
 
 class _GreaterThan(_Bounded):
+    """The numbers above a bound."""
+
     _names = ("lower_bound",)
 
-    def check(self, value: Any) -> Any:
+    def check(self, value: Tensor) -> Any:
         """Return which values are above the bound."""
         return value > self._bounds[0]
 
 
 class _GreaterThanEq(_Bounded):
+    """The numbers from a bound on."""
+
     _names = ("lower_bound",)
 
-    def check(self, value: Any) -> Any:
+    def check(self, value: Tensor) -> Any:
         """Return which values are not below the bound."""
         return value >= self._bounds[0]
 
 
 class _LessThan(_Bounded):
+    """The numbers below a bound."""
+
     _names = ("upper_bound",)
 
-    def check(self, value: Any) -> Any:
+    def check(self, value: Tensor) -> Any:
         """Return which values are below the bound."""
         return value < self._bounds[0]
 
 
 class _Interval(_Bounded):
+    """The numbers between two bounds."""
+
     _names = ("lower_bound", "upper_bound")
 
-    def check(self, value: Any) -> Any:
+    def check(self, value: Tensor) -> Any:
         """Return which values lie between the bounds."""
         return (value >= self._bounds[0]) & (value <= self._bounds[1])
 
 
 class _HalfOpenInterval(_Interval):
-    def check(self, value: Any) -> Any:
+    """The numbers between two bounds, without the upper one."""
+
+    def check(self, value: Tensor) -> Any:
         """Return which values lie between the bounds, below the upper one."""
         return (value >= self._bounds[0]) & (value < self._bounds[1])
 
 
 class _Real(Constraint):
-    def check(self, value: Any) -> Any:
+    """All numbers."""
+
+    def check(self, value: Tensor) -> Any:
         """Return which values are numbers."""
         return value == value  # noqa: PLR0124  (NaN differs from itself)
 
 
 class _Simplex(Constraint):
+    """Probabilities that sum to one."""
+
     event_dim = 1
 
-    def check(self, value: Any) -> Any:
+    def check(self, value: Tensor) -> Any:
         """Return which vectors are probabilities that sum to one."""
         return (value >= 0).all(-1) & ((value.sum(-1) - 1).abs() < 1e-6)
 
 
 class _Multinomial(Constraint):
+    """Vectors of counts whose sum has a bound."""
+
     is_discrete = True
     event_dim = 1
 
     def __init__(self, upper_bound: Any) -> None:
         self.upper_bound = upper_bound
 
-    def check(self, value: Any) -> Any:
+    def check(self, value: Tensor) -> Any:
         """Return which vectors are counts up to the bound."""
         return (value >= 0).all(-1) & (value.sum(-1) <= self.upper_bound)
 
 
 class _LowerTriangular(Constraint):
+    """Matrices that are zero above the diagonal."""
+
     event_dim = 2
 
-    def check(self, value: Any) -> Any:
+    def check(self, value: Tensor) -> Any:
         """Return which matrices are zero above the diagonal."""
         return (value.tril() == value).all(-1).all(-1)
 
 
 class _LowerCholesky(_LowerTriangular):
-    def check(self, value: Any) -> Any:
+    """Lower triangles with a positive diagonal."""
+
+    def check(self, value: Tensor) -> Any:
         """Return which matrices are lower triangles with a positive diagonal."""
         return super().check(value) & (value.diagonal(0, -2, -1) > 0).all(-1)
 
 
 class _CorrCholesky(_LowerCholesky):
-    def check(self, value: Any) -> Any:
+    """Cholesky factors of correlations."""
+
+    def check(self, value: Tensor) -> Any:
         """Return which matrices are Cholesky factors of correlations."""
         tolerance = 10.0 * value.shape[-1] * float(fnp.finfo(value.dtype).eps)
         return super().check(value) & ((fnp.linalg.norm(value, axis=-1) - 1).abs() <= tolerance).all(-1)
 
 
 class _Square(Constraint):
+    """Square matrices."""
+
     event_dim = 2
 
-    def check(self, value: Any) -> Any:
+    def check(self, value: Tensor) -> Any:
         """Return whether the matrices are square."""
         return value.new_full(value.shape[:-2], value.shape[-2] == value.shape[-1], dtype=bool)
 
 
 class _Symmetric(_Square):
-    def check(self, value: Any) -> Any:
+    """Symmetric matrices."""
+
+    def check(self, value: Tensor) -> Any:
         """Return which matrices are symmetric."""
         if value.shape[-1] != value.shape[-2]:
             return super().check(value)
@@ -238,14 +276,18 @@ class _Symmetric(_Square):
 
 
 class _PositiveSemidefinite(_Symmetric):
-    def check(self, value: Any) -> Any:
+    """Symmetric matrices without a negative eigenvalue."""
+
+    def check(self, value: Tensor) -> Any:
         """Return which matrices have no negative eigenvalue."""
         inside = super().check(value)
         return inside & (fnp.linalg.eigvalsh(value) >= 0).all(-1) if bool(inside.all()) else inside
 
 
 class _PositiveDefinite(_Symmetric):
-    def check(self, value: Any) -> Any:
+    """Symmetric matrices with positive eigenvalues."""
+
+    def check(self, value: Tensor) -> Any:
         """Return which matrices have positive eigenvalues only."""
         inside = super().check(value)
         return inside & (fnp.linalg.eigvalsh(value) > 0).all(-1) if bool(inside.all()) else inside
@@ -258,7 +300,7 @@ class MixtureSameFamilyConstraint(Constraint):
         self.base_constraint = base_constraint
         self.is_discrete, self.event_dim = base_constraint.is_discrete, base_constraint.event_dim
 
-    def check(self, value: Any) -> Any:
+    def check(self, value: Tensor) -> Any:
         """Return which values the components may have."""
         inside = self.base_constraint.check(value.unsqueeze(-1 - self.event_dim))
         return inside.all(-1)
@@ -293,3 +335,38 @@ square = _Square()
 symmetric = _Symmetric()
 positive_semidefinite = _PositiveSemidefinite()
 positive_definite = _PositiveDefinite()
+
+__all__ = [
+    "Constraint",
+    "MixtureSameFamilyConstraint",
+    "boolean",
+    "corr_cholesky",
+    "dependent",
+    "dependent_property",
+    "greater_than",
+    "greater_than_eq",
+    "half_open_interval",
+    "independent",
+    "integer_interval",
+    "interval",
+    "is_dependent",
+    "less_than",
+    "lower_cholesky",
+    "lower_triangular",
+    "multinomial",
+    "nonnegative",
+    "nonnegative_integer",
+    "one_hot",
+    "positive",
+    "positive_definite",
+    "positive_integer",
+    "positive_semidefinite",
+    "real",
+    "real_vector",
+    "simplex",
+    "square",
+    "symmetric",
+    "unit_interval",
+]
+
+__dir__ = publish(__name__)

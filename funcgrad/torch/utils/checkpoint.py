@@ -145,9 +145,9 @@ def checkpoint_sequential(
         >>> import funcgrad.torch as torch
         >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
         >>> checkpoint_sequential = torch.utils.checkpoint.checkpoint_sequential
-        >>> checkpoint_sequential([torch.exp, torch.log, torch.square], 2, x, use_reentrant=False).sum().backward()
+        >>> checkpoint_sequential([torch.neg, torch.square, torch.square], 3, x, use_reentrant=False).sum().backward()
         >>> x.grad
-        tensor([2., 4.])
+        tensor([ 4., 32.])
     """
     preserve = options.pop("preserve_rng_state", True)
     if options:
