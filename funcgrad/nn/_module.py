@@ -248,7 +248,7 @@ class Module(Registered):
 
         They share memory with the module; with ``keep_vars`` they are the module's own tensors.
         """
-        held = OrderedDict() if destination is None else destination
+        held: Any = OrderedDict() if destination is None else destination
         if destination is None:
             # The versions of the layouts, where PyTorch keeps them.
             held._metadata = dict(versions(self, prefix))  # noqa: SLF001  (PyTorch's name)

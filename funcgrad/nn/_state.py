@@ -93,7 +93,7 @@ def load(module: Any, state_dict: Mapping[str, Any], strict: bool, assign: bool)
 def _hooked(module: Any, state: Mapping[str, Any], strict: bool) -> tuple[Mapping[str, Any], list[str]]:
     """Return the state after the modules' hooks have changed a copy of it, and the errors that they told."""
     metadata, told = getattr(state, "_metadata", None), []
-    held = None
+    held: Any = None
     for path, each in module.named_modules():
         for hook in of_state(each, "_load_state_dict_pre_hooks"):
             if held is None:

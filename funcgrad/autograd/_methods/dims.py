@@ -164,7 +164,7 @@ def norm(self: Tensor, p: Any = 2, dim: Any = None, keepdim: bool = False, dtype
     return cast(root, real_dtype(self.dtype))
 
 
-def _norm_of_order(self: Tensor, p: float, axes: tuple[int, ...], keepdim: bool) -> Any:
+def _norm_of_order(self: Tensor, p: Any, axes: tuple[int, ...], keepdim: bool) -> Any:
     """Return the norm of an order other than 1, 2 and infinity; of order 0 the number of elements other than 0."""
     if p == 0:
         return cast(fnp.sum(self != 0, axis=axes, keepdims=keepdim), real_dtype(self.dtype))

@@ -56,7 +56,8 @@ class LazyModuleMixin:
 
     def _get_name(self) -> str:
         is_made = self.cls_to_become is not None and not self.has_uninitialized_params() and self._has_sizes()
-        return self.cls_to_become.__name__ if is_made else type(self).__name__
+        plain: Any = self.cls_to_become
+        return plain.__name__ if is_made else type(self).__name__
 
     def _has_sizes(self) -> bool:
         """Return whether the sizes that are printed are known: not after a state was loaded, before the first call."""
@@ -107,8 +108,9 @@ class LazyLinear(LazyModuleMixin, linear.Linear):
         self.in_features = input.shape[-1]
         with no_grad():
             self.weight.materialize((self.out_features, self.in_features))
-            if self.bias is not None:
-                self.bias.materialize((self.out_features,))
+            bias: Any = self.bias
+            if bias is not None:
+                bias.materialize((self.out_features,))
             self.reset_parameters()
 
     def _has_sizes(self) -> bool:
@@ -122,7 +124,8 @@ class _LazyConv(LazyModuleMixin):
     """The channels of a convolution's input, which its first input decides."""
 
     def __init__(self, out_channels: int, kernel_size: Any, *args: Any, bias: bool, **options: Any) -> None:
-        super().__init__(0, 0, kernel_size, *args, bias=False, **options)
+        made: Any = super()
+        made.__init__(0, 0, kernel_size, *args, bias=False, **options)
         device, dtype = options["device"], options["dtype"]
         self.out_channels = out_channels
         self.weight = UninitializedParameter(device=device, dtype=dtype)
@@ -149,8 +152,9 @@ class _LazyConv(LazyModuleMixin):
         if self.transposed:
             channels = self.in_channels, self.out_channels // self.groups
         self.weight.materialize((*channels, *self.kernel_size))
-        if self.bias is not None:
-            self.bias.materialize((self.out_channels,))
+        bias: Any = self.bias
+        if bias is not None:
+            bias.materialize((self.out_channels,))
         self.reset_parameters()
 
     def _has_sizes(self) -> bool:
@@ -211,7 +215,8 @@ class _LazyNorm(LazyModuleMixin):
         *,
         bias: bool = True,
     ) -> None:
-        super().__init__(0, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
+        made: Any = super()
+        made.__init__(0, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
         for name, x in [*self.__dict__["_parameters"].items()]:
             if x is not None:
                 setattr(self, name, UninitializedParameter(device=device, dtype=dtype))

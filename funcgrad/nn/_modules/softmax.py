@@ -140,8 +140,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     def reset_parameters(self) -> None:
         """Draw all weights again."""
         self.head.reset_parameters()
-        for projection in self.tail:
-            for layer in projection:
+        for layer in self.tail.modules():
+            if isinstance(layer, Linear):
                 layer.reset_parameters()
 
     def forward(self, input_: Any, target_: Any) -> ASMoutput:

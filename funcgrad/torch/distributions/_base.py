@@ -14,6 +14,8 @@ from funcgrad.autograd.extend import Shape, is_lifted, is_tensor
 from funcgrad.torch.distributions import constraints
 
 Sizes = tuple[int, ...]
+# A property that gives a constraint. Other constraints may override it.
+depends: Any = constraints.dependent_property
 
 
 def as_tensors(*values: Any) -> tuple[Any, ...]:

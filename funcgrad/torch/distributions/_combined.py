@@ -11,7 +11,7 @@ from funcgrad.autograd import no_grad
 from funcgrad.autograd.extend import Shape
 from funcgrad.torch.distributions import _transforms as transforms
 from funcgrad.torch.distributions import constraints
-from funcgrad.torch.distributions._base import Distribution
+from funcgrad.torch.distributions._base import Distribution, depends
 from funcgrad.torch.distributions._discrete import Categorical
 from funcgrad.torch.distributions._transforms import sum_rightmost
 
@@ -35,7 +35,8 @@ class Independent(Distribution):
                 "Expected reinterpreted_batch_ndims <= len(base_distribution.batch_shape), actual "
                 f"{axes} vs {len(batch)}"
             )
-        self.base_dist, self.reinterpreted_batch_ndims = base_distribution, axes
+        self.base_dist: Any = base_distribution
+        self.reinterpreted_batch_ndims = axes
         cut = len(batch) - axes
         super().__init__(batch[:cut], (*batch[cut:], *base_distribution.event_shape), validate_args)
 
@@ -49,15 +50,26 @@ class Independent(Distribution):
         """Whether all values can be returned."""
         return not self.reinterpreted_batch_ndims and self.base_dist.has_enumerate_support
 
-    @constraints.dependent_property
+    @depends
     def support(self) -> Any:
         """The values of the base, along all axes."""
         axes = self.reinterpreted_batch_ndims
         return constraints.independent(self.base_dist.support, axes) if axes else self.base_dist.support
 
-    mean = property(lambda self: self.base_dist.mean, doc="The mean.")
-    mode = property(lambda self: self.base_dist.mode, doc="The most probable value.")
-    variance = property(lambda self: self.base_dist.variance, doc="The variance.")
+    @property
+    def mean(self) -> Any:
+        """The mean."""
+        return self.base_dist.mean
+
+    @property
+    def mode(self) -> Any:
+        """The most probable value."""
+        return self.base_dist.mode
+
+    @property
+    def variance(self) -> Any:
+        """The variance."""
+        return self.base_dist.variance
 
     def expand(self, batch_shape: Sequence[int], _instance: Distribution | None = None) -> Any:
         """Return the distribution with parameters of another batch shape, to which they broadcast."""
@@ -115,7 +127,7 @@ class TransformedDistribution(Distribution):
         if needed != shape:
             base_distribution = base_distribution.expand(needed[: len(needed) - own])
         more = whole.domain.event_dim - own
-        self.base_dist = Independent(base_distribution, more) if more > 0 else base_distribution
+        self.base_dist: Any = Independent(base_distribution, more) if more > 0 else base_distribution
         cut = len(forward) - (whole.codomain.event_dim + max(own - whole.domain.event_dim, 0))
         super().__init__(forward[:cut], forward[cut:], validate_args)
 
@@ -128,7 +140,7 @@ class TransformedDistribution(Distribution):
         """Whether gradients flow through samples."""
         return self.base_dist.has_rsample
 
-    @constraints.dependent_property
+    @depends
     def support(self) -> Any:
         """The results of the last transform."""
         if not self.transforms:
@@ -222,7 +234,7 @@ class MixtureSameFamily(Distribution):
     mixture_distribution = property(lambda self: self._mixture_distribution, doc="The distribution of the parts.")
     component_distribution = property(lambda self: self._component_distribution, doc="The parts.")
 
-    @constraints.dependent_property
+    @depends
     def support(self) -> Any:
         """The values of the parts."""
         return constraints.MixtureSameFamilyConstraint(self._component_distribution.support)

@@ -14,7 +14,7 @@ from funcgrad.autograd.extend import Shape
 from funcgrad.scipy import linalg, special
 from funcgrad.torch import _drawn as drawn
 from funcgrad.torch.distributions import constraints
-from funcgrad.torch.distributions._base import Distribution, Sizes, as_tensors, check_parameter
+from funcgrad.torch.distributions._base import Distribution, Sizes, as_tensors, check_parameter, depends
 
 
 def standard_normal(shape: Sizes, dtype: Any) -> Any:
@@ -42,7 +42,10 @@ class Normal(Distribution):
         """The mean."""
         return self.loc
 
-    mode = mean
+    @property
+    def mode(self) -> Any:
+        """The same as the mean."""
+        return self.mean
 
     @property
     def stddev(self) -> Any:
@@ -110,7 +113,7 @@ class Uniform(Distribution):
         """The standard deviation."""
         return (self.high - self.low) / 12**0.5
 
-    @constraints.dependent_property
+    @depends
     def support(self) -> Any:
         """The values between the bounds."""
         return constraints.interval(self.low.detach(), self.high.detach())
@@ -212,7 +215,10 @@ class MultivariateNormal(Distribution):
         """The mean."""
         return self.loc
 
-    mode = mean
+    @property
+    def mode(self) -> Any:
+        """The same as the mean."""
+        return self.mean
 
     @property
     def covariance_matrix(self) -> Any:

@@ -15,7 +15,7 @@ from funcgrad.autograd.extend import Shape
 from funcgrad.scipy import special
 from funcgrad.torch import _drawn as drawn
 from funcgrad.torch.distributions import constraints
-from funcgrad.torch.distributions._base import Distribution, as_tensors, check_parameter
+from funcgrad.torch.distributions._base import Distribution, as_tensors, check_parameter, depends
 from funcgrad.torch.distributions._discrete import Categorical, FromProbs, clipped, softplus
 from funcgrad.torch.distributions._gammas import ExponentialFamily, Gamma
 
@@ -41,7 +41,10 @@ class Poisson(ExponentialFamily):
         """The mean."""
         return self.rate
 
-    variance = mean
+    @property
+    def variance(self) -> Any:
+        """The same as the mean."""
+        return self.mean
 
     @property
     def mode(self) -> Any:
@@ -117,7 +120,7 @@ class Binomial(OfTrials):
         if probs is not None:
             self._check_probs((given.detach() >= 0) & (given.detach() <= 1), constraints.unit_interval)
 
-    @constraints.dependent_property
+    @depends
     def support(self) -> Any:
         """The counts up to the number of trials."""
         return constraints.integer_interval(0, self.total_count)
@@ -300,7 +303,7 @@ class Multinomial(Distribution):
     logits = property(lambda self: self._categorical.logits, doc="The logarithms of the probabilities.")
     param_shape = property(lambda self: self._categorical.param_shape, doc="The shape of the probabilities.")
 
-    @constraints.dependent_property
+    @depends
     def support(self) -> Any:
         """Vectors of counts."""
         return constraints.multinomial(self.total_count)
@@ -356,7 +359,12 @@ class OneHotCategorical(Distribution):
 
     probs = property(lambda self: self._categorical.probs, doc="The probabilities.")
     logits = property(lambda self: self._categorical.logits, doc="The logarithms of the probabilities.")
-    mean = property(lambda self: self._categorical.probs, doc="The mean.")
+
+    @property
+    def mean(self) -> Any:
+        """The mean."""
+        return self._categorical.probs
+
     param_shape = property(lambda self: self._categorical.param_shape, doc="The shape of the probabilities.")
 
     @property

@@ -13,7 +13,7 @@ from funcgrad.autograd import tensor
 from funcgrad.autograd.extend import Shape
 from funcgrad.scipy import special
 from funcgrad.torch.distributions import constraints
-from funcgrad.torch.distributions._base import Distribution, as_tensors, check_parameter
+from funcgrad.torch.distributions._base import Distribution, as_tensors, check_parameter, depends
 
 
 class FromProbs(Distribution):
@@ -174,7 +174,7 @@ class Categorical(FromProbs):
         values = tensor(np.arange(self._events)).reshape(-1, *(1,) * len(self._batch_shape))
         return values.expand(self._events, *self._batch_shape) if expand else values
 
-    @constraints.dependent_property
+    @depends
     def support(self) -> Any:
         """The positions."""
         return constraints.integer_interval(0, self._events - 1)

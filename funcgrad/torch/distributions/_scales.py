@@ -48,7 +48,10 @@ class Exponential(ExponentialFamily):
         """The mean."""
         return self.rate.reciprocal()
 
-    stddev = mean
+    @property
+    def stddev(self) -> Any:
+        """The same as the mean."""
+        return self.mean
 
     @property
     def mode(self) -> Any:
@@ -103,7 +106,10 @@ class Laplace(Distribution):
         """The mean."""
         return self.loc
 
-    mode = mean
+    @property
+    def mode(self) -> Any:
+        """The same as the mean."""
+        return self.mean
 
     @property
     def variance(self) -> Any:
@@ -287,7 +293,10 @@ class VonMises(Distribution):
         """The mean direction."""
         return self.loc
 
-    mode = mean
+    @property
+    def mode(self) -> Any:
+        """The same as the mean."""
+        return self.mean
 
     @property
     def variance(self) -> Any:

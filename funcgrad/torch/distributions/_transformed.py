@@ -12,7 +12,7 @@ from funcgrad._types import ArrayLike, Tensor
 from funcgrad.torch.distributions import _transforms as transforms
 from funcgrad.torch.distributions import _transforms_more as more
 from funcgrad.torch.distributions import constraints
-from funcgrad.torch.distributions._base import Distribution, as_tensors
+from funcgrad.torch.distributions._base import Distribution, as_tensors, depends
 from funcgrad.torch.distributions._combined import TransformedDistribution
 from funcgrad.torch.distributions._continuous import Normal, Uniform
 from funcgrad.torch.distributions._gammas import Gamma
@@ -172,7 +172,7 @@ class Pareto(TransformedDistribution):
         """Return the distribution with parameters of another batch shape, to which they broadcast."""
         return Pareto(self.scale.expand(*batch_shape), self.alpha.expand(*batch_shape), self._validates)
 
-    @constraints.dependent_property
+    @depends
     def support(self) -> Any:
         """The values from the scale on."""
         return constraints.greater_than_eq(self.scale.detach())

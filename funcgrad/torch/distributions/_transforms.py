@@ -318,7 +318,7 @@ class PowerTransform(_Elementwise):
 
     def __init__(self, exponent: Any, cache_size: int = 0) -> None:
         super().__init__(cache_size)
-        self.exponent = exponent if is_tensor(exponent) else tensor(float(exponent))
+        self.exponent: Any = exponent if is_tensor(exponent) else tensor(float(exponent))
 
     @property
     def sign(self) -> Any:
