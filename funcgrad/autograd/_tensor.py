@@ -25,6 +25,7 @@ from funcgrad.autograd._tape.base import LeafNode, TensorBase, TensorTrace, owne
 from funcgrad.autograd._tape.function import Function
 from funcgrad.autograd._tape.handles import RemovableHandle
 from funcgrad.autograd._tape.hooks import register, register_accumulated
+from funcgrad.autograd._tape.refused import in_pytorchs_words
 from funcgrad.autograd._tape.writes import WRITES
 from funcgrad.autograd._text import tensor_text
 from funcgrad.numpy.extend import as_value, is_foreign_array
@@ -348,6 +349,7 @@ class Tensor(TensorBase):
     # As in PyTorch, a number is the second operand, which `grad_fn` shows.
     __radd__: Any = vars(Tracer)["__add__"]
     __rmul__: Any = vars(Tracer)["__mul__"]
+    __pow__: Any = in_pytorchs_words(vars(Tracer)["__pow__"])
     __array_function__ = array_function
     __getitem__ = getitem
     __iter__ = iterate

@@ -1,17 +1,19 @@
 """Names for other rooms of the library, besides the public ones. Other rooms import no other internals of this room."""
 
 from funcgrad._public import publish
+from funcgrad.autograd import _rejection as rejection
 from funcgrad.autograd._called import called_value
 from funcgrad.autograd._methods.generators import Generator, default_generator
 from funcgrad.autograd._methods.names import Shape
 from funcgrad.autograd._methods.results import RETURN_TYPES
 from funcgrad.autograd._methods.to import CPU, device, number_dtype
 from funcgrad.autograd._tape.base import is_tensor, set_value
-from funcgrad.autograd._tape.dtypes import default_dtype, promoted, result_dtype, type_name
+from funcgrad.autograd._tape.dtypes import c_type_name, default_dtype, promoted, result_dtype, type_name
 from funcgrad.autograd._tape.dtypes import set_default_dtype as set_dtype_of_floats
 from funcgrad.autograd._tape.function import Function as NodeFunction
 from funcgrad.autograd._tape.handles import Hooks, RemovableHandle
 from funcgrad.autograd._tape.mode import recorded
+from funcgrad.autograd._tape.refused import pytorchs_error
 from funcgrad.autograd._tape.seeds import conjugated
 from funcgrad.autograd._tape.writes import WRITES, gradient_of, was_read
 from funcgrad.autograd._tensor import TRACE, rebuild
@@ -32,6 +34,7 @@ __all__ = [
     "Shape",
     "TracedTrace",
     "array_of",
+    "c_type_name",
     "called_value",
     "conjugated",
     "converted",
@@ -47,8 +50,10 @@ __all__ = [
     "number_dtype",
     "on_values",
     "promoted",
+    "pytorchs_error",
     "rebuild",
     "recorded",
+    "rejection",
     "result_dtype",
     "set_dtype_of_floats",
     "set_value",

@@ -48,6 +48,22 @@ from funcgrad.nn._modules.cells import GRUCell, LSTMCell, RNNCell, RNNCellBase
 from funcgrad.nn._modules.convolution import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from funcgrad.nn._modules.dropout import AlphaDropout, Dropout, Dropout1d, Dropout2d, Dropout3d, FeatureAlphaDropout
 from funcgrad.nn._modules.embedding import Embedding, EmbeddingBag
+from funcgrad.nn._modules.lazy import (
+    LazyBatchNorm1d,
+    LazyBatchNorm2d,
+    LazyBatchNorm3d,
+    LazyConv1d,
+    LazyConv2d,
+    LazyConv3d,
+    LazyConvTranspose1d,
+    LazyConvTranspose2d,
+    LazyConvTranspose3d,
+    LazyInstanceNorm1d,
+    LazyInstanceNorm2d,
+    LazyInstanceNorm3d,
+    LazyLinear,
+    LazyModuleMixin,
+)
 from funcgrad.nn._modules.linear import (
     Bilinear,
     CosineSimilarity,
@@ -106,6 +122,8 @@ from funcgrad.nn._modules.pooling import (
     AvgPool1d,
     AvgPool2d,
     AvgPool3d,
+    FractionalMaxPool2d,
+    FractionalMaxPool3d,
     LPPool1d,
     LPPool2d,
     LPPool3d,
@@ -117,7 +135,7 @@ from funcgrad.nn._modules.pooling import (
     MaxUnpool3d,
 )
 from funcgrad.nn._modules.recurrent import GRU, LSTM, RNN, RNNBase
-from funcgrad.nn._modules.softmax import GLU, LogSoftmax, Softmax, Softmax2d, Softmin
+from funcgrad.nn._modules.softmax import GLU, AdaptiveLogSoftmaxWithLoss, LogSoftmax, Softmax, Softmax2d, Softmin
 from funcgrad.nn._modules.spatial import (
     ChannelShuffle,
     CircularPad1d,
@@ -150,7 +168,7 @@ from funcgrad.nn._modules.transformer import (
     TransformerEncoder,
     TransformerEncoderLayer,
 )
-from funcgrad.nn._parameter import Buffer, Parameter
+from funcgrad.nn._parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 from funcgrad.nn._pure import functional_call
 
 __all__ = [
@@ -165,6 +183,7 @@ __all__ = [
     "AdaptiveAvgPool1d",
     "AdaptiveAvgPool2d",
     "AdaptiveAvgPool3d",
+    "AdaptiveLogSoftmaxWithLoss",
     "AdaptiveMaxPool1d",
     "AdaptiveMaxPool2d",
     "AdaptiveMaxPool3d",
@@ -205,6 +224,8 @@ __all__ = [
     "FeatureAlphaDropout",
     "Flatten",
     "Fold",
+    "FractionalMaxPool2d",
+    "FractionalMaxPool3d",
     "GRUCell",
     "GaussianNLLLoss",
     "GroupNorm",
@@ -225,6 +246,20 @@ __all__ = [
     "LPPool3d",
     "LSTMCell",
     "LayerNorm",
+    "LazyBatchNorm1d",
+    "LazyBatchNorm2d",
+    "LazyBatchNorm3d",
+    "LazyConv1d",
+    "LazyConv2d",
+    "LazyConv3d",
+    "LazyConvTranspose1d",
+    "LazyConvTranspose2d",
+    "LazyConvTranspose3d",
+    "LazyInstanceNorm1d",
+    "LazyInstanceNorm2d",
+    "LazyInstanceNorm3d",
+    "LazyLinear",
+    "LazyModuleMixin",
     "LeakyReLU",
     "Linear",
     "LocalResponseNorm",
@@ -292,6 +327,8 @@ __all__ = [
     "TripletMarginWithDistanceLoss",
     "Unflatten",
     "Unfold",
+    "UninitializedBuffer",
+    "UninitializedParameter",
     "Upsample",
     "UpsamplingBilinear2d",
     "UpsamplingNearest2d",

@@ -12,6 +12,20 @@ from funcgrad.tree import map as tree_map
 KINDS = ("_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backward_hooks")
 
 
+# Hooks of states: they run while a state is made or loaded, not in calls.
+STATE_KINDS = (
+    "_state_dict_pre_hooks",
+    "_state_dict_hooks",
+    "_load_state_dict_pre_hooks",
+    "_load_state_dict_post_hooks",
+)
+
+
+def of_state(module: Any, kind: str) -> tuple[Hook, ...]:
+    """Return a module's hooks of one of `STATE_KINDS`."""
+    return (*module.__dict__.get(kind, {}).values(),)
+
+
 class Hook:
     """A function, whether it gets keyword arguments, and whether it also runs after an exception."""
 

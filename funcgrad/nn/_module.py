@@ -14,7 +14,7 @@ from funcgrad.autograd import Tensor
 from funcgrad.autograd.extend import RemovableHandle, is_tensor
 from funcgrad.nn import _hooks as hooks
 from funcgrad.nn._registered import Registered
-from funcgrad.nn._state import IncompatibleKeys, load, saved_entries
+from funcgrad.nn._state import IncompatibleKeys, load, saved_entries, versions
 
 
 class Module(Registered):
@@ -40,6 +40,8 @@ class Module(Registered):
 
     # Entries that a state without version numbers may lack, as in PyTorch.
     _optional_in_state: tuple[str, ...] = ()
+    # The version of the layout of the state, as in PyTorch.
+    _version = 1
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Compute the output; subclasses define it."""
@@ -246,10 +248,39 @@ class Module(Registered):
 
         They share memory with the module; with ``keep_vars`` they are the module's own tensors.
         """
-        held = OrderedDict() if destination is None else destination
+        held: Any = OrderedDict() if destination is None else destination
+        if destination is None:
+            # The versions of the layouts, where PyTorch keeps them.
+            held._metadata = dict(versions(self, prefix))  # noqa: SLF001  (PyTorch's name)
+        for path, each in self.named_modules(prefix=prefix):
+            for hook in hooks.of_state(each, "_state_dict_pre_hooks"):
+                hook.function(each, f"{path}." if path else "", keep_vars)
         for entry in saved_entries(self, prefix):
             held[entry.path] = entry.value if keep_vars or not is_tensor(entry.value) else entry.value.detach()
+        for path, each in reversed([*self.named_modules(prefix=prefix)]):
+            for hook in hooks.of_state(each, "_state_dict_hooks"):
+                hook.function(each, held, f"{path}." if path else "", dict(versions(each, path))[path])
         return held
+
+    def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Register ``hook(module, prefix, keep_vars)``, called before `state_dict`."""
+        return hooks.register(self, "_state_dict_pre_hooks", hooks.Hook(hook))
+
+    def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Register ``hook(module, state_dict, prefix, local_metadata)``, which may change the state in place."""
+        return hooks.register(self, "_state_dict_hooks", hooks.Hook(hook))
+
+    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Register a hook that may change a copy of the state that is loaded.
+
+        It gets module, state, prefix, metadata, whether names must match, and lists of missing names, of unexpected
+        names and of errors.
+        """
+        return hooks.register(self, "_load_state_dict_pre_hooks", hooks.Hook(hook))
+
+    def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Register ``hook(module, incompatible_keys)``, called after values are loaded."""
+        return hooks.register(self, "_load_state_dict_post_hooks", hooks.Hook(hook))
 
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False

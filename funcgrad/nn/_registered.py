@@ -6,7 +6,7 @@ from typing import Any
 
 from funcgrad.autograd import tensor as make_tensor
 from funcgrad.autograd.extend import is_tensor
-from funcgrad.nn._parameter import Buffer, Parameter
+from funcgrad.nn._parameter import Buffer, Parameter, Uninitialized
 
 # For each table of a module: the name of its entries in messages, and the types that may be assigned.
 _HELD = {
@@ -37,12 +37,14 @@ class Registered:
             if table not in tables:
                 what = "module" if table == "_modules" else "parameters"
                 raise AttributeError(f"cannot assign {what} before Module.__init__() call")
-            self._forget(name)
+            # An entry that is replaced keeps its place in the order.
+            if name not in tables[table]:
+                self._forget(name)
             tables[table][name] = value
             return
-        if isinstance(value, Buffer):
+        if isinstance(value, Buffer | Uninitialized):
             self._forget(name)
-            self.register_buffer(name, value.data, value.persistent)
+            self.register_buffer(name, value.data if isinstance(value, Buffer) else value, value.persistent)
             return
         for table, (what, expected) in _HELD.items():
             if name in tables.get(table, ()):
@@ -102,7 +104,8 @@ class Registered:
             raise TypeError(
                 f"cannot assign '{type(tensor).__name__}' object to buffer '{name}' (torch Tensor or None required)"
             )
-        self._buffers[name] = tensor if tensor is None or is_tensor(tensor) else make_tensor(tensor)
+        is_kept = tensor is None or is_tensor(tensor) or isinstance(tensor, Uninitialized)
+        self._buffers[name] = tensor if is_kept else make_tensor(tensor)
         left_out: set[str] = self.__dict__.setdefault("_non_persistent_buffers_set", set())
         if persistent:
             left_out.discard(name)

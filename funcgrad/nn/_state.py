@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -9,7 +10,8 @@ import numpy as np
 
 from funcgrad.autograd import Tensor, no_grad, tensor
 from funcgrad.autograd.extend import array_of, is_tensor, is_torchs
-from funcgrad.nn._parameter import Parameter
+from funcgrad.nn._hooks import of_state
+from funcgrad.nn._parameter import Parameter, Uninitialized
 
 
 class IncompatibleKeys(NamedTuple):
@@ -21,7 +23,7 @@ class IncompatibleKeys(NamedTuple):
     def __repr__(self) -> str:
         if not any(self):
             return "<All keys matched successfully>"
-        return f"IncompatibleKeys(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})"
+        return f"_IncompatibleKeys(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})"
 
 
 class Entry(NamedTuple):
@@ -50,29 +52,60 @@ def saved_entries(module: Any, prefix: str) -> Iterator[Entry]:
             yield from saved_entries(child, f"{prefix}{name}.")
 
 
+def versions(module: Any, prefix: str) -> Iterator[tuple[str, dict[str, int]]]:
+    """Return the version of the state's layout for each module, by its dotted name."""
+    for path, each in module.named_modules(prefix=prefix.removesuffix(".")):
+        yield path, {"version": each._version}  # noqa: SLF001  (a field for this function)
+
+
 def load(module: Any, state_dict: Mapping[str, Any], strict: bool, assign: bool) -> IncompatibleKeys:
     """Copy or assign values after all of them are checked: a refused state leaves the module as it was."""
     if not isinstance(state_dict, Mapping):
         raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
+    state_dict, told = _hooked(module, state_dict, strict)
     given = {name: array_of(x) if is_torchs(x) else x for name, x in state_dict.items()}
     own = {entry.path: entry for entry in saved_entries(module, "")}
     # A state without version numbers may be older than these entries (PyTorch's `_load_from_state_dict`).
     optional = () if getattr(state_dict, "_metadata", None) else [*_optional(module, "")]
     missing = [name for name in own if name not in given and name not in optional]
     keys = IncompatibleKeys(missing, [name for name in given if name not in own])
-    problems = _key_problems(keys) if strict else []
+    problems = [*told, *(_key_problems(keys) if strict else [])]
     problems += [text for name, entry in own.items() if name in given for text in _unfit(name, entry, given[name])]
     if problems:
         raise RuntimeError(f"Error(s) in loading state_dict for {type(module).__name__}:\n\t" + "\n\t".join(problems))
-    fitting = {name: entry for name, entry in own.items() if name in given}
+    fitting = {name: entry for name, entry in own.items() if name in given and not _is_open(given[name])}
     values = {name: _value_for(entry, given[name], assign) for name, entry in fitting.items()}
     with no_grad():
         for name, entry in fitting.items():
+            if _is_open(entry.value) and not assign:
+                entry.value.materialize(np.shape(_plain(given[name])))
+                entry.table[entry.name] = entry.value.made
             if assign:
                 entry.table[entry.name] = values[name]
             else:
                 entry.value.copy_(values[name])
+    for each in reversed([*module.modules()]):
+        for hook in of_state(each, "_load_state_dict_post_hooks"):
+            hook.function(each, keys)
     return keys
+
+
+def _hooked(module: Any, state: Mapping[str, Any], strict: bool) -> tuple[Mapping[str, Any], list[str]]:
+    """Return the state after the modules' hooks have changed a copy of it, and the errors that they told."""
+    metadata, told = getattr(state, "_metadata", None), []
+    held: Any = None
+    for path, each in module.named_modules():
+        for hook in of_state(each, "_load_state_dict_pre_hooks"):
+            if held is None:
+                held = OrderedDict(state)
+                held._metadata = metadata  # noqa: SLF001  (PyTorch's name)
+            prefix = f"{path}." if path else ""
+            hook.function(each, held, prefix, (metadata or {}).get(path, {}), strict, [], [], told)
+    return state if held is None else held, told
+
+
+def _is_open(x: Any) -> bool:
+    return isinstance(x, Uninitialized)
 
 
 def _value_for(entry: Entry, given: Any, assign: bool) -> Any:
@@ -95,10 +128,12 @@ def _optional(module: Any, prefix: str) -> Iterator[str]:
 def _unfit(name: str, entry: Entry, given: Any) -> list[str]:
     """Return what is wrong with a value for an entry."""
     x: Tensor = entry.value
+    if _is_open(given):
+        return [] if _is_open(x) else [f"{name} has no shape in the checkpoint: call `forward` before `state_dict`."]
     if not hasattr(given, "dtype") or getattr(given.dtype, "kind", "?") not in "biufcV":
         text = "expected torch.Tensor or Tensor-like object from checkpoint but received"
         return [f'While copying the parameter named "{name}", {text} {type(given)}']
-    if np.shape(_plain(given)) != x.shape:
+    if not _is_open(x) and np.shape(_plain(given)) != x.shape:
         text = f"copying a param with shape {_size(given)} from checkpoint, the shape in current model is {_size(x)}."
         return [f"size mismatch for {name}: {text}"]
     return []

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.autograd.extend import TRACE, Generator, default_generator, is_tensor, lower, type_name
+from funcgrad.autograd.extend import TRACE, Generator, default_generator, is_tensor, lower, rejection, type_name
 from funcgrad.torch._creation import dtype_of, finished, like, plain, sizes_of, titled
 
 Made = Callable[..., Any]
@@ -92,8 +92,32 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, **options: Any) -> Any:
 def poisson(input: Any, generator: Any = None) -> Any:  # noqa: A002  (PyTorch's name)
     """``torch.poisson``: return Poisson distributed numbers, each with the rate that an element is."""
     rates = np.asarray(input.detach())
-    seed = int(_source(generator).long_words(1)[0])
-    return TRACE.constant(np.random.default_rng(seed).poisson(rates).astype(input.dtype))
+    if not np.all(rates >= 0):
+        raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
+    return _each(_source(generator), rejection.poisson, input.dtype, rates)
+
+
+def binomial(count: Any, prob: Any, generator: Any = None) -> Any:
+    """``torch.binomial``: return how many of ``count`` trials succeed, each with the probability ``prob``."""
+    for name, x in (("count", count), ("prob", prob)):
+        if not is_tensor(x):
+            raise TypeError(f"binomial(): argument '{name}' must be Tensor, not {type(x).__name__}")
+    if count.dtype != prob.dtype:
+        raise RuntimeError(f"Found dtype {type_name(prob.dtype)} but expected {type_name(count.dtype)}")
+    counts, probs = np.broadcast_arrays(np.asarray(count.detach()), np.asarray(prob.detach()))
+    return _each(_source(generator), rejection.binomial, count.dtype, counts, probs)
+
+
+def standard_gamma(concentration: Any, generator: Any = None) -> Any:
+    """Return gamma distributed numbers of scale 1, without gradients, in float64."""
+    return _each(_source(generator), rejection.gamma, np.float64, np.asarray(concentration.detach()))
+
+
+def _each(source: Any, draw: Callable[..., float], dtype: Any, *parameters: np.ndarray) -> Any:
+    """Draw a number for the parameters of each element, in the order of the elements."""
+    rows = zip(*[p.astype(np.float64).ravel().tolist() for p in parameters], strict=True)
+    drawn = np.array([draw(source, *row) for row in rows], np.float64)
+    return TRACE.constant(drawn.reshape(parameters[0].shape).astype(dtype))
 
 
 FUNCTIONS: dict[str, Made] = {
@@ -102,5 +126,5 @@ FUNCTIONS: dict[str, Made] = {
     "rand_like": like("rand_like", lambda generator, *of: _uniform(_source(generator), *of)),
     "randn_like": like("randn_like", lambda generator, *of: _normal(_source(generator), *of)),
     "randint_like": like("randint_like", _integers),
-    **{function.__name__: function for function in (normal, poisson, randint, randperm)},
+    **{function.__name__: function for function in (binomial, normal, poisson, randint, randperm)},
 }

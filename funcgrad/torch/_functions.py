@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from funcgrad import nn
 from funcgrad._core.bind import is_value
 from funcgrad._core.words import shown
 from funcgrad.autograd import Tensor, is_grad_enabled, no_grad
@@ -46,6 +47,8 @@ METHODS = """
 """
 # PyTorch's names of the arguments that the methods name differently.
 _RENAMED = {
+    "split": {"split_size_or_sections": "split_size"},
+    "swapaxes": {"axis0": "dim0", "axis1": "dim1"},
     "mm": {"mat2": "other"},
     "bmm": {"mat2": "other"},
     "mv": {"vec": "other"},
@@ -61,6 +64,14 @@ _RENAMED = {
 }
 # Functions whose first argument may be a number.
 _OF_NUMBERS = frozenset({"pow", "float_power", "xlogy", "remainder", "copysign", "bitwise_and", "mul", "add", "sub"})
+# PyTorch's names of arguments that the methods take by position only.
+_BY_POSITION = {
+    "mvlgamma": ("p",),
+    "igamma": ("other",),
+    "igammac": ("other",),
+    "xlogy": ("other",),
+    "take": ("index",),
+}
 # NumPy's names of arguments, which PyTorch takes too.
 _SYNONYMS = {"axis": "dim", "keepdims": "keepdim", "axes": "dims"}
 
@@ -88,6 +99,7 @@ def of_method(name: str) -> Function:
         for theirs, ours in {**_SYNONYMS, **renamed}.items():
             if theirs in options:
                 options[ours] = options.pop(theirs)
+        rest = (*rest, *[options.pop(each) for each in _BY_POSITION.get(name, ()) if each in options])
         if type(x) in (int, float, bool, complex) and name in _OF_NUMBERS and rest:
             x = rest[0].new_full((), x, dtype=np.asarray(x).dtype)
         lifted = as_tensor_argument(name, x)
@@ -245,5 +257,51 @@ def is_storage(obj: Any) -> bool:
     return False
 
 
+def _copied(y: Any) -> Any:
+    return tuple([one.clone() for one in y]) if isinstance(y, tuple | list) else y.clone()
+
+
+def of_copy(name: str) -> Function:
+    """Return the function of PyTorch's that copies what the function of a view returns."""
+    view = of_method(name)
+
+    def function(*args: Any, **options: Any) -> Any:
+        return _copied(view(*args, **options))
+
+    function.__name__ = function.__qualname__ = f"{name}_copy"
+    function.__doc__ = f"``torch.{name}_copy``: a copy of what ``Tensor.{name}`` returns."
+    return function
+
+
+def constant_pad_nd(input: Any, pad: Any, value: float = 0) -> Any:  # noqa: A002  (PyTorch's name)
+    """``torch.constant_pad_nd``: return the tensor with constant elements around it, the last axis first."""
+    return nn.functional.pad(input, pad, value=value)
+
+
+def frobenius_norm(input: Any, dim: Any = None, keepdim: bool = False) -> Any:  # noqa: A002  (PyTorch's name)
+    """``torch.frobenius_norm``: return the root of the sum of squares."""
+    return of_method("norm")(input, "fro", dim, keepdim)
+
+
+def nuclear_norm(input: Any, dim: Any = None, keepdim: bool = False) -> Any:  # noqa: A002  (PyTorch's name)
+    """``torch.nuclear_norm``: return the sum of a matrix's singular values."""
+    return of_method("norm")(input, "nuc", dim, keepdim)
+
+
+def nonzero_static(input: Any, *, size: int, fill_value: int = -1) -> Any:  # noqa: A002  (PyTorch's name)
+    """``torch.nonzero_static``: return the positions of ``size`` elements that are not 0, filled up with a value."""
+    found = input.nonzero()[:size]
+    rows = found.new_full((size, found.shape[1]), fill_value)
+    rows[: found.shape[0]] = found
+    return rows
+
+
+_VIEWS = """
+    detach diagonal expand permute select split split_with_sizes squeeze t transpose unbind unfold unsqueeze
+    view
+"""
 FUNCTIONS["polygamma"] = polygamma
-ALIASES = (is_storage,)
+FUNCTIONS |= {f"{name}_": of_method(f"{name}_") for name in ("gcd", "lcm", "ldexp")}
+FUNCTIONS |= {f"{name}_copy": of_copy(name) for name in _VIEWS.split()}
+FUNCTIONS |= {f"unsafe_{name}": FUNCTIONS[name] for name in ("chunk", "split", "split_with_sizes")}
+ALIASES = (is_storage, constant_pad_nd, frobenius_norm, nonzero_static, nuclear_norm)

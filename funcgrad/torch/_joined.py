@@ -11,7 +11,7 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad.autograd import tensor
-from funcgrad.autograd.extend import TRACE, is_tensor
+from funcgrad.autograd.extend import TRACE, is_tensor, pytorchs_error
 from funcgrad.torch._einsum import check_einsum
 from funcgrad.torch._functions import check_tensors, of_tensors
 
@@ -25,8 +25,9 @@ def _axis(x: Any, dim: int, extra: int = 0) -> int:
     return dim % n
 
 
-def cat(tensors: Sequence[Any], dim: int = 0) -> Any:
+def cat(tensors: Sequence[Any], dim: int = 0, *, axis: int | None = None) -> Any:
     """Return the tensors joined along an axis."""
+    dim = dim if axis is None else axis
     given = check_tensors("cat", tensors)
     if not given:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
@@ -102,7 +103,10 @@ def meshgrid(*tensors: Any, indexing: Any = "ij") -> Any:
 def broadcast_tensors(*tensors: Any) -> Any:
     """Return the tensors in their common shape."""
     given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], list | tuple) else tensors
-    shape = np.broadcast_shapes(*[x.shape for x in given])
+    try:
+        shape = np.broadcast_shapes(*[x.shape for x in given])
+    except ValueError as error:
+        raise pytorchs_error(error, given) or error from None
     return tuple([x.expand(*shape) for x in given])
 
 
@@ -153,8 +157,11 @@ def searchsorted(
     out_int32: bool = False,
     right: bool = False,
     side: str | None = None,
+    sorter: Any = None,
 ) -> Any:
-    """Return where elements belong in a sorted sequence."""
+    """Return where elements belong in a sorted sequence, or in one that ``sorter`` sorts."""
+    if sorter is not None:
+        sorted_sequence = sorted_sequence.detach().gather(-1, sorter)
     left: Any = ("right" if right else "left") if side is None else side
     edges, x = np.asarray(sorted_sequence.detach()), np.asarray(input.detach()) if is_tensor(input) else input
     if edges.ndim == 1:
@@ -264,7 +271,7 @@ def trace(input: Any) -> Any:  # noqa: A002  (PyTorch's name)
     """Return the sum of a matrix's diagonal."""
     if len(input.shape) != 2:
         raise RuntimeError("trace: expected a matrix")
-    return fnp.trace(input)
+    return fnp.trace(input, dtype=np.int64 if input.dtype.kind == "u" else None)
 
 
 def real(input: Any) -> Any:  # noqa: A002  (PyTorch's name)

@@ -36,10 +36,11 @@ REASONS: dict[str, str] = {
         amp autocast autocast_* clear_autocast_cache get_autocast_* set_autocast_* is_autocast_*
     """,
     "it is a step inside PyTorch's kernels; use the module or function of nn": """
-        batch_norm_* native_* *_copy _* convolution conv_tbc rnn_* gru gru_cell lstm lstm_cell norm_except_dim
+        batch_norm_* native_* *_copy_* slice_copy as_strided_copy _* convolution conv_tbc rnn_* gru gru_cell
+        lstm lstm_cell norm_except_dim
         embedding_renorm_ feature_dropout feature_dropout_ feature_alpha_dropout_ dropout_ alpha_dropout_ celu_
-        selu_ rrelu_ threshold_ constant_pad_nd max_pool1d_with_indices sym_constrain_range* frobenius_norm
-        nuclear_norm grid_sampler* affine_grid_generator segment_reduce unsafe_* rnn_relu* rnn_tanh* channel_shuffle
+        selu_ rrelu_ threshold_ max_pool1d_with_indices sym_constrain_range*
+        grid_sampler* affine_grid_generator segment_reduce rnn_relu* rnn_tanh*
     """,
     "use the function of nn.functional, which names its arguments": """
         batch_norm binary_cross_entropy_with_logits cosine_embedding_loss ctc_loss embedding embedding_bag
@@ -67,7 +68,8 @@ REASONS: dict[str, str] = {
 # Functions of ``nn.functional`` that PyTorch's namespace has too, with the same arguments.
 OF_NN = frozenset(
     """
-    adaptive_avg_pool1d adaptive_max_pool1d alpha_dropout avg_pool1d bilinear celu conv1d conv2d conv3d conv_transpose1d
+    adaptive_avg_pool1d adaptive_max_pool1d alpha_dropout avg_pool1d bilinear celu channel_shuffle conv1d conv2d
+    conv3d conv_transpose1d
     conv_transpose2d conv_transpose3d cosine_similarity dropout feature_alpha_dropout group_norm layer_norm max_pool1d
     max_pool2d max_pool3d pairwise_distance pixel_shuffle pixel_unshuffle rms_norm rrelu selu
     """.split()  # noqa: SIM905  (a table of words)
@@ -82,6 +84,14 @@ INNER_MODULES = {
     "nn.utils": "clip_grad convert_parameters",
     "optim": "optimizer sgd adam adamw adagrad adadelta rmsprop rprop lbfgs nadam radam asgd adamax",
     "utils.data": "dataset dataloader sampler",
+    "distributions": """
+        bernoulli beta binomial categorical cauchy chi2 dirichlet distribution exp_family
+        exponential fishersnedecor gamma geometric gumbel half_cauchy half_normal independent
+        inverse_gamma kl kumaraswamy laplace log_normal logistic_normal mixture_same_family
+        multinomial multivariate_normal negative_binomial normal one_hot_categorical pareto poisson
+        relaxed_bernoulli relaxed_categorical studentT transformed_distribution uniform von_mises
+        weibull
+    """,
 }
 UNWRITTEN = "it is not written yet"
 

@@ -176,7 +176,36 @@ def set_num_threads(threads: int) -> None:
         raise RuntimeError("set_num_threads expects a positive integer")
 
 
+def _no_effect(name: str, why: str) -> Callable[[Any], None]:
+    def function(mode: Any) -> None:
+        del mode
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"``torch.{name}``: change nothing, because {why}."
+    return function
+
+
+def _constant(name: str, value: Any, why: str) -> Callable[[], Any]:
+    def function() -> Any:
+        return value
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"``torch.{name}``: return ``{value!r}``, because {why}."
+    return function
+
+
+_QUIET = (
+    _no_effect("set_warn_always", "Python's warnings decide how often a warning is shown"),
+    _constant("is_warn_always_enabled", False, "Python's warnings decide how often a warning is shown"),
+    _no_effect("set_deterministic_debug_mode", "every function is deterministic"),
+    _constant("get_deterministic_debug_mode", 0, "no function has to be refused"),
+    _constant("is_deterministic_algorithms_warn_only_enabled", False, "no function has to be warned of"),
+    _no_effect("set_num_interop_threads", "operations run one after the other"),
+    _constant("get_num_interop_threads", 1, "operations run one after the other"),
+    _constant("is_autocast_enabled", False, "there is no automatic choice of narrow dtypes"),
+)
 FUNCTIONS = (
+    *_QUIET,
     *(get_num_threads, set_num_threads),
     *(inference_mode, is_inference_mode_enabled, manual_seed, seed, initial_seed, get_rng_state, set_rng_state),
     *(set_printoptions, set_default_device, use_deterministic_algorithms, are_deterministic_algorithms_enabled),

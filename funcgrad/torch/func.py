@@ -186,6 +186,22 @@ def stack_module_state(models: _Any) -> tuple[dict[str, _Any], dict[str, _Any]]:
     return stacked("named_parameters", True), stacked("named_buffers", False)
 
 
+def functionalize(func: _Function, *, remove: str = "mutations") -> _Function:
+    """``torch.func.functionalize``: return the function; its writes in place are functional here already."""
+    if remove not in {"mutations", "mutations_and_views"}:
+        raise RuntimeError("functionalize(f, remove='mutations'): received invalid argument for remove=" + str(remove))
+    return func
+
+
+def replace_all_batch_norm_modules_(root: _Any) -> _Any:
+    """``torch.func.replace_all_batch_norm_modules_``: let batch norms keep no running statistics, in place."""
+    for module in root.modules():
+        if isinstance(module, _nn.BatchNorm1d | _nn.BatchNorm2d | _nn.BatchNorm3d):
+            module.running_mean = module.running_var = module.num_batches_tracked = None
+            module.track_running_stats = False
+    return root
+
+
 def __getattr__(name: str) -> _Any:
     return _names.refuse("torch.func", name, globals())
 

@@ -8,6 +8,8 @@ from typing import Any as _Any
 
 from numpy import arange as _arange
 from numpy import asarray as _asarray
+from numpy import dtype as _dtype
+from numpy import ndindex as _ndindex
 from numpy.linalg import LinAlgError as _Error
 from numpy.linalg import matrix_rank as _matrix_rank
 
@@ -62,10 +64,28 @@ def _plain(name: str, ours: str = "", result: str = "") -> _Callable[..., _Any]:
 det = _plain("det")
 inv = _plain("inv")
 matrix_power = _plain("matrix_power")
-eigvals = _plain("eigvals")
 svdvals = _plain("svdvals")
+
+
+@_published
+def eigvals(A: _Any) -> _Any:  # noqa: N803  (PyTorch's name)
+    """The eigenvalues of square matrices, which are complex numbers."""
+    return _as_complex(_fnp.linalg.eigvals(A))
+
+
 slogdet = _plain("slogdet", result="linalg_slogdet")
-eig = _plain("eig", result="linalg_eig")
+
+
+@_published
+def eig(A: _Any) -> _Any:  # noqa: N803  (PyTorch's name)
+    """The eigenvalues and eigenvectors of square matrices, which are complex."""
+    return _RETURN_TYPES["linalg_eig"](*map(_as_complex, _fnp.linalg.eig(A)))
+
+
+def _as_complex(x: _Any) -> _Any:
+    return x if x.dtype.kind == "c" else x.to(_dtype(f"c{2 * x.dtype.itemsize}"))
+
+
 tensorinv = _plain("tensorinv")
 cond = _plain("cond")
 
@@ -250,6 +270,37 @@ def lu_factor(A: _Any, *, pivot: bool = True) -> _Any:  # noqa: N803  (PyTorch's
     factors, pivots = _scipy.lu_factor(A)
     counted = _asarray(pivots.detach() if hasattr(pivots, "detach") else pivots).astype("int32") + 1
     return _RETURN_TYPES["linalg_lu_factor"](factors, _TRACE.constant(counted))
+
+
+@_published
+def lu_factor_ex(A: _Any, *, pivot: bool = True, check_errors: bool = False) -> _Any:  # noqa: N803  (PyTorch's name)
+    """The result of `lu_factor`, and 0 for each matrix."""
+    del check_errors
+    found = lu_factor(A, pivot=pivot)
+    return _RETURN_TYPES["linalg_lu_factor_ex"](*found, A.new_zeros(*A.shape[:-2], dtype="int32"))
+
+
+@_published
+def lu_solve(LU: _Any, pivots: _Any, B: _Any, *, left: bool = True, adjoint: bool = False) -> _Any:  # noqa: N803  (PyTorch's names)
+    """The solution of ``A X = B``, or of ``X A = B``, by the result of `lu_factor`."""
+    eye = LU.new_tensor(_asarray(_fnp.eye(LU.shape[-1])))
+    lower, upper = LU.tril(-1) + eye, LU.triu()
+    rows = eye.expand(*LU.shape)
+    order = _order(pivots, LU.shape[-1])
+    permutation = rows.gather(-2, _TRACE.constant(order).unsqueeze(-1).expand(*LU.shape))
+    whole = permutation.mT @ lower @ upper
+    whole = whole.mH if adjoint else whole
+    return _fnp.linalg.solve(whole, B) if left else _fnp.linalg.solve(whole.mT, B.mT).mT
+
+
+def _order(pivots: _Any, n: int) -> _Any:
+    """Return the rows of the matrix in the order in which its factors have them."""
+    given = _asarray(pivots.detach())
+    order = _asarray(_fnp.broadcast_to(_arange(n), (*given.shape[:-1], n))).copy()
+    for place in _ndindex(given.shape[:-1]):
+        for i, j in enumerate(given[place].tolist()):
+            order[(*place, i)], order[(*place, j - 1)] = order[(*place, j - 1)], order[(*place, i)]
+    return order
 
 
 @_published

@@ -46,8 +46,11 @@ def _floating(x: _Any) -> _Any:
 def _of_scipy(name: str, ours: str) -> _Callable[..., _Any]:
     function = getattr(_scipy, ours)
 
-    def special(input: _Any, *others: _Any) -> _Any:  # noqa: A002  (PyTorch's name)
-        return function(_floating(input), *map(_floating, others))
+    def special(input: _Any, *others: _Any, **named: _Any) -> _Any:  # noqa: A002  (PyTorch's name)
+        unknown = next((key for key in named if key != "other"), None)
+        if unknown is not None:
+            raise TypeError(f"special_{name}() got an unexpected keyword argument '{unknown}'")
+        return function(_floating(input), *map(_floating, (*others, *named.values())))
 
     return _named(special, name, ours)
 
@@ -56,9 +59,29 @@ def _polynomial(name: str, ours: str) -> _Callable[..., _Any]:
     function = getattr(_scipy, ours)
 
     def special(input: _Any, n: _Any) -> _Any:  # noqa: A002  (PyTorch's name)
-        return function(int(n), _floating(input))
+        x = _floating(input)
+        y = function(int(n), x)
+        return y.to(x.dtype) if _is_tensor(y) else y
 
     return _named(special, name, ours)
+
+
+def _turned(name: str, sign: int, shift: bool, sine: bool) -> _Callable[..., _Any]:
+    """Return Chebyshev's polynomials of the third and fourth kind, by those of the second kind.
+
+    ``V_n = U_n - U_{n-1}`` and ``W_n = U_n + U_{n-1}``; the shifted ones take ``2 x - 1``.
+    """
+
+    def special(input: _Any, n: _Any) -> _Any:  # noqa: A002  (PyTorch's name)
+        x, n = _floating(input), int(n)
+        x = 2 * x - 1 if shift else x
+        if not sine:
+            y = (_scipy.eval_chebyt if sign == 0 else _scipy.eval_chebyu)(n, x)
+        else:
+            y = _scipy.eval_chebyu(n, x) + (sign * _scipy.eval_chebyu(n - 1, x) if n else 0 * x)
+        return y.to(x.dtype) if _is_tensor(y) else y
+
+    return _named(special, name, "eval_chebyu")
 
 
 def _named(function: _Callable[..., _Any], name: str, ours: str) -> _Callable[..., _Any]:
@@ -71,6 +94,15 @@ def _named(function: _Callable[..., _Any], name: str, ours: str) -> _Callable[..
 globals().update({name: _of_scipy(name, name) for name in _SAME.split() if name not in {"exp2", "expm1", "log1p"}})
 globals().update({name: _of_scipy(name, ours) for name, ours in _OTHER.items()})
 globals().update({name: _polynomial(name, ours) for name, ours in _POLYNOMIALS.items()})
+for _name, _how in {
+    "chebyshev_polynomial_v": (-1, False, True),
+    "chebyshev_polynomial_w": (1, False, True),
+    "shifted_chebyshev_polynomial_t": (0, True, False),
+    "shifted_chebyshev_polynomial_u": (1, True, False),
+    "shifted_chebyshev_polynomial_v": (-1, True, True),
+    "shifted_chebyshev_polynomial_w": (1, True, True),
+}.items():
+    globals()[_name] = _turned(_name, *_how)
 globals().update({name: _FUNCTIONS[name] for name in ("exp2", "expm1", "log1p", "round", "sinc", "polygamma", "logit")})
 globals().update({name: _FUNCTIONS[name] for name in ("softmax", "log_softmax", "logsumexp")})
 multigammaln = _FUNCTIONS["mvlgamma"]

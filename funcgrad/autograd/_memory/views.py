@@ -119,9 +119,15 @@ def getitem(self: Tensor, key: Any, /) -> Any:
     """
     entries = key if type(key) is tuple else (key,)
     entries = tuple([entry if type(entry) in _PLAIN else _entry(entry) for entry in entries])
-    if len(entries) >= len(self.shape) and not any(entry is Ellipsis for entry in entries):
-        return index(self, (*entries, ...))
-    return index(self, entries if type(key) is tuple else entries[0])
+    try:
+        if len(entries) >= len(self.shape) and not any(entry is Ellipsis for entry in entries):
+            return index(self, (*entries, ...))
+        return index(self, entries if type(key) is tuple else entries[0])
+    except IndexError as error:
+        theirs = pytorchs_error(error, (self, *entries))
+        if theirs is None:
+            raise
+        raise theirs from None
 
 
 def _entry(entry: Any) -> Any:

@@ -34,7 +34,10 @@ def _axis(x: Tensor, dim: Any) -> Any:
 def _over(function: Callable[..., Any]) -> Method:
     """Return the method of a function over some axes."""
 
-    def method(self: Tensor, dim: Any = (), keepdim: bool = False) -> Any:
+    def method(self: Tensor, dim: Any = (), keepdim: bool = False, *, dtype: Any = None) -> Any:
+        # NumPy adds unsigned integers as unsigned ones, PyTorch as int64.
+        dtype = np.int64 if dtype is None and self.dtype.kind == "u" and function is fnp.nansum else dtype
+        self = self if dtype is None else self.to(dtype)
         y = function(self, axis=_axis(self, dim), keepdims=keepdim)
         return copied(self) if y is self else y
 
@@ -117,8 +120,10 @@ def _diag(self: Tensor, diagonal: int = 0) -> Any:
     return copied(fnp.diag(self, diagonal))
 
 
-def _diff(self: Tensor, n: int = 1, dim: int = -1) -> Any:
-    """Return the differences along an axis."""
+def _diff(self: Tensor, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Any:
+    """Return the differences along an axis, of the elements with others before and after them."""
+    if prepend is not None or append is not None:
+        self = fnp.concatenate([x for x in (prepend, self, append) if x is not None], dim)
     return fnp.diff(self, n, dim) if n else copied(self)
 
 
@@ -203,7 +208,7 @@ METHODS: dict[str, Method] = {
     "flipud": lambda self: copied(fnp.flipud(self)),
     "rot90": lambda self, k=1, dims=(0, 1): copied(fnp.rot90(self, k, tuple(dims))),
     "roll": _roll,
-    "tile": lambda self, *repeats: copied(fnp.tile(self, dims_of(repeats))),
+    "tile": lambda self, *repeats, dims=None: copied(fnp.tile(self, dims_of(repeats) if dims is None else dims)),
     "diag": _diag,
     "diff": _diff,
     "where": _where,

@@ -17,7 +17,7 @@ from funcgrad._core.bind import bind
 from funcgrad._core.words import shown
 from funcgrad._ops.elementwise.cast import cast, cast_p, real_dtype
 from funcgrad._ops.reduce.softmax import log_softmax_p
-from funcgrad._types import ArrayLike, DTypeLike, Tensor
+from funcgrad._types import DTypeLike, Tensor
 from funcgrad.autograd._memory.views import copied, hold
 from funcgrad.autograd._tape.dtypes import type_name
 from funcgrad.autograd._tape.refused import out_of_range
@@ -89,6 +89,8 @@ def _running(name: str) -> Callable[..., Any]:
 
     def method(self: Tensor, dim: Any = None, dtype: DTypeLike = None, *, axis: Any = None) -> Any:
         chosen = dim if axis is None else axis
+        # NumPy adds unsigned integers as unsigned ones, PyTorch as int64.
+        dtype = np.dtype(np.int64) if dtype is None and self.dtype.kind == "u" else dtype
         if self.shape or chosen is None:
             return function(self, chosen, dtype)
         check_of_scalar((chosen,))
@@ -106,7 +108,9 @@ def _one_line(function: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap a method along one axis, so that it accepts a tensor without axes."""
 
     @functools.wraps(function)
-    def method(self: Tensor, dim: Any) -> Any:
+    def method(self: Tensor, dim: Any, dtype: DTypeLike = None) -> Any:
+        if dtype is not None:
+            self = cast_p(self, dtype=np.dtype(dtype))
         if not self.shape:
             check_of_scalar((dim,))
             return function(self.reshape(1), 0).reshape()
@@ -130,20 +134,26 @@ def softmax(x: Tensor, dim: int) -> Any:
     return fnp.exp(log_softmax(x, dim))
 
 
-def norm(self: Tensor, p: ArrayLike = 2, dim: Any = None, keepdim: bool = False) -> Any:
-    """Return the norm of the elements as a vector, of order 2 by default, or of order 1, inf or -inf.
+def norm(self: Tensor, p: Any = 2, dim: Any = None, keepdim: bool = False, dtype: DTypeLike = None) -> Any:
+    """Return the norm of the elements as a vector, of order 2 by default; ``"nuc"`` is the nuclear norm of matrices.
 
     If the norm is 0, the derivative is 0, as in PyTorch.
     """
+    if dtype is not None:
+        self = cast_p(self, dtype=np.dtype(dtype))
     if not is_inexact(self.dtype):
         raise RuntimeError(f"norm: the tensor is {self.aval}; needed floating or complex numbers. Convert it first.")
-    if p not in (None, "fro", 1, 2, np.inf, -np.inf):
-        raise NotImplementedError(f"norm: the order is {p!r}; needed 2, 1, inf or -inf. Use np.linalg.norm for others.")
+    if p == "nuc":
+        return fnp.linalg.norm(self, "nuc", (-2, -1) if dim is None else tuple(dim), keepdims=keepdim)
+    if not isinstance(p, int | float | np.number) and p not in (None, "fro"):
+        raise RuntimeError(f"norm: the order is {p!r}; needed a number, 'fro' or 'nuc'. Write 2, for example.")
     axes = normalize_axes(_axis("norm", self, dim, None), len(self.shape))
     if p in (np.inf, -np.inf) and 0 in self.shape:
         raise RuntimeError(f"norm: the order is {p!r} and the tensor {self.aval}; needed elements. Use order 2 or 1.")
     if p in (1, np.inf, -np.inf):
         return {1: fnp.sum, np.inf: fnp.max, -np.inf: fnp.min}[p](abs(self), axis=axes, keepdims=keepdim)
+    if p not in (None, "fro", 2):
+        return _norm_of_order(self, p, axes, keepdim)
     # As in PyTorch, the sum has more digits: squares of narrow floats would overflow.
     wide = cast(self, np.dtype(np.complex128 if self.dtype.kind == "c" else np.float64))
     squares = wide.real**2 + wide.imag**2 if self.dtype.kind == "c" else wide * wide
@@ -152,6 +162,15 @@ def norm(self: Tensor, p: ArrayLike = 2, dim: Any = None, keepdim: bool = False)
     is_zero = total == 0
     root = fnp.where(is_zero, 0, fnp.sqrt(fnp.where(is_zero, 1, total)))
     return cast(root, real_dtype(self.dtype))
+
+
+def _norm_of_order(self: Tensor, p: Any, axes: tuple[int, ...], keepdim: bool) -> Any:
+    """Return the norm of an order other than 1, 2 and infinity; of order 0 the number of elements other than 0."""
+    if p == 0:
+        return cast(fnp.sum(self != 0, axis=axes, keepdims=keepdim), real_dtype(self.dtype))
+    total = fnp.sum(abs(self) ** p, axis=axes, keepdims=keepdim)
+    is_zero = total == 0
+    return fnp.where(is_zero, 0, fnp.where(is_zero, 1, total) ** (1.0 / p)) if p > 0 else total ** (1.0 / p)
 
 
 def _of_floats(mean: Callable[..., Any]) -> Callable[..., Any]:

@@ -126,7 +126,7 @@ class Generator:
         """
         dtype, count = np.dtype(dtype), math.prod(size)
         if count < _BLOCK:
-            return np.array([self._next_normal() * std + mean for _ in range(count)], dtype).reshape(size)
+            return np.array([self.next_normal() * std + mean for _ in range(count)], dtype).reshape(size)
         wide = _DOUBLE if dtype == _DOUBLE else _SINGLE
         found = self.random((count,), wide)
         whole = count - count % _BLOCK
@@ -135,7 +135,8 @@ class Generator:
             found[-_BLOCK:] = _normal_blocks(self.random((_BLOCK,), wide))
         return (found * wide.type(std) + wide.type(mean)).astype(dtype).reshape(size)
 
-    def _next_normal(self) -> float:
+    def next_normal(self) -> float:
+        """Return one normally distributed number; numbers come in pairs, and the second one is kept."""
         if self._kept is not None:
             kept, self._kept = self._kept, None
             return kept

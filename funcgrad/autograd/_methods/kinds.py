@@ -130,8 +130,45 @@ METHODS: dict[str, Method] = {
     "narrow_copy": lambda self, dim, start, length: self.narrow(dim, start, length).clone(),
     "sum_to_size": _sum_to_size,
 }
+
+
+def _overwritten(name: str) -> Method:
+    """Return the method in place of a method: the tensor gets the result's elements."""
+
+    def method(self: Tensor, *args: Any, **options: Any) -> Any:
+        y = getattr(self, name)(*args, **options)
+        if not np.can_cast(y.dtype, self.dtype, "same_kind"):
+            kinds = type_name(y.dtype), type_name(self.dtype)
+            raise RuntimeError(f"result type {kinds[0]} can't be cast to the desired output type {kinds[1]}")
+        return self.copy_(y)
+
+    method.__doc__ = f"PyTorch's ``{name}_``: write the result of ``{name}`` into the tensor."
+    return method
+
+
+def _applied(self: Tensor, callable: Callable[[Any], Any]) -> Any:  # noqa: A002  (PyTorch's name)
+    """Replace each element by a Python function of it, in place; refused for a tensor that requires gradients."""
+    if self.requires_grad:
+        raise RuntimeError("Can't call apply_() on Variable that requires grad. Use var.detach().apply_() instead.")
+    return self.copy_(self.new_tensor([callable(x) for x in self.flatten().tolist()]).reshape(self.shape))
+
+
+def _mapped(self: Tensor, tensor: Any, callable: Callable[[Any, Any], Any]) -> Any:  # noqa: A002  (PyTorch's name)
+    """Replace each element by a Python function of it and of another tensor's, in place."""
+    if self.requires_grad or tensor.requires_grad:
+        raise RuntimeError("Can't call map_() on Variable that requires grad. Use var.detach().map_() instead.")
+    pairs = zip(self.flatten().tolist(), tensor.expand(self.shape).flatten().tolist(), strict=True)
+    return self.copy_(self.new_tensor([callable(a, b) for a, b in pairs]).reshape(self.shape))
+
+
+_OVERWRITTEN = """
+    bitwise_left_shift bitwise_right_shift float_power gcd igamma igammac lcm ldexp mvlgamma polygamma renorm
+"""
 IN_PLACE: dict[str, Method] = {
-    f"{name}_": _shape_changed(name) for name in ["squeeze", "unsqueeze", "transpose", "t", "swapaxes", "swapdims"]
+    **{f"{name}_": _shape_changed(name) for name in ["squeeze", "unsqueeze", "transpose", "t", "swapaxes", "swapdims"]},
+    **{f"{name}_": _overwritten(name) for name in _OVERWRITTEN.split()},
+    "apply_": _applied,
+    "map_": _mapped,
 }
 # Attributes, which are the same for all tensors of a kind.
 FLAGS: dict[str, Any] = {

@@ -174,7 +174,7 @@ METHODS: dict[str, Method] = {
     "ldexp": lambda self, other: self * (self.new_full((), 2.0, dtype=default_dtype()) ** plain_value(other)),
     "igamma": _in_float(special.gammainc),
     "igammac": _in_float(special.gammaincc),
-    "mvlgamma": _in_float(special.multigammaln),
+    "mvlgamma": _in_float(lambda x, p: special.multigammaln(x, p).to(x.dtype)),
     "polygamma": _in_float(lambda x, n: special.polygamma(n, x).to(x.dtype)),
     "hardshrink": lambda self, lambd=0.5: fnp.where(fnp.abs(self) > lambd, self, self.dtype.type(0)),
     "prelu": lambda self, weight: fnp.where(self > 0, self, weight * self),

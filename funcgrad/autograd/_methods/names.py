@@ -141,11 +141,11 @@ def _transpose(self: Tensor, *axes: Any, **dims_: int) -> Any:
     return fnp.transpose(self, dims_of(axes) or None)
 
 
-def _swapped(self: Tensor, first: int, second: int) -> Any:
+def _swapped(self: Tensor, dim0: int, dim1: int) -> Any:
     if not self.shape:
-        dims.check_of_scalar((first, second))
+        dims.check_of_scalar((dim0, dim1))
         return self
-    return fnp.swapaxes(self, first, second)
+    return fnp.swapaxes(self, dim0, dim1)
 
 
 def _matrix_transposed(self: Tensor) -> Any:

@@ -30,6 +30,7 @@ _FIELDS = {
     "linalg_svd": "U S Vh",
     "linalg_lstsq": "solution residuals rank singular_values",
     "linalg_lu": "P L U",
+    "linalg_lu_factor_ex": "LU pivots info",
     "linalg_lu_factor": "LU pivots",
     "linalg_cholesky_ex": "L info",
     "linalg_inv_ex": "inverse info",

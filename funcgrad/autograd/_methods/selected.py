@@ -276,8 +276,9 @@ def _fill_diagonal_(self: Tensor, fill_value: ArrayLike, wrap: bool = False) -> 
     return _write(self, Chosen(key, fill_value, "torch::autograd::CopySlices"), "fill_diagonal_")
 
 
-def _gather(self: Tensor, dim: int, index: Any) -> Any:
-    """Return the elements at the positions along an axis that an index names."""
+def _gather(self: Tensor, dim: int, index: Any, *, sparse_grad: bool = False) -> Any:
+    """Return the elements at the positions along an axis that an index names; gradients are dense."""
+    del sparse_grad
     return getitem(self, _grid(self, dim, _array(index))) if self.shape else fnp.broadcast_to(self, np.shape(index))
 
 

@@ -113,7 +113,9 @@ def grad(  # noqa: PLR0917  (PyTorch's signature)
     grad_outputs: Tensors | None = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
+    only_inputs: bool = True,
     allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> Any:
     """Compute the gradient of the sum of outputs by inputs, and return it. No ``grad`` changes.
@@ -124,8 +126,10 @@ def grad(  # noqa: PLR0917  (PyTorch's signature)
         grad_outputs: the seed for each output, of its shape; ``None`` means 1 for a scalar.
         retain_graph: whether to keep the graph for another pass; by default the value of ``create_graph``.
         create_graph: whether to record the pass itself, so that the gradients can be differentiated.
+        only_inputs: PyTorch's older argument; no other gradient is computed.
         allow_unused: whether to return ``None`` for an input that no output depends on, instead of an error; by default
             the value of ``materialize_grads``.
+        is_grads_batched: whether the first axis of each seed counts several passes, whose gradients are stacked.
         materialize_grads: whether to return zeros for such an input.
 
     Returns:
@@ -144,6 +148,10 @@ def grad(  # noqa: PLR0917  (PyTorch's signature)
     Source: ``torch.autograd.grad``.
     """
     _refuse_inside_transforms("grad")
+    del only_inputs
+    if is_grads_batched:
+        options = {"create_graph": create_graph, "allow_unused": allow_unused, "materialize_grads": materialize_grads}
+        return _grad_of_each(outputs, inputs, grad_outputs, retain_graph, options)
     if materialize_grads and allow_unused is False:
         raise ValueError(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
@@ -171,6 +179,20 @@ def grad(  # noqa: PLR0917  (PyTorch's signature)
     ]
     results = tuple([bars.get(id(x), zero) for x, zero in zip(chosen, zeros, strict=True)])
     return dict(zip(inputs, results, strict=True)) if isinstance(inputs, Mapping) else results
+
+
+def _grad_of_each(
+    outputs: Any, inputs: Any, seeds: Any, retain_graph: bool | None, options: dict[str, Any]
+) -> tuple[Any, ...]:
+    """Return the gradients for each row of the seeds, stacked."""
+    rows: list[Any] = [seeds] if is_tensor(seeds) else list(seeds)
+    count = len(rows[0])
+    keeps = bool(options["create_graph"] if retain_graph is None else retain_graph)
+    found = [
+        grad(outputs, inputs, [row[i] for row in rows], retain_graph=keeps or i < count - 1, **options)
+        for i in range(count)
+    ]
+    return tuple([None if each[0] is None else fnp.stack(each) for each in zip(*found, strict=True)])
 
 
 def _refuse_inside_transforms(name: str) -> None:

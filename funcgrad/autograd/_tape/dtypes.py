@@ -96,6 +96,9 @@ def result_dtype(values: Sequence[Any], ufunc: np.ufunc | None = None) -> np.dty
 
     Source: https://docs.pytorch.org/docs/stable/tensor_attributes.html#type-promotion-doc.
     """
+    if ufunc is np.matmul:
+        _check_product(*values)
+        ufunc = None
     numbers = [_number_dtype(x) for x in values if isinstance(x, _NUMBERS)]
     avals = [aval_of(x) for x in values if not isinstance(x, _NUMBERS)]
     arrays = _joined([aval.dtype for aval in avals if aval.shape])
@@ -106,6 +109,44 @@ def result_dtype(values: Sequence[Any], ufunc: np.ufunc | None = None) -> np.dty
         return dtype
     loop = ufunc.resolve_dtypes((dtype,) * ufunc.nin + (None,) * ufunc.nout)
     return default_dtype() if is_floating(loop[0]) else dtype
+
+
+def _check_product(x: Any, y: Any) -> None:
+    """Refuse a product of two tensors of different dtypes, in PyTorch's words; an array is converted."""
+    if not (hasattr(x, "requires_grad") and hasattr(y, "requires_grad")) or x.dtype == y.dtype:
+        return
+    (a, b), names = (len(x.shape), len(y.shape)), (type_name(x.dtype), type_name(y.dtype))
+    if a == b == 1:
+        raise RuntimeError(f"dot : expected both vectors to have same dtype, but found {names[0]} and {names[1]}")
+    if a == 2 and b == 1:
+        told = f"{names[1]}, {names[0]}, and {names[1]}"
+        raise RuntimeError(f"addmv input tensors must have the same dtype, but got {told}")
+    if b > 2:
+        raise RuntimeError(f"expected scalar type {names[0]} but found {names[1]}")
+    told = f"{c_type_name(x.dtype)} != {c_type_name(y.dtype)}"
+    raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {told}")
+
+
+# The names of C++, which PyTorch's kernels print.
+_C_NAMES: dict[str, str] = {
+    "float16": "c10::Half",
+    "bfloat16": "c10::BFloat16",
+    "float32": "float",
+    "float64": "double",
+    "complex64": "c10::complex<float>",
+    "complex128": "c10::complex<double>",
+    "uint8": "unsigned char",
+    "int8": "signed char",
+    "int16": "short",
+    "int32": "int",
+    "int64": "long int",
+    "bool": "bool",
+}
+
+
+def c_type_name(dtype: DTypeLike) -> str:
+    """Return the name of a dtype in C++: ``float``."""
+    return _C_NAMES.get(str(dtype), str(dtype))
 
 
 _TYPE_NAMES: dict[str, str] = {

@@ -17,7 +17,7 @@ Shape = tuple[int, ...]
 TRANSLATED = frozenset(
     """
     unsqueeze permute expand view reshape cumsum cumprod softmax log_softmax max min median argmax argmin unbind roll
-    flip masked_select movedim moveaxis swapaxes swapdims squeeze logsumexp sort argsort topk unfold diagonal
+    flip masked_select movedim pow moveaxis swapaxes swapdims squeeze logsumexp sort argsort topk unfold diagonal
     broadcast_to repeat tile flatten unflatten select narrow cummax cummin logcumsumexp all any prod std var norm
     index_select take_along_dim tensor_split split chunk mode kthvalue quantile nanmedian nansum nanmean amax amin
     """.split()  # noqa: SIM905  (a table of words)
@@ -96,6 +96,16 @@ def _of_matrices(a: Shape, b: Shape) -> str | None:
     return f"Expected size for first two dimensions of batch2 tensor to be: {wanted} but got: {got}."
 
 
+def _of_mask(axis: int, shapes: Sequence[Shape]) -> str | None:
+    """Say at which axis a mask, the first index of a tensor, has another length."""
+    if len(shapes) < 2 or axis >= len(shapes[1]):
+        return None
+    return (
+        f"The shape of the mask {list(shapes[1])} at index {axis} does not match the shape of the indexed tensor "
+        f"{list(shapes[0])} at index {axis}"
+    )
+
+
 # The classes and texts of NumPy's errors. A function of the match and of the operands' shapes gives PyTorch's text.
 _TRANSLATIONS: tuple[tuple[type, str, Callable[[re.Match[str], list[Shape]], str | None]], ...] = (
     (
@@ -117,6 +127,21 @@ _TRANSLATIONS: tuple[tuple[type, str, Callable[[re.Match[str], list[Shape]], str
         ValueError,
         r"cannot reshape array of size (\d+) into shape \((.*?),?\)$",
         lambda m, _: f"shape '[{m[2]}]' is invalid for input of size {m[1]}",
+    ),
+    (
+        ValueError,
+        "Integers to negative integer powers",
+        lambda *_: "Integers to negative integer powers are not allowed.",
+    ),
+    (
+        IndexError,
+        "arrays used as indices must be of integer",
+        lambda *_: "tensors used as indices must be long, int, byte or bool tensors",
+    ),
+    (
+        IndexError,
+        r"boolean index did not match indexed array along axis (\d+)",
+        lambda m, shapes: _of_mask(int(m[1]), shapes),
     ),
     (ValueError, "repeated axis in", lambda *_: "permute(): duplicate dims are not allowed."),
     (ValueError, "can only specify one unknown dimension", lambda *_: "only one dimension can be inferred"),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 from funcgrad._core.aval import aval_of
 from funcgrad._core.bind import NO_PARAMS, bind
 from funcgrad._ops.contract.dense import affine_p
 from funcgrad._ops.contract.dot import dot_general
+from funcgrad.autograd.extend import c_type_name, is_tensor, type_name
 from funcgrad.nn._functions.convert import inexact
 from funcgrad.numpy import add
 from funcgrad.numpy.extend import as_value, promote
@@ -40,6 +41,8 @@ def linear(x: Any, weight: Any, bias: Any = None) -> Any:
             "shape [out, in]. Transpose the weight if it is laid out as [in, out]."
         )
     if x.dtype != weight.dtype:
+        if is_tensor(x) and is_tensor(weight):
+            refuse_dtypes(x.dtype, weight.dtype, has_bias=bias is not None)
         x, weight = promote(x, weight)
     if bias is not None and len(x.shape) == 2 == len(weight.shape):
         bias = as_value(bias)
@@ -47,3 +50,12 @@ def linear(x: Any, weight: Any, bias: Any = None) -> Any:
             return bind(affine_p, (x, weight, bias), NO_PARAMS)
     y = dot_general(x, weight, ((len(x.shape) - 1,), (len(weight.shape) - 1,)))
     return y if bias is None else add(y, bias)
+
+
+def refuse_dtypes(first: Any, second: Any, *, has_bias: bool) -> NoReturn:
+    """Refuse a product of tensors of two dtypes, in PyTorch's words."""
+    if has_bias:
+        names = f"{type_name(first)} and {type_name(second)}"
+        raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {names}")
+    names = f"{c_type_name(first)} != {c_type_name(second)}"
+    raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {names}")

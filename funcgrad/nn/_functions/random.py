@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextvars import ContextVar
 from typing import Any
 
+import numpy as np
+
 from funcgrad import random
 from funcgrad._core.bind import active_trace
 from funcgrad._engines import is_abstract
@@ -55,13 +57,14 @@ def drawing_from(key: Any) -> Iterator[None]:
         _keys.reset(token)
 
 
-def uniform(asked: str, x: Any, shape: tuple[int, ...]) -> Any:
-    """Draw numbers from 0 to 1 for a computation with ``x``, as float64.
+def uniform(asked: str, x: Any, shape: tuple[int, ...], dtype: Any = np.float64) -> Any:
+    """Draw numbers from 0 to 1 for a computation with ``x``; PyTorch's stream depends on the dtype.
 
     Args:
         asked: the name of the layer, for messages.
         x: the value that the numbers meet.
         shape: the shape of the result.
+        dtype: of the numbers.
 
     Raises:
         RuntimeError: the numbers would become constants of a compiled program, or the same for all rows of a batch.
@@ -70,7 +73,7 @@ def uniform(asked: str, x: Any, shape: tuple[int, ...]) -> Any:
     if keys is not None:
         return random.uniform(keys.take(), shape)
     _check_eager(asked, x)
-    return default_generator.random(shape)
+    return default_generator.random(shape, dtype)
 
 
 def normal(asked: str, x: Any, shape: tuple[int, ...]) -> Any:

@@ -173,6 +173,7 @@ class _Running(Module):
     """A normalization with running statistics of each channel, which training updates."""
 
     _optional_in_state = ("num_batches_tracked",)
+    _version = 2
     # The numbers of axes that inputs may have, and the words of the error.
     _ndims: tuple[int, ...]
 

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NoReturn, Self
 
-from funcgrad.autograd.extend import is_tensor
+from funcgrad.autograd.extend import is_tensor, type_name
 from funcgrad.nn._containers import pairs, place
 from funcgrad.nn._module import Module
 from funcgrad.nn._parameter import Parameter
@@ -17,12 +17,14 @@ def _kept(value: Any) -> Any:
     return Parameter(value) if is_tensor(value) and not isinstance(value, Parameter) else value
 
 
-def _line(key: Any, value: Any) -> str:
+def _line(key: Any, value: Any, *, by_class: bool = False) -> str:
     held: Any = value
     if not is_tensor(value):
         return f"  ({key}): Object of type: {type(value).__name__}"
+    # PyTorch prints the dtype in a list, and the class of the tensor in a dictionary.
+    name = f"torch.{type_name(held.dtype)}Tensor" if by_class else f"{held.dtype}"
     kind = "Parameter" if isinstance(value, Parameter) else "Tensor"
-    return f"  ({key}): {kind} containing: [{held.dtype} of size {'x'.join(map(str, held.shape))}]"
+    return f"  ({key}): {kind} containing: [{name} of size {'x'.join(map(str, held.shape))}]"
 
 
 class ParameterList(Module):
@@ -194,7 +196,7 @@ class ParameterDict(Module):
 
     def extra_repr(self) -> str:
         """Return a line for each entry."""
-        return "\n".join(_line(key, value) for key, value in self.items())
+        return "\n".join(_line(key, value, by_class=True) for key, value in self.items())
 
     def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise RuntimeError("ParameterDict should not be called.")

@@ -339,3 +339,54 @@ class AdaptiveMaxPool3d(_AdaptiveMaxPool):
     """
 
     _pool = staticmethod(F.adaptive_max_pool3d)
+
+
+class _FractionalMaxPool(Module):
+    _axes: int
+    _pool: Any
+
+    def __init__(
+        self,
+        kernel_size: Any,
+        output_size: Any = None,
+        output_ratio: Any = None,
+        return_indices: bool = False,
+        _random_samples: Any = None,
+    ) -> None:
+        super().__init__()
+        name, axes = type(self).__name__, self._axes
+        self.kernel_size = per_axis(name, "kernel_size", kernel_size, axes, 1)
+        self.return_indices = return_indices
+        self.register_buffer("_random_samples", _random_samples)
+        if output_size is None and output_ratio is None:
+            raise ValueError(f"{name} requires specifying either an output size, or a pooling ratio")
+        if output_size is not None and output_ratio is not None:
+            raise ValueError("only one of output_size and output_ratio may be specified")
+        self.output_size = None if output_size is None else per_axis(name, "output_size", output_size, axes, 1)
+        is_one = not isinstance(output_ratio, list | tuple)
+        self.output_ratio = None if output_ratio is None else (output_ratio,) * axes if is_one else (*output_ratio,)
+        if self.output_ratio is not None and not all(0 < ratio < 1 for ratio in self.output_ratio):
+            raise ValueError(f"output_ratio must be between 0 and 1 (got {output_ratio})")
+
+    def forward(self, input: Any) -> Any:
+        """Compute ``[batch, channels, ...] -> [batch, channels, *output_size]``, with or without the batch."""
+        sizes = self.output_size, self.output_ratio
+        return self._pool(input, self.kernel_size, *sizes, self.return_indices, self._random_samples)
+
+
+class FractionalMaxPool2d(_FractionalMaxPool):
+    """Compute maxima of images to any size; see `funcgrad.nn.functional.fractional_max_pool2d`.
+
+    Source: ``torch.nn.FractionalMaxPool2d``.
+    """
+
+    _axes, _pool = 2, staticmethod(F.fractional_max_pool2d)
+
+
+class FractionalMaxPool3d(_FractionalMaxPool):
+    """Compute maxima of volumes to any size; see `funcgrad.nn.functional.fractional_max_pool3d`.
+
+    Source: ``torch.nn.FractionalMaxPool3d``.
+    """
+
+    _axes, _pool = 3, staticmethod(F.fractional_max_pool3d)

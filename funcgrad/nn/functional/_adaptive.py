@@ -10,7 +10,7 @@ import numpy as np
 from funcgrad import numpy as fnp
 from funcgrad._core.words import shown
 from funcgrad._ops.layout.shape import reshape
-from funcgrad.nn._functions import windows
+from funcgrad.nn._functions import random, windows
 from funcgrad.nn._functions.convert import inexact
 from funcgrad.nn._functions.mixing import mixed
 from funcgrad.nn._functions.sizes import per_axis
@@ -52,6 +52,107 @@ def _adaptive_max(name: str, input: Any, output_size: Any, axes: int, return_ind
     sizes = _sizes(name, x, output_size, axes)
     alongs = [windows.between(*windows.adaptive(n, size)) for n, size in zip(x.shape[-axes:], sizes, strict=True)]
     found = windows.maxima(x, alongs)
+    return found if return_indices else found[0]
+
+
+def _fractional(axes: int, input: Any, kernel_size: Any, options: tuple) -> tuple[Any, Any]:
+    """Return the maxima of windows at pseudo-random places, and their positions (Graham, 2014)."""
+    name, (output_size, output_ratio, samples) = f"fractional_max_pool{axes}d", options
+    x = inexact(input)
+    if output_size is None and output_ratio is None:
+        raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
+    lead, space = x.shape[:-axes], x.shape[-axes:]
+    if len(x.shape) not in (axes + 1, axes + 2):
+        raise RuntimeError(f"{name}: Expected {axes + 1}D or {axes + 2}D tensor, but got: {list(x.shape)}")
+    kernel = per_axis(name, "kernel_size", kernel_size, axes, 1)
+    if output_size is None:
+        ratios = output_ratio if isinstance(output_ratio, list | tuple) else (output_ratio,) * axes
+        output_size = tuple([int(n * ratio) for n, ratio in zip(space, ratios, strict=True)])
+    sizes = per_axis(name, "output_size", output_size, axes, 1)
+    for i, (n, size, k) in enumerate(zip(space, sizes, kernel, strict=True)):
+        if size + k - 1 > n:
+            axis = ("time", "height", "width")[3 - axes + i]
+            raise RuntimeError(f"{name}: pool {axis} {k} too large relative to input {axis} {n}")
+    channels = lead if len(lead) == 2 else (1, *lead)
+    if samples is None:
+        samples = random.uniform(name, x, (*channels, axes), x.dtype)
+    known = known_value(samples)
+    if known is None:
+        raise RuntimeError(f"{name}: the samples are traced; needed known numbers. Pass a NumPy array.")
+    numbers = np.broadcast_to(known.astype(x.dtype), (*channels, axes)).reshape(-1, axes)
+    # PyTorch's samples of images are for the width first.
+    numbers = numbers[:, ::-1] if axes == 2 else numbers
+    planes = reshape(x, (-1, *space))
+    found = []
+    for j, plane in enumerate(numbers):
+        starts = [_starts(*each) for each in zip(space, sizes, kernel, plane, strict=True)]
+        alongs = [windows.between(start, start + k) for start, k in zip(starts, kernel, strict=True)]
+        found.append(windows.maxima(planes[j], alongs))
+    values, places = ([each[i] for each in found] for i in range(2))
+    return reshape(fnp.stack(values), (*lead, *sizes)), reshape(fnp.stack(places), (*lead, *sizes))
+
+
+def _starts(length: int, count: int, kernel: int, sample: Any) -> np.ndarray:
+    """Return where the windows of an axis begin, computed in the dtype of the sample, as in PyTorch."""
+    starts = np.full(count, length - kernel)
+    if count > 1:
+        step = sample.dtype.type(length - kernel) / sample.dtype.type(count - 1)
+        i = np.arange(count - 1).astype(sample.dtype)
+        starts[:-1] = ((i + sample) * step).astype(np.int64) - int(sample * step)
+    return starts
+
+
+def fractional_max_pool2d(
+    input: Any,
+    kernel_size: Any,
+    output_size: Any = None,
+    output_ratio: Any = None,
+    return_indices: bool = False,
+    _random_samples: Any = None,
+) -> Any:
+    """Compute maxima of windows of images at pseudo-random places, which give any size of the result (Graham, 2014).
+
+    Args:
+        input: ``f32[batch, channels, height, width]``, or without the batch.
+        kernel_size: the size of the windows.
+        output_size: the size of the result.
+        output_ratio: the size of the result as a share of that of the input, if ``output_size`` is omitted.
+        return_indices: whether the positions of the maxima in the flat space are returned, too.
+
+    Returns:
+        ``f32[batch, channels, *output_size]``.
+
+    Raises:
+        ValueError: neither size nor ratio is given.
+        RuntimeError: the windows do not fit into the input.
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad.nn import functional as F
+        >>> F.fractional_max_pool2d(np.arange(16.0).reshape(1, 4, 4), 2, output_size=2).shape
+        (1, 2, 2)
+    """
+    found = _fractional(2, input, kernel_size, (output_size, output_ratio, _random_samples))
+    return found if return_indices else found[0]
+
+
+def fractional_max_pool3d(
+    input: Any,
+    kernel_size: Any,
+    output_size: Any = None,
+    output_ratio: Any = None,
+    return_indices: bool = False,
+    _random_samples: Any = None,
+) -> Any:
+    """Compute maxima of windows of volumes at pseudo-random places; see `fractional_max_pool2d`.
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad.nn import functional as F
+        >>> F.fractional_max_pool3d(np.arange(27.0).reshape(1, 3, 3, 3), 2, output_size=2).shape
+        (1, 2, 2, 2)
+    """
+    found = _fractional(3, input, kernel_size, (output_size, output_ratio, _random_samples))
     return found if return_indices else found[0]
 
 

@@ -13,7 +13,7 @@ from funcgrad._core.words import shown
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._transforms.custom.stop_gradient import stop_gradient
 from funcgrad.autograd import no_grad
-from funcgrad.autograd.extend import is_tensor
+from funcgrad.autograd.extend import is_tensor, type_name
 from funcgrad.nn._functions.convert import inexact
 from funcgrad.nn._functions.embedding import embedding as rows_of
 from funcgrad.numpy.extend import as_value, known_value
@@ -79,7 +79,7 @@ def indices(name: str, x: Any) -> Any:
     if not is_integer(x.dtype):
         raise RuntimeError(
             "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
-            f"{x.dtype} instead (while checking arguments for {name})"
+            f"torch.{type_name(x.dtype)}Tensor instead (while checking arguments for {name})"
         )
     return x
 

@@ -11,7 +11,7 @@ from funcgrad import numpy as fnp
 from funcgrad._core.aval import is_inexact
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.layout.fill import zeros_like
-from funcgrad.autograd.extend import is_tensor
+from funcgrad.autograd.extend import is_tensor, type_name
 from funcgrad.nn._functions import losses
 from funcgrad.nn._functions.convert import inexact
 from funcgrad.numpy.extend import as_value, known_value
@@ -72,7 +72,7 @@ def _pair(input: Any, target: Any) -> tuple[Any, Any]:
             shape = np.broadcast_shapes(x.shape, y.shape)
         except ValueError:
             a, b = x.shape, y.shape
-            axis = next(i for i in range(-min(len(a), len(b)), 0) if a[i] != b[i] and 1 not in (a[i], b[i]))
+            axis = next(i for i in range(-1, -min(len(a), len(b)) - 1, -1) if a[i] != b[i] and 1 not in (a[i], b[i]))
             raise RuntimeError(
                 f"The size of tensor a ({a[axis]}) must match the size of tensor b ({b[axis]}) at non-singleton "
                 f"dimension {max(len(a), len(b)) + axis}"
@@ -255,7 +255,7 @@ def _check_classes(x: Any, target: Any) -> None:
     if len(shape) > 2 and tuple(target.shape) != needed:
         raise RuntimeError(f"Expected target size {list(needed)}, got {list(target.shape)}")
     if is_inexact(target.dtype):
-        raise RuntimeError(f"expected target dtype to be Long or Byte, but got {target.dtype}")
+        raise RuntimeError(f"expected target dtype to be Long or Byte, but got {type_name(target.dtype)}")
 
 
 def binary_cross_entropy(

@@ -135,7 +135,7 @@ def custom_from_mask(module: Module, name: str, mask: Any) -> Module:
     Example:
         >>> from funcgrad import nn
         >>> from funcgrad.autograd import tensor
-        >>> nn.utils.prune.custom_from_mask(nn.Linear(2, 1), "bias", tensor([0.0])).bias.detach()
+        >>> nn.utils.prune.custom_from_mask(nn.Linear(2, 1), "bias", tensor([0.0])).bias.detach().abs()
         tensor([0.])
     """
     CustomFromMask.apply(module, name, mask)

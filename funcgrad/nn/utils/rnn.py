@@ -38,6 +38,44 @@ class PackedSequence(NamedTuple):
     sorted_indices: Any = None
     unsorted_indices: Any = None
 
+    is_cuda = property(lambda self: self.data.is_cuda, doc="Whether the elements are on a GPU of PyTorch's.")
+
+    def to(self, *args: Any, **kwargs: Any) -> PackedSequence:
+        """Return the sequences with elements of another dtype; the arguments are those of ``Tensor.to``."""
+        return self._replace(data=self.data.to(*args, **kwargs))
+
+    def double(self) -> PackedSequence:
+        """Return the sequences with elements of float64."""
+        return self.to(np.float64)
+
+    def float(self) -> PackedSequence:
+        """Return the sequences with elements of float32."""
+        return self.to(np.float32)
+
+    def half(self) -> PackedSequence:
+        """Return the sequences with elements of float16."""
+        return self.to(np.float16)
+
+    def long(self) -> PackedSequence:
+        """Return the sequences with elements of int64."""
+        return self.to(np.int64)
+
+    def int(self) -> PackedSequence:
+        """Return the sequences with elements of int32."""
+        return self.to(np.int32)
+
+    def cpu(self) -> PackedSequence:
+        """Return the sequences, whose elements are on the CPU if they are NumPy's."""
+        return self.to("cpu")
+
+    def pin_memory(self) -> PackedSequence:
+        """Return the sequences: there is no memory to pin."""
+        return self
+
+    def is_pinned(self) -> bool:
+        """Return ``False``."""
+        return False
+
 
 def known_integers(name: str, argument: str, x: Any) -> np.ndarray:
     """Return integers that make shapes; refuse traced ones."""

@@ -104,11 +104,12 @@ def _refuse_elements(x: np.ndarray, element: Any) -> NoReturn:
     )
 
 
-def promote(*values: Any) -> tuple:
+def promote(*values: Any, ufunc: np.ufunc | None = None) -> tuple:
     """Return values as arrays of their common dtype. A Python number counts as an array of its own dtype.
 
     Args:
         *values: arrays of either engine, tracers, numbers.
+        ufunc: the operation that computes with them, for a rule of promotion that refuses some dtypes.
 
     Returns:
         One array or tracer for each value, all of the same dtype.
@@ -122,7 +123,7 @@ def promote(*values: Any) -> tuple:
     rule = _promotion_of(values)
     if rule is not None:
         values = tuple([as_value(x) for x in values])
-        dtype = rule(values, None)
+        dtype = rule(values, ufunc)
         return tuple([cast(array_of(x), dtype) for x in values])
     arrays = [x if getattr(x, "shape", ()) else strong(x) for x in values]
     if (on_widening := widening.get()) is not None:

@@ -53,7 +53,7 @@ _MATMUL_CORES = {(True, True): ("mk", "kn", "mn"), (False, True): ("k", "kn", "n
 
 def _arrays(name: str, x: ArrayLike, y: ArrayLike) -> tuple[Any, Any]:
     """Return both operands in their common dtype; refuse scalars."""
-    x, y = promote(as_value(x), as_value(y))
+    x, y = promote(as_value(x), as_value(y), ufunc=np.matmul)
     if not x.shape or not y.shape:
         raise ValueError(
             f"{name}: an operand is a scalar; needed arrays with at least one axis. Multiply with * instead."

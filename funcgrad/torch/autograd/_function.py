@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 
 from funcgrad._transforms.custom.decorators import custom_vjp
 from funcgrad.autograd import is_grad_enabled, no_grad
-from funcgrad.autograd.extend import TRACE, conjugated, is_lifted, is_tensor
+from funcgrad.autograd.extend import TRACE, conjugated, is_lifted, is_tensor, lift, lower
 
 _REMEDY = "Write it as a method with @staticmethod."
 
@@ -148,7 +149,8 @@ class _Call:
         given = list(self.args)
         for i, x in zip(self.places, tensors, strict=True):
             given[i] = x
-        with no_grad():
+        # A transform around this call differentiates, maps or stages the operations of ``forward``.
+        with contextlib.nullcontext() if any(map(is_lifted, tensors)) else no_grad():
             if self.kind.setup_context is Function.setup_context:
                 out = self.kind.forward(self.ctx, *given)
             else:
@@ -165,7 +167,8 @@ class _Call:
 
     def recorded(self) -> Any:
         """Run ``forward`` and record ``backward`` as its derivative."""
-        ys = self._custom()(*[self.args[i] for i in self.places])
+        ys = self._custom()(*[_inner(self.args[i]) for i in self.places])
+        ys = [_as_tensor(y) for y in ys]
         made = []
         for y, is_constant in zip(ys, self.constant, strict=True):
             if getattr(y, "_node", None) is not None:
@@ -174,34 +177,45 @@ class _Call:
         return made[0] if self.is_one else tuple(made)
 
     def _custom(self) -> Callable[..., Any]:
-        function: Any = custom_vjp(lambda *xs: self._forward(xs)[0])
+        function: Any = custom_vjp(self._primal)
         function.defvjp(lambda *xs: self._forward(xs), self._backward)
         functools.update_wrapper(function, self.kind.forward)
         function.__name__ = self.kind.__name__
         return function
 
+    def _primal(self, *xs: Any) -> tuple[Any, ...]:
+        """Return the outputs for arrays, traced values or tensors, in kind."""
+        out = self.outputs([_as_tensor(x) for x in xs])
+        outs = (out,) if self.is_one else out
+        self.constant = tuple([id(y) in self.ctx.constant_outputs for y in outs])
+        return outs if any(map(is_tensor, xs)) else tuple(map(_value, outs))
+
     def _forward(self, xs: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        """Return the outputs, and what was saved, for arrays or for tensors that are recorded."""
-        tensors = [x if is_tensor(x) else TRACE.constant(np.asarray(x)) for x in xs]
-        out = self.outputs(tensors)
+        """Return the outputs, and what was saved, for arrays, traced values or tensors that are recorded."""
+        out = self.outputs([_as_tensor(x) for x in xs])
         outs = (out,) if self.is_one else out
         self.constant = tuple([id(y) in self.ctx.constant_outputs for y in outs])
         saved = self.ctx.saved_tensors
-        if any(is_tensor(x) and x.requires_grad for x in xs) and any(s is y for s in saved for y in outs):
-            # For a further derivative, an output that was saved depends on the inputs by ``backward``.
-            again = self._custom()(*xs)
+        is_traced = any(not is_tensor(x) and hasattr(x, "aval") for x in xs)
+        is_recorded = any(is_tensor(x) and x.requires_grad for x in xs)
+        if is_traced or (is_recorded and any(s is y for s in saved for y in outs)):
+            # For a further derivative, an output depends on the inputs by ``backward``. The call has a context of its
+            # own, because a transform may leave its values in it.
+            fresh = _Call(self.kind, self.args, self.places, FunctionCtx(self.ctx.needs_input_grad))
+            again = [_as_tensor(y) for y in fresh._custom()(*xs)]
             saved = tuple([next((z for y, z in zip(outs, again, strict=True) if s is y), s) for s in saved])
+            outs = tuple(again) if is_traced else outs
         self.ctx.saved_tensors = saved
         bare = not any(map(is_tensor, xs))
-        kept = tuple([s._value if bare and is_tensor(s) else s for s in saved])
-        return tuple([y._value if bare else y for y in outs]), kept
+        kept = tuple([_value(s) if bare and is_tensor(s) else s for s in saved])
+        return tuple([_value(y) if bare else y for y in outs]), kept
 
     def _backward(self, saved: tuple[Any, ...], bars: tuple[Any, ...]) -> tuple[Any, ...]:
         is_recorded = any(map(is_tensor, bars))
-        as_tensors = [s if s is None or is_tensor(s) else TRACE.constant(np.asarray(s)) for s in saved]
+        as_tensors = [s if s is None else _as_tensor(s) for s in saved]
         self.ctx.saved_tensors = tuple(as_tensors)
-        given = [conjugated(bar if is_tensor(bar) else TRACE.constant(np.asarray(bar))) for bar in bars]
-        if is_recorded:
+        given = [conjugated(_as_tensor(bar)) for bar in bars]
+        if is_recorded or any(map(is_lifted, given)) or any(s is not None and is_lifted(s) for s in as_tensors):
             found = self.kind.backward(self.ctx, *given)
         else:
             with no_grad():
@@ -214,7 +228,7 @@ class _Call:
         if grad is None:
             return None
         bar = conjugated(grad)
-        return bar if is_recorded else bar._value
+        return bar if is_recorded else _value(bar)
 
     def _check(self, grads: tuple[Any, ...]) -> None:
         name = f"{self.kind.__name__}Backward"
@@ -235,6 +249,21 @@ class _Call:
                     f"Function {name} returned an invalid gradient at index {i} - got {list(grad.shape)} but expected "
                     f"shape compatible with {list(x.shape)}"
                 )
+
+
+def _as_tensor(x: Any) -> Any:
+    """Return an array or a traced value as a tensor; tensors as they are."""
+    return x if is_tensor(x) else lift(x) if hasattr(x, "aval") else TRACE.constant(np.asarray(x))
+
+
+def _value(x: Any) -> Any:
+    """Return the array or the traced value of a tensor."""
+    return lower(x) if is_lifted(x) else x._value
+
+
+def _inner(x: Any) -> Any:
+    """Return the traced value of a tensor that a transform made; other tensors as they are."""
+    return lower(x) if is_lifted(x) else x
 
 
 class _Refused(Function):

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 
+from funcgrad._types import Tensor
 from funcgrad.autograd import no_grad, tensor
 from funcgrad.autograd.extend import Shape, is_lifted, is_tensor
+from funcgrad.torch.distributions import constraints
 
 Sizes = tuple[int, ...]
+# A property that gives a constraint. Other constraints may override it.
+depends: Any = constraints.dependent_property
 
 
 def as_tensors(*values: Any) -> tuple[Any, ...]:
@@ -22,7 +27,7 @@ def as_tensors(*values: Any) -> tuple[Any, ...]:
     return tuple([v.expand(*shape) for v in made])
 
 
-def check_parameter(of: Distribution, argument: str, value: Any, is_valid: Any, needed: str) -> None:
+def check_parameter(of: Distribution, argument: str, value: Tensor, is_valid: Any, needed: str) -> None:
     """Refuse an invalid parameter in PyTorch's words."""
     if not bool(np.all(np.asarray(is_valid))):
         raise ValueError(
@@ -47,10 +52,30 @@ class Distribution:
     """
 
     has_rsample = False
+    has_enumerate_support = False
+    # The sets in which parameters lie, by their names, and the set of the values.
+    arg_constraints: ClassVar[Any] = {}
+    support: Any = constraints.real
+    # Properties that are checked as parameters are.
+    _checked: tuple[str, ...] = ()
+    _default_validates = True
 
-    def __init__(self, batch_shape: Any = (), event_shape: Any = (), validate_args: bool | None = None) -> None:
+    def __init__(
+        self, batch_shape: Sequence[int] = (), event_shape: Sequence[int] = (), validate_args: bool | None = None
+    ) -> None:
         self._batch_shape, self._event_shape = tuple(batch_shape), tuple(event_shape)
-        self._validates = validate_args is not False
+        self._validates = Distribution._default_validates if validate_args is None else validate_args
+        for name, constraint in self.arg_constraints.items() if self._validates else ():
+            value = getattr(self, name) if name in self._checked else self.__dict__.get(name)
+            if value is not None and not is_lifted(value) and not constraints.is_dependent(constraint):
+                check_parameter(self, name, value, constraint.check(value.detach()), repr(constraint))
+
+    @staticmethod
+    def set_default_validate_args(value: bool) -> None:
+        """Set whether distributions check their parameters and values."""
+        if value not in (True, False):
+            raise ValueError
+        Distribution._default_validates = value
 
     @property
     def batch_shape(self) -> Any:
@@ -65,16 +90,16 @@ class Distribution:
     def _shape_of(self, sample_shape: Any) -> Sizes:
         return (*tuple(sample_shape), *self._batch_shape, *self._event_shape)
 
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Any:
         """Return random numbers, without gradients."""
         with no_grad():
             return self.rsample(sample_shape)
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
         """Return random numbers through which gradients flow to the parameters."""
         raise NotImplementedError(f"{type(self).__name__} has no rsample: its samples are not differentiable.")
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Any:
         """Return the logarithm of the density, or of the probability."""
         raise NotImplementedError
 
@@ -82,13 +107,23 @@ class Distribution:
         """Return the entropy."""
         raise NotImplementedError
 
-    def cdf(self, value: Any) -> Any:
+    def cdf(self, value: Tensor) -> Any:
         """Return the probability of values up to this one."""
         raise NotImplementedError
 
-    def icdf(self, value: Any) -> Any:
+    def icdf(self, value: Tensor) -> Any:
         """Return the value up to which values have this probability."""
         raise NotImplementedError
+
+    @property
+    def mean(self) -> Any:
+        """The mean."""
+        raise NotImplementedError
+
+    @property
+    def mode(self) -> Any:
+        """The most probable value."""
+        raise NotImplementedError(f"{type(self)} does not implement mode")
 
     @property
     def variance(self) -> Any:
@@ -100,6 +135,10 @@ class Distribution:
         """The standard deviation."""
         return self.variance.sqrt()
 
+    def sample_n(self, n: int) -> Any:
+        """Return ``n`` random values, without gradients."""
+        return self.sample((n,))
+
     def perplexity(self) -> Any:
         """Return the exponential of the entropy."""
         return self.entropy().exp()
@@ -108,34 +147,44 @@ class Distribution:
         """Return all values of a discrete distribution."""
         raise NotImplementedError
 
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+    def expand(self, batch_shape: Sequence[int], _instance: Distribution | None = None) -> Any:
         """Return the distribution with parameters of another batch shape, to which they broadcast."""
         made, shape = copy.copy(self), tuple(batch_shape)
         for name, value in vars(self).items():
             if is_tensor(value):
-                setattr(made, name, value.expand(*shape, *value.shape[len(self._batch_shape) :]))
+                made.__dict__[name] = value.expand(*shape, *value.shape[len(self._batch_shape) :])
+            elif isinstance(value, Distribution):
+                made.__dict__[name] = value.expand((*shape, *value.batch_shape[len(self._batch_shape) :]))
         made.__dict__["_batch_shape"] = shape
         return made
 
-    def _support(self, value: Any) -> tuple[Any, str]:
-        """Return where a value is possible, and PyTorch's name for these values."""
-        return ~value.isnan(), "Real()"
-
-    def _values(self, value: Any) -> Any:
+    def _values(self, value: Tensor) -> Any:
         if not is_tensor(value):
             raise ValueError("The value argument to log_prob must be a Tensor")
-        if self._validates and not is_lifted(value):
-            inside, needed = self._support(value.detach())
+        if not self._validates:
+            return value
+        event = len(value.shape) - len(self._event_shape)
+        needed = (*self._batch_shape, *self._event_shape)
+        if tuple(value.shape[max(event, 0) :]) != self._event_shape:
+            raise ValueError(
+                f"The right-most size of value must match event_shape: {Shape(value.shape)} vs {self.event_shape}."
+            )
+        if any(1 not in (a, b) and a != b for a, b in zip(value.shape[::-1], needed[::-1], strict=False)):
+            raise ValueError(
+                f"Value is not broadcastable with batch_shape+event_shape: {Shape(value.shape)} vs {Shape(needed)}."
+            )
+        if not is_lifted(value):
+            inside = self.support.check(value.detach())
             if not bool(np.all(np.asarray(inside.detach()))):
                 raise ValueError(
                     f"Expected value argument (Tensor of shape {tuple(value.shape)}) to be within the support "
-                    f"({needed}) of the distribution {self!r}, but found invalid values:\n{value}"
+                    f"({self.support!r}) of the distribution {self!r}, but found invalid values:\n{value}"
                 )
         return value
 
     def __repr__(self) -> str:
         parts = []
-        for name in self._shown:
+        for name in self._shown or [name for name in self.arg_constraints if name in self.__dict__]:
             value = getattr(self, name)
             parts.append(f"{name}: {value if value.numel() == 1 else Shape(value.shape)}")
         return f"{type(self).__name__}({', '.join(parts)})"

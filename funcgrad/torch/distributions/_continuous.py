@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 
 from funcgrad import numpy as fnp
+from funcgrad._types import ArrayLike, Tensor
 from funcgrad.autograd.extend import Shape
 from funcgrad.scipy import linalg, special
 from funcgrad.torch import _drawn as drawn
-from funcgrad.torch.distributions._base import Distribution, Sizes, as_tensors, check_parameter
+from funcgrad.torch.distributions import constraints
+from funcgrad.torch.distributions._base import Distribution, Sizes, as_tensors, check_parameter, depends
 
 
 def standard_normal(shape: Sizes, dtype: Any) -> Any:
@@ -28,20 +31,21 @@ class Normal(Distribution):
     """
 
     has_rsample = True
-    _shown = ("loc", "scale")
+    arg_constraints: ClassVar[Any] = {"loc": constraints.real, "scale": constraints.positive}
 
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, loc: ArrayLike, scale: ArrayLike, validate_args: bool | None = None) -> None:
         self.loc, self.scale = as_tensors(loc, scale)
         super().__init__(self.loc.shape, (), validate_args)
-        if self._validates:
-            check_parameter(self, "scale", self.scale, self.scale.detach() > 0, "GreaterThan(lower_bound=0.0)")
 
     @property
     def mean(self) -> Any:
         """The mean."""
         return self.loc
 
-    mode = mean
+    @property
+    def mode(self) -> Any:
+        """The same as the mean."""
+        return self.mean
 
     @property
     def stddev(self) -> Any:
@@ -53,20 +57,20 @@ class Normal(Distribution):
         """The variance."""
         return self.scale**2
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
         """Return random numbers through which gradients flow to the parameters."""
         return self.loc + standard_normal(self._shape_of(sample_shape), self.loc.dtype) * self.scale
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Any:
         """Return the logarithm of the density."""
         distance = self._values(value) - self.loc
         return -(distance**2) / (2 * self.variance) - self.scale.log() - math.log(math.sqrt(2 * math.pi))
 
-    def cdf(self, value: Any) -> Any:
+    def cdf(self, value: Tensor) -> Any:
         """Return the probability of smaller values."""
         return 0.5 * (1 + special.erf((value - self.loc) / (self.scale * math.sqrt(2))))
 
-    def icdf(self, value: Any) -> Any:
+    def icdf(self, value: Tensor) -> Any:
         """Return the values below which lie given shares."""
         return self.loc + self.scale * special.erfinv(2 * value - 1) * math.sqrt(2)
 
@@ -85,7 +89,7 @@ class Uniform(Distribution):
     """
 
     has_rsample = True
-    _shown = ("low", "high")
+    arg_constraints: ClassVar[Any] = {"low": constraints.dependent, "high": constraints.dependent}
 
     def __init__(self, low: Any, high: Any, validate_args: bool | None = None) -> None:
         self.low, self.high = as_tensors(low, high)
@@ -109,31 +113,32 @@ class Uniform(Distribution):
         """The standard deviation."""
         return (self.high - self.low) / 12**0.5
 
-    def _support(self, value: Any) -> tuple[Any, str]:
-        inside = (value >= self.low.detach()) & (value <= self.high.detach())
-        return inside, f"Interval(lower_bound={self.low}, upper_bound={self.high})"
+    @depends
+    def support(self) -> Any:
+        """The values between the bounds."""
+        return constraints.interval(self.low.detach(), self.high.detach())
 
     @property
     def mode(self) -> Any:
         """NaN: all values are equally probable."""
         return math.nan * self.high
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
         """Return random numbers through which gradients flow to the bounds."""
         numbers = drawn.FUNCTIONS["rand"](*self._shape_of(sample_shape), dtype=self.low.dtype)
         return self.low + numbers * (self.high - self.low)
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Any:
         """Return the logarithm of the density."""
         value = self._values(value)
         inside = (self.low.detach() <= value.detach()) & (self.high.detach() > value.detach())
         return (-(self.high - self.low).log()).masked_fill(~inside, -math.inf)
 
-    def cdf(self, value: Any) -> Any:
+    def cdf(self, value: Tensor) -> Any:
         """Return the probability of smaller values."""
         return ((value - self.low) / (self.high - self.low)).clamp(0, 1)
 
-    def icdf(self, value: Any) -> Any:
+    def icdf(self, value: Tensor) -> Any:
         """Return the values below which lie given shares."""
         return value * (self.high - self.low) + self.low
 
@@ -142,7 +147,7 @@ class Uniform(Distribution):
         return (self.high - self.low).log()
 
 
-def _factor(loc: Any, name: str, matrix: Any) -> Any:
+def _factor(loc: ArrayLike, name: str, matrix: Any) -> Any:
     """Return the Cholesky factor of a covariance or precision; refuse a matrix without one in PyTorch's words."""
     try:
         if bool(matrix.detach().isclose(matrix.detach().mT, atol=1e-6).all()):
@@ -167,10 +172,17 @@ class MultivariateNormal(Distribution):
     """
 
     has_rsample = True
+    arg_constraints: ClassVar[Any] = {
+        "loc": constraints.real_vector,
+        "covariance_matrix": constraints.positive_definite,
+        "precision_matrix": constraints.positive_definite,
+        "scale_tril": constraints.lower_cholesky,
+    }
+    support = constraints.real_vector
 
     def __init__(
         self,
-        loc: Any,
+        loc: ArrayLike,
         covariance_matrix: Any = None,
         precision_matrix: Any = None,
         scale_tril: Any = None,
@@ -197,17 +209,16 @@ class MultivariateNormal(Distribution):
             self.scale_tril = _factor(loc, name, covariance_matrix) if scale_tril is None else scale_tril
         self.scale_tril = self.scale_tril.expand(*batch, *self.scale_tril.shape[-2:])
         super().__init__(batch, loc.shape[-1:], validate_args)
-        if self._validates and scale_tril is not None:
-            factor = scale_tril.detach()
-            lower = (factor == factor.tril()).all() & (factor.diagonal(0, -2, -1) > 0).all()
-            check_parameter(self, "scale_tril", scale_tril, lower, "LowerCholesky()")
 
     @property
     def mean(self) -> Any:
         """The mean."""
         return self.loc
 
-    mode = mean
+    @property
+    def mode(self) -> Any:
+        """The same as the mean."""
+        return self.mean
 
     @property
     def covariance_matrix(self) -> Any:
@@ -224,21 +235,14 @@ class MultivariateNormal(Distribution):
         """The variances."""
         return (self.scale_tril**2).sum(-1)
 
-    def _support(self, value: Any) -> tuple[Any, str]:
-        return ~value.isnan(), "IndependentConstraint(Real(), 1)"
-
-    def rsample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
         """Return random vectors through which gradients flow to the parameters."""
         numbers = standard_normal(self._shape_of(sample_shape), self.loc.dtype)
         return self.loc + (self.scale_tril @ numbers.unsqueeze(-1)).squeeze(-1)
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Any:
         """Return the logarithm of the density."""
         value = self._values(value)
-        if tuple(value.shape[-1:]) != self._event_shape:
-            raise ValueError(
-                f"The right-most size of value must match event_shape: {Shape(value.shape)} vs {self.event_shape}."
-            )
         distance = value - self.loc
         factor = self.scale_tril.expand(*distance.shape[:-1], *self.scale_tril.shape[-2:])
         solved = linalg.solve_triangular(factor, distance.unsqueeze(-1), lower=True).squeeze(-1)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 
+from funcgrad._types import ArrayLike, Tensor
 from funcgrad.autograd import tensor
 from funcgrad.autograd.extend import Shape
 from funcgrad.scipy import special
-from funcgrad.torch.distributions._base import Distribution, as_tensors, check_parameter
+from funcgrad.torch.distributions import constraints
+from funcgrad.torch.distributions._base import Distribution, as_tensors, check_parameter, depends
 
 
 class FromProbs(Distribution):
@@ -34,7 +37,13 @@ class Bernoulli(FromProbs):
         tensor(-1.3863)
     """
 
-    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+    arg_constraints: ClassVar[Any] = {"probs": constraints.unit_interval, "logits": constraints.real}
+    support = constraints.boolean
+    has_enumerate_support = True
+
+    def __init__(
+        self, probs: ArrayLike | None = None, logits: ArrayLike | None = None, validate_args: bool | None = None
+    ) -> None:
         given = self._given(probs, logits)
         super().__init__(given.shape, (), validate_args)
         if self._validates and probs is not None:
@@ -51,7 +60,7 @@ class Bernoulli(FromProbs):
         """The logarithm of the odds."""
         if self._logits is not None:
             return self._logits
-        p = _clipped(self._probs)
+        p = clipped(self._probs)
         return p.log() - (-p).log1p()
 
     @property
@@ -80,14 +89,11 @@ class Bernoulli(FromProbs):
         values = self.probs.new_tensor([0.0, 1.0]).reshape(2, *(1,) * len(self._batch_shape))
         return values.expand(2, *self._batch_shape) if expand else values
 
-    def _support(self, value: Any) -> tuple[Any, str]:
-        return (value == 0) | (value == 1), "Boolean()"
-
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Any:
         """Return ones and zeros."""
         return self.probs.detach().expand(*self._shape_of(sample_shape)).bernoulli()
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Any:
         """Return the logarithm of the probability."""
         return self._values(value) * self.logits - softplus(self.logits)
 
@@ -100,7 +106,7 @@ def softplus(x: Any) -> Any:
     return special.softplus(x)
 
 
-def _clipped(p: Any) -> Any:
+def clipped(p: Any) -> Any:
     eps = float(np.finfo(p.dtype).eps)
     return p.clamp(eps, 1 - eps)
 
@@ -114,7 +120,12 @@ class Categorical(FromProbs):
         tensor(-0.2877)
     """
 
-    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+    arg_constraints: ClassVar[Any] = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    has_enumerate_support = True
+
+    def __init__(
+        self, probs: ArrayLike | None = None, logits: ArrayLike | None = None, validate_args: bool | None = None
+    ) -> None:
         given = self._given(probs, logits)
         if not given.shape:
             raise ValueError("`probs` parameter must be at least one-dimensional.")
@@ -136,7 +147,7 @@ class Categorical(FromProbs):
     @property
     def logits(self) -> Any:
         """The logarithms of the probabilities."""
-        return _clipped(self._probs).log() if self._logits is None else self._logits
+        return clipped(self._probs).log() if self._logits is None else self._logits
 
     @property
     def param_shape(self) -> Any:
@@ -163,17 +174,18 @@ class Categorical(FromProbs):
         values = tensor(np.arange(self._events)).reshape(-1, *(1,) * len(self._batch_shape))
         return values.expand(self._events, *self._batch_shape) if expand else values
 
-    def _support(self, value: Any) -> tuple[Any, str]:
-        inside = (value % 1 == 0) & (value >= 0) & (value <= self._events - 1)
-        return inside, f"IntegerInterval(lower_bound=0, upper_bound={self._events - 1})"
+    @depends
+    def support(self) -> Any:
+        """The positions."""
+        return constraints.integer_interval(0, self._events - 1)
 
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Any:
         """Return positions."""
         count = math.prod(tuple(sample_shape))
         drawn = self.probs.detach().reshape(-1, self._events).multinomial(count, True)
         return drawn.t().reshape(self._shape_of(sample_shape))
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Any:
         """Return the logarithm of the probability."""
         value = self._values(value).long().unsqueeze(-1)
         shape = np.broadcast_shapes(value.shape[:-1], self._batch_shape)

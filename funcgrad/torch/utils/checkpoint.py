@@ -9,6 +9,7 @@ from funcgrad.autograd import grad as _grad
 from funcgrad.autograd import is_grad_enabled as _is_grad_enabled
 from funcgrad.autograd.extend import default_generator as _default_generator
 from funcgrad.autograd.extend import is_tensor as _is_tensor
+from funcgrad.nn import Sequential as _Sequential
 from funcgrad.torch.autograd._function import Function as _Function
 from funcgrad.torch.autograd._function import once_differentiable as _once_differentiable
 
@@ -119,6 +120,51 @@ def checkpoint(
         return function(*args, **options)
     call = _CheckpointedCall(function, args, options, preserve_rng_state)
     return _Checkpointed.apply(call, *call.tensors, *call.leaves)
+
+
+def checkpoint_sequential(
+    functions: _Any,
+    segments: int,
+    input: _Any,  # noqa: A002  (PyTorch's name)
+    use_reentrant: bool | None = None,
+    **options: _Any,
+) -> _Any:
+    """``torch.utils.checkpoint.checkpoint_sequential``: apply functions in turn, in segments with `checkpoint`.
+
+    Args:
+        functions: a ``Sequential``, or a list of modules or functions.
+        segments: the number of segments; the last one is not run again.
+        input: the argument of the first function.
+        use_reentrant: PyTorch's choice of an implementation, which changes no result here.
+        options: those of `checkpoint`.
+
+    Returns:
+        What the last function returns.
+
+    Example:
+        >>> import funcgrad.torch as torch
+        >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+        >>> checkpoint_sequential = torch.utils.checkpoint.checkpoint_sequential
+        >>> checkpoint_sequential([torch.neg, torch.square, torch.square], 3, x, use_reentrant=False).sum().backward()
+        >>> x.grad
+        tensor([ 4., 32.])
+    """
+    preserve = options.pop("preserve_rng_state", True)
+    if options:
+        raise ValueError("Unexpected keyword arguments: " + ",".join(options))
+    steps = [*(functions.children() if isinstance(functions, _Sequential) else functions)]
+    size = len(steps) // segments
+    x, last = input, (segments - 1) * size
+    for start in range(0, last, size):
+        part = steps[start : start + size]
+        x = checkpoint(lambda x, part=part: _in_turn(part, x), x, preserve_rng_state=preserve)
+    return _in_turn(steps[last:], x)
+
+
+def _in_turn(functions: list[_Any], x: _Any) -> _Any:
+    for function in functions:
+        x = function(x)
+    return x
 
 
 __dir__ = _publish(__name__)
