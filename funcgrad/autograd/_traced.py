@@ -70,7 +70,8 @@ class TracedTrace(Trace):
         values = tuple([lower(x) for x in operands])
         y: Any = bind(primitive, values, params)
         ys: list[Any] = y if primitive.multiple_results else [y]
-        if primitive.view is not None and isinstance(y, Tracer) and not is_tensor(y):
+        if primitive.view is not None and isinstance(y, Tracer) and isinstance(values[0], Tracer) and not is_tensor(y):
+            # A plain array that is read at traced positions has no traced base.
             remember_view(y, values[0], primitive, params)
         if self._ends_derivatives:
             # As in PyTorch, `no_grad` in a function ends the derivative.

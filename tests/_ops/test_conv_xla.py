@@ -1,4 +1,4 @@
-"""Convolution on XLA's CPU backend: groups of one channel, which are sums of products there."""
+"""Convolution on XLA's CPU backend: few channels are products of matrices there, groups of one channel sums."""
 
 import jax
 import numpy as np
@@ -15,12 +15,19 @@ CASES = {
     "depthwise, two outputs for each channel": (2, 3, 6, 6, 2, 2, 1, 1, 2, 3),
     "depthwise, with gaps and cut": (2, 3, 3, 4, 2, 1, -1, 2, 1, 3),
     "one channel": (3, 1, 4, 6, 3, 1, 2, 1, 1, 1),
+    "few channels": (2, 3, 4, 6, 3, 1, 1, 1, 1, 1),
+    "few channels, with strides": (2, 3, 4, 9, 3, 2, 1, 1, 2, 1),
+    "few channels, with gaps and cut": (2, 2, 3, 5, 2, 1, -1, 2, 1, 1),
+    "fewer outputs": (2, 4, 3, 5, 3, 1, 2, 1, 1, 1),
+    "fewer outputs, with gaps and cut": (2, 4, 2, 5, 2, 1, -1, 3, 2, 1),
+    "fewer outputs, with strides": (2, 4, 3, 7, 3, 2, 1, 1, 1, 1),
     "by a kernel that is an image": (1, 8, 4, 6, 5, 1, 1, 1, 1, 4),
     "by a kernel that is a dilated image": (1, 8, 4, 6, 3, 2, 1, 1, 2, 4),
 }
 CONVOLUTIONS = {
     "more products than a loop takes": (1, 1, 1, 13, 12, 1, 0, 1, 1, 1),
-    "channels": (2, 2, 3, 5, 3, 1, 0, 1, 1, 1),
+    "many channels": (2, 17, 3, 6, 3, 1, 1, 1, 1, 1),
+    "groups of two channels": (2, 4, 4, 5, 3, 1, 0, 1, 1, 2),
 }
 
 
@@ -39,3 +46,11 @@ def test_it_is_the_sum_over_windows(case: str, dtype: type, rng: np.random.Gener
     assert y.dtype == dtype
     tolerance = 1e-5 if dtype is np.float32 else 1e-2
     np.testing.assert_allclose(y, expected, rtol=tolerance, atol=tolerance)
+
+
+def test_a_loop_reads_the_image() -> None:
+    """XLA would compute what makes the image, such as a pooling, once for each slice, but once only for a loop."""
+    kernel, window = np.ones((4, 3, 5, 5), np.float32), Window((1, 1), ((0, 0),) * 2, (1, 1), (1, 1), 1)
+    compiled = jax.jit(lambda x: conv_xla(lax, jax.numpy.maximum(x, 0), kernel, window=window))
+    text = compiled.lower(np.ones((2, 3, 9, 9), np.float32)).as_text()
+    assert text.count("stablehlo.while") == 1

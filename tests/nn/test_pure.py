@@ -70,6 +70,9 @@ LAYERS = {
         [(2, 2, 5)],
     ),
     "pools": (lambda: nn.Sequential(nn.AdaptiveAvgPool1d(4), nn.MaxPool1d(2), nn.Upsample(5)), [(2, 2, 7)]),
+    "adaptive maxima": (lambda: nn.Sequential(nn.Conv2d(1, 2, 2), nn.AdaptiveMaxPool2d(2)), [(2, 1, 6, 6)]),
+    "maxima with positions": (lambda: nn.Sequential(nn.Linear(6, 6), nn.MaxPool1d(2, return_indices=True)), [(2, 6)]),
+    "slopes": (lambda: nn.Sequential(nn.Linear(4, 3), nn.RMSNorm(3), nn.AlphaDropout(0.3), nn.PReLU()), [(2, 4)]),
     "instance norm": (lambda: nn.InstanceNorm1d(2, affine=True, track_running_stats=True), [(3, 2, 5)]),
 }
 

@@ -1,8 +1,13 @@
-"""Convolution on XLA, with a form of its own for CPUs where a group has one channel.
+"""Convolution on XLA, with forms of its own for CPUs where a group has few channels.
 
-XLA's CPU backend has no fast convolution for such groups. Sums of products of slices, which it makes into one loop,
-take a fraction of its time. On one core: a depthwise convolution of 8 images of 32 channels and 28 x 28 pixels by 3 x 3
-takes 12 ms and as sums 0.3 ms; one of 32 images of one channel to 6 channels by 5 x 5 takes 5 ms and 0.4 ms.
+XLA's CPU backend has no fast convolution for groups of one channel. Sums of products of slices, which it makes into one
+loop, take a fraction of its time: on one core, a depthwise convolution of 8 images of 32 channels and 28 x 28 pixels by
+3 x 3 takes 12 ms and as sums 0.3 ms.
+
+Without groups a product of matrices takes less time than XLA's convolution where the image or the result has few
+channels, as in ``columns.py``: 32 images of 1 channel and 28 x 28 pixels to 6 channels by 5 x 5: 1.2 ms and 0.26 ms;
+of 16 channels and 10 x 10 pixels to 6 channels, with zeros around: 0.85 ms and 0.44 ms. Sums of slices would be as
+fast, but XLA repeats them in every loop that reads the result, such as a pooling. It does not repeat a product.
 """
 
 from __future__ import annotations
@@ -19,6 +24,10 @@ import numpy as np
 _TERMS = 128
 # With few groups a convolution by a large kernel to many channels is a fast product of matrices.
 _PRODUCTS = 1024
+# With more channels XLA's convolution takes less time than a product of matrices.
+_FEW = 16
+# A larger matrix does not stay in cache: 4 images of 3 channels and 224 x 224 pixels take 24 ms, and 15 ms without it.
+_LAID_OUT = 1 << 22
 
 
 def conv_xla(lax: Any, x: Any, kernel: Any, *, window: Any) -> Any:
@@ -27,7 +36,12 @@ def conv_xla(lax: Any, x: Any, kernel: Any, *, window: Any) -> Any:
     if not (x.size and kernel.size):
         return lax.full((x.shape[0], kernel.shape[0], *lengths), 0, x.dtype)
     offsets, places, outs = math.prod(kernel.shape[2:]), math.prod(lengths), kernel.shape[0] // window.groups
-    if kernel.shape[1] == 1 and offsets <= _TERMS and outs * offsets <= _PRODUCTS:
+    scatters = outs < kernel.shape[1] and all(step == 1 for step in window.strides)
+    laid_out = offsets * x.shape[0] * (outs * math.prod(x.shape[2:]) if scatters else kernel.shape[1] * places)
+    few = window.groups == 1 and max(kernel.shape[:2]) <= _FEW
+    if few and offsets <= min(_TERMS, places) and laid_out <= _LAID_OUT:
+        on_cpu = _by_scattering if scatters else _by_gathering
+    elif kernel.shape[1] == 1 and offsets <= _TERMS and outs * offsets <= _PRODUCTS:
         on_cpu = _by_offsets
     elif window.groups > 1 and x.shape[0] == 1 and places <= _TERMS and outs * places <= _PRODUCTS:
         # This is the derivative of the first case by its kernel.
@@ -73,6 +87,58 @@ def _by_offsets(lax: Any, window: Any, x: Any, kernel: Any) -> Any:
     return lax.convert_element_type(lax.reshape(y, (shape[0], groups * outs, *lengths)), wide)
 
 
+def _by_gathering(lax: Any, window: Any, x: Any, kernel: Any) -> Any:
+    """Return the product of the kernel with a matrix that has a column for each position of the result."""
+    lengths = window.lengths(x.shape[2:], kernel.shape[2:])
+    (out, inner, *offsets), n = kernel.shape, x.shape[0]
+    wide, image, factors = _widened(lax, window, x, kernel)
+    image = _swapped(lax, image)
+    spans = [(m - 1) * step + 1 for m, step in zip(lengths, window.strides, strict=True)]
+
+    def row(carry: Any, starts: Any) -> Any:
+        first = lax.convert_element_type(0, np.int32)
+        at = [first, first, *[lax.index_in_dim(starts, axis, keepdims=False) for axis in range(len(spans))]]
+        part = lax.dynamic_slice(image, at, (inner, n, *spans))
+        return carry, _part(lax, part, [0] * len(spans), lengths, window.strides)
+
+    # A loop reads an image from memory. Slices would be parts of it, and XLA would compute it once for each.
+    starts = np.array(list(product(*map(range, offsets))), np.int32) * np.array(window.dilation, np.int32)
+    rows = lax.scan(row, (), starts)[1]
+    columns = lax.reshape(rows, (inner * math.prod(offsets), n * math.prod(lengths)))
+    factors = lax.transpose(lax.reshape(factors, (out, inner, math.prod(offsets))), (0, 2, 1))
+    factors = lax.reshape(factors, (out, inner * math.prod(offsets)))
+    y = lax.reshape(lax.dot_general(factors, columns, (((1,), (0,)), ((), ()))), (out, n, *lengths))
+    return lax.convert_element_type(_swapped(lax, y), wide)
+
+
+def _by_scattering(lax: Any, window: Any, x: Any, kernel: Any) -> Any:
+    """Return the sum over the kernel's elements of the images' products with them, each at its positions."""
+    lengths = window.lengths(x.shape[2:], kernel.shape[2:])
+    (out, inner, *offsets), (n, _, *space) = kernel.shape, x.shape
+    wide, image, factors = _sum_dtype(lax, x, kernel)
+    columns = lax.reshape(_swapped(lax, image), (inner, n * math.prod(space)))
+    factors = lax.transpose(lax.reshape(factors, (out, inner, math.prod(offsets))), (2, 0, 1))
+    products = lax.dot_general(factors, columns, (((2,), (0,)), ((), ())))
+    products = lax.reshape(products, (math.prod(offsets), out, n, *space))
+    y = None
+    zero = lax.full((), 0, image.dtype)
+    for number, at in enumerate(product(*map(range, offsets))):
+        befores = [low - i * step for i, step, (low, _) in zip(at, window.dilation, window.padding, strict=True)]
+        edges = [
+            (before, length - before - (m - 1) * spread - 1, spread - 1)
+            for before, length, m, spread in zip(befores, lengths, space, window.spread, strict=True)
+        ]
+        piece = lax.index_in_dim(products, number, 0, keepdims=False)
+        term = lax.pad(piece, zero, [(0, 0, 0), (0, 0, 0), *edges])
+        y = term if y is None else lax.add(y, term)
+    return lax.convert_element_type(_swapped(lax, y), wide)
+
+
+def _swapped(lax: Any, x: Any) -> Any:
+    """Return the array with its first two axes in the other order."""
+    return lax.transpose(x, (1, 0, *range(2, x.ndim)))
+
+
 def _by_places(lax: Any, window: Any, x: Any, kernel: Any) -> Any:
     """Return for each position of the result the sum of products of the kernel with the image under it."""
     lengths = window.lengths(x.shape[2:], kernel.shape[2:])
@@ -93,11 +159,17 @@ def _by_places(lax: Any, window: Any, x: Any, kernel: Any) -> Any:
 
 def _widened(lax: Any, window: Any, x: Any, kernel: Any) -> tuple[Any, Any, Any]:
     """Return the dtype, the image with its zeros, and the kernel; half precision becomes float32, for the sums."""
+    dtype, x, kernel = _sum_dtype(lax, x, kernel)
+    edges = [(low, high, step - 1) for (low, high), step in zip(window.padding, window.spread, strict=True)]
+    return dtype, lax.pad(x, lax.full((), 0, x.dtype), [(0, 0, 0), (0, 0, 0), *edges]), kernel
+
+
+def _sum_dtype(lax: Any, x: Any, kernel: Any) -> tuple[Any, Any, Any]:
+    """Return the dtype, and both operands in the dtype of the sums."""
     dtype = x.dtype
     if dtype.kind in "fV" and dtype.itemsize < 4:
         x, kernel = (lax.convert_element_type(each, np.float32) for each in (x, kernel))
-    edges = [(low, high, step - 1) for (low, high), step in zip(window.padding, window.spread, strict=True)]
-    return dtype, lax.pad(x, lax.full((), 0, x.dtype), [(0, 0, 0), (0, 0, 0), *edges]), kernel
+    return dtype, x, kernel
 
 
 def _part(lax: Any, x: Any, starts: Any, lengths: Any, strides: Any) -> Any:

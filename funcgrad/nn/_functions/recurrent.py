@@ -87,13 +87,12 @@ def run(
     Returns:
         The outputs ``f32[steps, batch, out]``, and the last state.
     """
-    is_eager = present is None and weights.projection is None and _are_eager((x, *state, *weights[:4]))
-    if is_eager and kind != "GRU" and weights.input_bias is not None and weights.hidden_bias is not None:
-        # Both biases are added to the same sum: one addition at each step instead of one more over all steps.
-        bias = fnp.add(weights.input_bias, weights.hidden_bias)
-        weights = weights._replace(input_bias=None, hidden_bias=bias)
+    if kind != "GRU" and weights.input_bias is not None and weights.hidden_bias is not None:
+        # Both biases are added to the same sum: one addition to the products of all steps, and none in the loop.
+        weights = weights._replace(input_bias=fnp.add(weights.input_bias, weights.hidden_bias), hidden_bias=None)
     # One product for the inputs of all steps.
     gates = linear(x, weights.input, weights.input_bias)
+    is_eager = present is None and weights.projection is None and _are_eager((x, *state, *weights[:4]))
     if is_eager:
         return _run_eagerly(kind, reverse, gates, state, weights)
     return _run_scan(kind, reverse, gates, state, weights, present)
