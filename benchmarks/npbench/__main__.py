@@ -1,6 +1,7 @@
 """Run the gradients of NPBench's programs: `python -m benchmarks.npbench CHECKOUT`, where spcl/npbench was cloned.
 
-Each program runs in a process of its own for each contender, which is ended after `--limit` seconds.
+Each program runs in a process of its own for each contender, which is ended after `--limit` seconds. A run of some
+programs keeps the rows of the others in the output, if these come from the same machine with the same versions.
 """
 
 from __future__ import annotations
@@ -31,14 +32,29 @@ def main(arguments: list[str] | None = None) -> int:
     """Run what the command line asks for; the exit status tells whether a gradient was wrong."""
     options = _parser().parse_args(arguments)
     names = options.programs or [name for name in read(options.checkout) if name not in NOT_DIFFERENTIABLE]
-    rows: list[_table.Row] = []
+    about = {"size": options.size, "limit": options.limit, "environment": environment()}
+    found = kept(options.output, about)
     for name in names:
-        rows.append(run(options, name))
-        print(_table.markdown(rows[-1:]).splitlines()[2], flush=True)
-        content = {"size": options.size, "limit": options.limit, "environment": environment(), "rows": rows}
-        options.output.write_text(json.dumps(content, indent=1) + "\n")
+        found[name] = run(options, name)
+        print(_table.markdown([found[name]]).splitlines()[2], flush=True)
+        rows = [found[each] for each in sorted(found)]
+        options.output.write_text(json.dumps(about | {"rows": rows}, indent=1) + "\n")
+    rows = [found[each] for each in sorted(found)]
     print(_table.markdown(rows))
     return int(any("wrong" in row["check"] for row in rows))
+
+
+def kept(output: Path, about: dict[str, Any]) -> dict[str, _table.Row]:
+    """Return the rows of an earlier run with the same size, limit, machine and versions, so that a run has parts."""
+    if not output.exists():
+        return {}
+    content = json.loads(output.read_text())
+    same = all(_undated(content[key]) == _undated(value) for key, value in about.items())
+    return {row["program"]: row for row in content["rows"]} if same else {}
+
+
+def _undated(value: Any) -> Any:
+    return {key: each for key, each in value.items() if key != "date"} if isinstance(value, dict) else value
 
 
 def run(options: argparse.Namespace, name: str) -> _table.Row:
@@ -53,7 +69,7 @@ def run(options: argparse.Namespace, name: str) -> _table.Row:
 
 def _contender(options: argparse.Namespace, name: str, contender: str, scratch: str) -> dict[str, Any]:
     command = [sys.executable, "-m", "benchmarks.npbench._run"]
-    command += [str(options.checkout.resolve()), name, options.size, contender, scratch]
+    command += [str(options.checkout.resolve()), name, options.size, contender, scratch, str(options.seconds)]
     try:
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=options.limit)
     except subprocess.TimeoutExpired:
@@ -103,6 +119,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("programs", nargs="*", help="names of files in bench_info (default: all with a derivative)")
     parser.add_argument("--size", choices=SIZES, default="S")
     parser.add_argument("--limit", type=int, default=60, help="seconds for one program by one contender")
+    parser.add_argument("--seconds", type=float, default=1.0, help="how long a gradient's runs are repeated")
     parser.add_argument("--without", nargs="*", choices=CONTENDERS, default=[], help="contenders to leave out")
     parser.add_argument("--output", type=Path, default=RESULTS / "npbench.json")
     return parser

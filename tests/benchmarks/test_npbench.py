@@ -51,7 +51,7 @@ def jax_as_before() -> Iterator[None]:
 
 
 def _ask(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
-    _run.main(*arguments)
+    _run.main(*arguments, "0")
     return json.loads(capsys.readouterr().out.splitlines()[-1])
 
 
@@ -93,3 +93,34 @@ def test_table_gives_ratios_and_what_failed() -> None:
     lines = _table.markdown([row]).splitlines()
     assert lines[2] == "| rows | yes | 2 s, 1 s | 1, 0.5 | 1, 0.5 | > 60 s | 1, 0.5 | JAX's |"
     assert "- 1 programs: 1 run unchanged, 0 inside of `fg.intercept()`." in lines
+
+
+def test_each_contender_has_its_own_count() -> None:
+    done = {"status": "ok", "first": 2.0, "run": 0.5, "intercept": False}
+    ways = {"jax": done, "eager": done, "numpy": done | {"intercept": True}, "xla": done}
+    late = ways | {"numba": {"status": "failed", "error": "> 60 s"}}
+    fails = ways | {"numba": {"status": "failed", "error": "error"}}
+    rows = [
+        {"program": "a", "contenders": late, "check": "JAX's"},
+        {"program": "b", "contenders": fails, "check": "the differences', not JAX's"},
+        {"program": "c", "contenders": late, "check": "wrong: numpy beside eager"},
+        {"program": "d", "contenders": late, "check": "not compared"},
+    ]
+    assert [_table.outcome(row, "eager") for row in rows] == ["right, as it stands"] * 2 + ["not compared"] * 2
+    assert [_table.outcome(row, "numpy") for row in rows][1:] == [
+        "right, inside of `fg.intercept()`",
+        "wrong",
+        "not compared",
+    ]
+    assert [_table.outcome(row, "numba") for row in rows] == ["too slow", "refused", "too slow", "too slow"]
+    assert _table.counts(rows, "xla")["right, as it stands"] == 2
+    assert "- numba: 1 refused, 3 too slow." in _table.summary(rows)
+
+
+def test_a_run_of_some_programs_keeps_the_others(tmp_path: Path) -> None:
+    output, about = tmp_path / "npbench.json", {"size": "S", "limit": 60, "environment": {"date": "today", "cores": 2}}
+    assert npbench.kept(output, about) == {}
+    output.write_text(json.dumps(about | {"rows": [{"program": "a"}]}))
+    assert npbench.kept(output, about | {"environment": {"date": "later", "cores": 2}}) == {"a": {"program": "a"}}
+    assert npbench.kept(output, about | {"size": "M"}) == {}
+    assert npbench.kept(output, about | {"environment": {"date": "today", "cores": 4}}) == {}
