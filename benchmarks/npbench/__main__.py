@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
+import multiprocessing
 import sys
 import tempfile
 from pathlib import Path
@@ -16,11 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks._fresh import ROOT
 from benchmarks._report import RESULTS, environment
 from benchmarks.npbench import _table
 from benchmarks.npbench._programs import NOT_DIFFERENTIABLE, SIZES, read
-from benchmarks.npbench._run import CONTENDERS, OURS, apart
+from benchmarks.npbench._run import CONTENDERS, OURS, apart, write
+
+# Starts a process for each contender and program. It has imported the libraries, so that a process begins at once.
+_PROCESSES = multiprocessing.get_context("forkserver")
+_PROCESSES.set_forkserver_preload(["benchmarks.npbench._run", "funcgrad.numpy", "jax.numpy", "numba"])
 
 # float64 and float32. A difference of JAX's from ours below this is rounding.
 CLOSE = 1e-6
@@ -61,6 +64,13 @@ def run(options: argparse.Namespace, name: str) -> _table.Row:
     """Return what every contender did with one program, and whether the gradients agree."""
     with tempfile.TemporaryDirectory() as scratch:
         reference = _contender(options, name, "reference", scratch)
+        if reference["status"] == "failed":
+            return {
+                "program": name,
+                "reference": reference,
+                "contenders": dict.fromkeys(CONTENDERS, reference),
+                "check": "none",
+            }
         found = {each: _contender(options, name, each, scratch) for each in CONTENDERS if each not in options.without}
         found |= {each: {"status": "failed", "error": "not run"} for each in options.without}
         check = _check(Path(scratch), found)
@@ -68,17 +78,19 @@ def run(options: argparse.Namespace, name: str) -> _table.Row:
 
 
 def _contender(options: argparse.Namespace, name: str, contender: str, scratch: str) -> dict[str, Any]:
-    command = [sys.executable, "-m", "benchmarks.npbench._run"]
-    command += [str(options.checkout.resolve()), name, options.size, contender, scratch, str(options.seconds)]
-    try:
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=options.limit)
-    except subprocess.TimeoutExpired:
+    arguments = (str(options.checkout.resolve()), name, options.size, contender, scratch, options.seconds)
+    process = _PROCESSES.Process(target=write, args=arguments)
+    process.start()
+    process.join(options.limit)
+    if process.is_alive():
+        process.kill()
+        process.join()
         return {"status": "failed", "error": f"> {options.limit} s"}
-    if done.returncode:
-        lines = done.stderr.strip().splitlines()
-        print(f"{name}, {contender}: status {done.returncode}\n" + "\n".join(lines[-5:]), file=sys.stderr, flush=True)
-        return {"status": "failed", "error": "crash" if done.returncode < 0 else "error"}
-    return json.loads(done.stdout.splitlines()[-1])
+    if process.exitcode:
+        lines = (Path(scratch) / f"{contender}.txt").read_text().strip().splitlines()
+        print(f"{name}, {contender}: status {process.exitcode}\n" + "\n".join(lines[-5:]), file=sys.stderr, flush=True)
+        return {"status": "failed", "error": "crash" if process.exitcode < 0 else "error"}
+    return json.loads((Path(scratch) / f"{contender}.json").read_text())
 
 
 def _check(scratch: Path, found: dict[str, Any]) -> str:

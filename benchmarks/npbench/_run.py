@@ -1,4 +1,4 @@
-"""One program's gradient by one contender, in a process of its own: `python -m benchmarks.npbench._run`.
+"""One program's gradient by one contender, in a process of its own.
 
 The process ends with an error, or is ended by its caller, where a contender does not manage the program. The first
 contender, "reference", runs the NumPy version and JAX's version and finds which results belong together.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sys
 import time
 import warnings
@@ -47,17 +48,23 @@ class Asked(NamedTuple):
         return self.folder / f"{self.contender}.npz"
 
 
-def main(checkout: str, name: str, size: str, contender: str, scratch: str, seconds: str) -> None:
-    """Print what one contender did as a line of JSON."""
+def write(checkout: str, name: str, size: str, contender: str, scratch: str, seconds: float) -> None:
+    """Write what one contender did, and what it prints on standard error, into files of the folder `scratch`."""
+    # From the descriptor on, because compilers print too.
+    with (Path(scratch) / f"{contender}.txt").open("w") as errors:
+        os.dup2(errors.fileno(), sys.stderr.fileno())
     warnings.simplefilter("ignore")  # the programs' own warnings of arithmetic
+    found = answer(checkout, name, size, contender, scratch, seconds)
+    (Path(scratch) / f"{contender}.json").write_text(json.dumps(found))
+
+
+def answer(checkout: str, name: str, size: str, contender: str, scratch: str, seconds: float) -> dict[str, Any]:
+    """Return what one contender did: its times, or what the first contender found about results."""
     program, folder = read(Path(checkout))[name], Path(scratch)
     given = program.inputs(size)
-    found = (
-        _reference(program, given, folder)
-        if contender == "reference"
-        else _gradient(program, given, Asked(contender, folder, float(seconds)))
-    )
-    print(json.dumps(found))
+    if contender == "reference":
+        return _reference(program, given, folder)
+    return _gradient(program, given, Asked(contender, folder, seconds))
 
 
 def results_of(program: Program, arguments: dict[str, Any], names: tuple[str, ...], returned: Any) -> list[Any]:
@@ -245,7 +252,3 @@ def _copied(given: dict[str, Any]) -> dict[str, Any]:
 
 def _ready(results: Any) -> Any:
     return fg.tree.map(np.asarray, results)
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

@@ -50,19 +50,14 @@ def jax_as_before() -> Iterator[None]:
     jax.config.update("jax_enable_x64", before)
 
 
-def _ask(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
-    _run.main(*arguments, "0")
-    return json.loads(capsys.readouterr().out.splitlines()[-1])
-
-
-def test_a_program_is_differentiated_as_jax_does(checkout: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_program_is_differentiated_as_jax_does(checkout: Path) -> None:
     scratch = checkout / "scratch"
     scratch.mkdir()
     asked = (str(checkout), "rows", "S")
-    reference = _ask(capsys, *asked, "reference", str(scratch))
+    reference = _run.answer(*asked, "reference", str(scratch), 0.0)
     assert (reference["results"], reference["paired"]) == (1, 1)
     absent = {name: {"status": "failed"} for name in ("numba", "xla")}
-    found = {name: _ask(capsys, *asked, name, str(scratch)) for name in ("jax", "eager", "numpy")}
+    found = {name: _run.answer(*asked, name, str(scratch), 0.0) for name in ("jax", "eager", "numpy")}
     assert found["eager"]["intercept"]
     assert found["eager"]["difference"] < 1e-6
     assert npbench._check(scratch, found | absent) == "JAX's"
@@ -124,3 +119,22 @@ def test_a_run_of_some_programs_keeps_the_others(tmp_path: Path) -> None:
     assert npbench.kept(output, about | {"environment": {"date": "later", "cores": 2}}) == {"a": {"program": "a"}}
     assert npbench.kept(output, about | {"size": "M"}) == {}
     assert npbench.kept(output, about | {"environment": {"date": "today", "cores": 4}}) == {}
+
+
+def test_processes_answer_fail_and_take_too_long(checkout: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    output = checkout / "npbench.json"
+    given = [str(checkout), "rows", "--without", "jax", "numba", "xla", "--seconds", "0", "--output", str(output)]
+    assert npbench.main(given) == 0
+    (row,) = json.loads(output.read_text())["rows"]
+    assert row["check"] == "the differences'"
+    assert row["contenders"]["numpy"]["intercept"]
+    version = checkout / "npbench" / "benchmarks" / "small" / "rows" / "rows_numpy.py"
+    version.write_text("def kernel(n, A):\n    raise RuntimeError('no')\n")
+    assert npbench.main(given) == 0
+    assert "RuntimeError: no" in capsys.readouterr().err
+    (row,) = json.loads(output.read_text())["rows"]
+    assert row["contenders"]["eager"] == {"status": "failed", "error": "error"}
+    version.write_text("import time\n\n\ndef kernel(n, A):\n    time.sleep(60)\n")
+    npbench.main([*given, "--limit", "1"])
+    (row,) = json.loads(output.read_text())["rows"]
+    assert row["contenders"]["eager"]["error"] == "> 1 s"

@@ -39,9 +39,9 @@ _INNER = ("Optional", "torch_function", "boolean_dispatch", "assert_int_or_pair"
 HEAD = """## What PyTorch has that is not here
 
 The table counts the names of PyTorch {version} that `funcgrad.torch` has. Below it stand the names that are missing,
-with the reasons in `funcgrad/torch/_names.py`. A name without a reason is **not written yet**. Asking for a missing name
-raises an `AttributeError` with the reason and the nearest name. [From PyTorch](start/from_pytorch.md) lists what differs
-in the names that are here.
+with the reasons in `funcgrad/torch/_names.py`. A name without a reason is **not written yet**. Asking for a missing
+name raises an `AttributeError` with the reason and the nearest name. [From PyTorch](start/from_pytorch.md) lists what
+differs in the names that are here.
 
 | module | here | of PyTorch's |
 |---|---|---|
