@@ -95,7 +95,8 @@ def summary(value: Any) -> str:
     if hasattr(value, "shapes"):
         shapes = " and ".join(f"``{each}``" for each in value.shapes)
         whole = "" if hasattr(value, "logpdf") else ", of whole numbers"
-        return f"The {densities.title(f'scipy.stats.{value.name}')} distribution{whole}{f', with {shapes}' if shapes else ''}."
+        parameters = f", with {shapes}" if shapes else ""
+        return f"The {densities.title(f'scipy.stats.{value.name}')} distribution{whole}{parameters}."
     return re.split(r"(?<=[.])\s+(?=[A-Z`])", said)[0].removesuffix("::")
 
 
