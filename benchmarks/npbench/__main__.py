@@ -35,9 +35,10 @@ def main(arguments: list[str] | None = None) -> int:
     """Run what the command line asks for; the exit status tells whether a gradient was wrong."""
     options = _parser().parse_args(arguments)
     names = options.programs or [name for name in read(options.checkout) if name not in NOT_DIFFERENTIABLE]
+    part, parts = map(int, options.part.split("/"))
     about = {"size": options.size, "limit": options.limit, "environment": environment()}
     found = kept(options.output, about)
-    for name in names:
+    for name in names[part - 1 :: parts]:
         found[name] = run(options, name)
         print(_table.markdown([found[name]]).splitlines()[2], flush=True)
         rows = [found[each] for each in sorted(found)]
@@ -48,11 +49,11 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def kept(output: Path, about: dict[str, Any]) -> dict[str, _table.Row]:
-    """Return the rows of an earlier run with the same size, limit, machine and versions, so that a run has parts."""
+    """Return the rows of an earlier run with the same size, machine and versions, so that a run has parts."""
     if not output.exists():
         return {}
     content = json.loads(output.read_text())
-    same = all(_undated(content[key]) == _undated(value) for key, value in about.items())
+    same = all(_undated(content[key]) == _undated(about[key]) for key in ("size", "environment"))
     return {row["program"]: row for row in content["rows"]} if same else {}
 
 
@@ -129,6 +130,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.npbench", description=__doc__)
     parser.add_argument("checkout", type=Path, help="where spcl/npbench was cloned")
     parser.add_argument("programs", nargs="*", help="names of files in bench_info (default: all with a derivative)")
+    parser.add_argument("--part", default="1/1", metavar="I/N", help="only the I-th of N parts of the programs")
     parser.add_argument("--size", choices=SIZES, default="S")
     parser.add_argument("--limit", type=int, default=60, help="seconds for one program by one contender")
     parser.add_argument("--seconds", type=float, default=1.0, help="how long a gradient's runs are repeated")

@@ -17,6 +17,7 @@ OUTCOMES = (
     "not compared",
     "refused",
     "too slow",
+    "not run",
 )
 
 
@@ -57,6 +58,8 @@ def outcome(row: Row, name: str) -> str:
     """Return one of OUTCOMES for a program and one of our contenders."""
     given = row["contenders"][name]
     if not _done(row, name):
+        if given["error"] == "not run":
+            return "not run"
         return "too slow" if given["error"].startswith(">") else "refused"
     if row["check"].startswith("wrong: "):
         return (

@@ -95,6 +95,8 @@ def test_each_contender_has_its_own_count() -> None:
     ways = {"jax": done, "eager": done, "numpy": done | {"intercept": True}, "xla": done}
     late = ways | {"numba": {"status": "failed", "error": "> 60 s"}}
     fails = ways | {"numba": {"status": "failed", "error": "error"}}
+    absent = ways | {"numba": {"status": "failed", "error": "not run"}}
+    assert _table.outcome({"contenders": absent, "check": "JAX's"}, "numba") == "not run"
     rows = [
         {"program": "a", "contenders": late, "check": "JAX's"},
         {"program": "b", "contenders": fails, "check": "the differences', not JAX's"},
@@ -134,6 +136,8 @@ def test_processes_answer_fail_and_take_too_long(checkout: Path, capsys: pytest.
     assert "RuntimeError: no" in capsys.readouterr().err
     (row,) = json.loads(output.read_text())["rows"]
     assert row["contenders"]["eager"] == {"status": "failed", "error": "error"}
+    npbench.main([*given, "--part", "2/2"])
+    assert json.loads(output.read_text())["rows"] == [row]
     version.write_text("import time\n\n\ndef kernel(n, A):\n    time.sleep(60)\n")
     npbench.main([*given, "--limit", "1"])
     (row,) = json.loads(output.read_text())["rows"]
