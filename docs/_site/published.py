@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
-from measured import machine, suite
+from measured import RESULTS, bars, machine, suite, table
 
 from benchmarks.npbench import _table
 
@@ -54,11 +52,16 @@ def _ratios(row: _table.Row) -> dict[str, float]:
     return {name: ratio for name, ratio in found.items() if ratio is not None}
 
 
-def cases(name: str, part: str = "") -> Sequence[tuple[str, str, str]]:
-    """Return the cases of a suite whose names contain a text, as `measured.bars` takes them."""
-    return [(name, case["case"], case["case"]) for case in suite(name)["cases"] if part in case["case"]]
+def times(name: str, command: str) -> str:
+    """Return the times and notes of a suite's last run in Markdown, or the command that makes one."""
+    if not (RESULTS / f"{name}.json").exists():
+        return f"`benchmarks/results` holds no run of this suite yet. `{command}` makes one."
+    notes = "\n".join(f"- {note}" for note in suite(name)["notes"])
+    return "\n\n".join([table(name), notes])
 
 
-def notes(name: str) -> str:
-    """Return the notes of a suite's last run as a list in Markdown."""
-    return "\n".join(f"- {note}" for note in suite(name)["notes"])
+def chart(name: str) -> Figure | None:
+    """Draw the times of a suite's last run, if there is one."""
+    if not (RESULTS / f"{name}.json").exists():
+        return None
+    return bars([(name, case["case"], case["case"]) for case in suite(name)["cases"]])
