@@ -36,7 +36,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     names = options.programs or [name for name in read(options.checkout) if name not in NOT_DIFFERENTIABLE]
     part, parts = map(int, options.part.split("/"))
-    about = {"size": options.size, "limit": options.limit, "environment": environment()}
+    about = {"size": options.size, "limit": options.limit, "remark": options.remark, "environment": environment()}
     found = kept(options.output, about)
     for name in names[part - 1 :: parts]:
         found[name] = run(options, name)
@@ -135,6 +135,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--limit", type=int, default=60, help="seconds for one program by one contender")
     parser.add_argument("--seconds", type=float, default=1.0, help="how long a gradient's runs are repeated")
     parser.add_argument("--without", nargs="*", choices=CONTENDERS, default=[], help="contenders to leave out")
+    parser.add_argument("--remark", default="", help="what a reader of the numbers has to know of this run")
     parser.add_argument("--output", type=Path, default=RESULTS / "npbench.json")
     return parser
 

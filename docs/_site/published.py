@@ -21,7 +21,8 @@ def npbench_counts() -> str:
         counts = [found[name][what] for name in _NAMES]
         if any(counts):
             lines.append(f"| {what} | {' | '.join(map(str, counts))} |")
-    return "\n".join([*lines, "", f"{len(rows)} programs. {machine('npbench')}"])
+    remark = suite("npbench")["remark"]
+    return "\n".join([*lines, "", f"{len(rows)} programs. {remark} {machine('npbench')}"])
 
 
 def npbench_table() -> str:

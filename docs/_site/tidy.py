@@ -54,7 +54,7 @@ def break_names(app: Sphinx, page: str, template: str, context: dict[str, Any], 
 
     def made(kind: str, *args: Any, **kwargs: Any) -> Any:
         found = make(kind, *args, **kwargs)
-        return with_breaks(found) if kind == "sidebar" else found
+        return with_breaks(str(found)) if kind == "sidebar" else found
 
     context["generate_toctree_html"] = made
 
