@@ -184,8 +184,8 @@ def main(arguments: list[str] | None = None) -> int:
             if options.only in name:
                 size = 4096 if options.quick else options.size
                 measure(suite, QUICK if options.quick else FULL, options.checkout, name, size)
+                write_json(suite, options.output)  # The times so far, if the run is ended early.
     print(markdown(suite))
-    write_json(suite, options.output)
     return 0
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from densities import about
+from densities import about, title
 
 from funcgrad.scipy import stats
 
@@ -54,3 +54,10 @@ def test_a_formula_that_defines_a_letter_stands_beside() -> None:
     text = "\n".join(about("scipy.stats.dirichlet", discrete=False))
     assert r",\qquad \mathrm{B}(\boldsymbol\alpha) =" in text
     assert "and :math:`\\boldsymbol\\alpha=" in text
+
+
+def test_the_name_of_a_distribution_in_words() -> None:
+    assert title("scipy.stats.gengamma") == "generalized gamma"
+    assert title("scipy.stats.norm") == "normal"
+    names = {name: title(f"scipy.stats.{name}") for name in DISTRIBUTIONS}
+    assert not [name for name, words in names.items() if "random variable" in words or len(words) > 60]

@@ -1,13 +1,14 @@
 """Run the gradients of NPBench's programs: `python -m benchmarks.npbench CHECKOUT`, where spcl/npbench was cloned.
 
-Each program runs in a process of its own for each contender, which is ended after `--limit` seconds.
+Each program runs in a process of its own for each contender, which is ended after `--limit` seconds. A run of some
+programs keeps the rows of the others in the output, if these come from the same machine with the same versions.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import subprocess
+import multiprocessing
 import sys
 import tempfile
 from pathlib import Path
@@ -15,11 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks._fresh import ROOT
 from benchmarks._report import RESULTS, environment
 from benchmarks.npbench import _table
 from benchmarks.npbench._programs import NOT_DIFFERENTIABLE, SIZES, read
-from benchmarks.npbench._run import CONTENDERS, OURS, apart
+from benchmarks.npbench._run import CONTENDERS, OURS, apart, write
+
+# Starts a process for each contender and program. It has imported the libraries, so that a process begins at once.
+_PROCESSES = multiprocessing.get_context("forkserver")
+_PROCESSES.set_forkserver_preload(["benchmarks.npbench._run", "funcgrad.numpy", "jax.numpy", "numba"])
 
 # float64 and float32. A difference of JAX's from ours below this is rounding.
 CLOSE = 1e-6
@@ -31,20 +35,43 @@ def main(arguments: list[str] | None = None) -> int:
     """Run what the command line asks for; the exit status tells whether a gradient was wrong."""
     options = _parser().parse_args(arguments)
     names = options.programs or [name for name in read(options.checkout) if name not in NOT_DIFFERENTIABLE]
-    rows: list[_table.Row] = []
-    for name in names:
-        rows.append(run(options, name))
-        print(_table.markdown(rows[-1:]).splitlines()[2], flush=True)
-        content = {"size": options.size, "limit": options.limit, "environment": environment(), "rows": rows}
-        options.output.write_text(json.dumps(content, indent=1) + "\n")
+    part, parts = map(int, options.part.split("/"))
+    about = {"size": options.size, "limit": options.limit, "remark": options.remark, "environment": environment()}
+    found = kept(options.output, about)
+    for name in names[part - 1 :: parts]:
+        found[name] = run(options, name)
+        print(_table.markdown([found[name]]).splitlines()[2], flush=True)
+        rows = [found[each] for each in sorted(found)]
+        options.output.write_text(json.dumps(about | {"rows": rows}, indent=1) + "\n")
+    rows = [found[each] for each in sorted(found)]
     print(_table.markdown(rows))
     return int(any("wrong" in row["check"] for row in rows))
+
+
+def kept(output: Path, about: dict[str, Any]) -> dict[str, _table.Row]:
+    """Return the rows of an earlier run with the same size, machine and versions, so that a run has parts."""
+    if not output.exists():
+        return {}
+    content = json.loads(output.read_text())
+    same = all(_undated(content[key]) == _undated(about[key]) for key in ("size", "environment"))
+    return {row["program"]: row for row in content["rows"]} if same else {}
+
+
+def _undated(value: Any) -> Any:
+    return {key: each for key, each in value.items() if key != "date"} if isinstance(value, dict) else value
 
 
 def run(options: argparse.Namespace, name: str) -> _table.Row:
     """Return what every contender did with one program, and whether the gradients agree."""
     with tempfile.TemporaryDirectory() as scratch:
         reference = _contender(options, name, "reference", scratch)
+        if reference["status"] == "failed":
+            return {
+                "program": name,
+                "reference": reference,
+                "contenders": dict.fromkeys(CONTENDERS, reference),
+                "check": "none",
+            }
         found = {each: _contender(options, name, each, scratch) for each in CONTENDERS if each not in options.without}
         found |= {each: {"status": "failed", "error": "not run"} for each in options.without}
         check = _check(Path(scratch), found)
@@ -52,17 +79,19 @@ def run(options: argparse.Namespace, name: str) -> _table.Row:
 
 
 def _contender(options: argparse.Namespace, name: str, contender: str, scratch: str) -> dict[str, Any]:
-    command = [sys.executable, "-m", "benchmarks.npbench._run"]
-    command += [str(options.checkout.resolve()), name, options.size, contender, scratch]
-    try:
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=options.limit)
-    except subprocess.TimeoutExpired:
+    arguments = (str(options.checkout.resolve()), name, options.size, contender, scratch, options.seconds)
+    process = _PROCESSES.Process(target=write, args=arguments)
+    process.start()
+    process.join(options.limit)
+    if process.is_alive():
+        process.kill()
+        process.join()
         return {"status": "failed", "error": f"> {options.limit} s"}
-    if done.returncode:
-        lines = done.stderr.strip().splitlines()
-        print(f"{name}, {contender}: status {done.returncode}\n" + "\n".join(lines[-5:]), file=sys.stderr, flush=True)
-        return {"status": "failed", "error": "crash" if done.returncode < 0 else "error"}
-    return json.loads(done.stdout.splitlines()[-1])
+    if process.exitcode:
+        lines = (Path(scratch) / f"{contender}.txt").read_text().strip().splitlines()
+        print(f"{name}, {contender}: status {process.exitcode}\n" + "\n".join(lines[-5:]), file=sys.stderr, flush=True)
+        return {"status": "failed", "error": "crash" if process.exitcode < 0 else "error"}
+    return json.loads((Path(scratch) / f"{contender}.json").read_text())
 
 
 def _check(scratch: Path, found: dict[str, Any]) -> str:
@@ -101,9 +130,12 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.npbench", description=__doc__)
     parser.add_argument("checkout", type=Path, help="where spcl/npbench was cloned")
     parser.add_argument("programs", nargs="*", help="names of files in bench_info (default: all with a derivative)")
+    parser.add_argument("--part", default="1/1", metavar="I/N", help="only the I-th of N parts of the programs")
     parser.add_argument("--size", choices=SIZES, default="S")
     parser.add_argument("--limit", type=int, default=60, help="seconds for one program by one contender")
+    parser.add_argument("--seconds", type=float, default=1.0, help="how long a gradient's runs are repeated")
     parser.add_argument("--without", nargs="*", choices=CONTENDERS, default=[], help="contenders to leave out")
+    parser.add_argument("--remark", default="", help="what a reader of the numbers has to know of this run")
     parser.add_argument("--output", type=Path, default=RESULTS / "npbench.json")
     return parser
 

@@ -1,4 +1,4 @@
-"""One program's gradient by one contender, in a process of its own: `python -m benchmarks.npbench._run`.
+"""One program's gradient by one contender, in a process of its own.
 
 The process ends with an error, or is ended by its caller, where a contender does not manage the program. The first
 contender, "reference", runs the NumPy version and JAX's version and finds which results belong together.
@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sys
 import time
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,25 +23,48 @@ from benchmarks.npbench._programs import Program, differentiable, read
 
 OURS = ("eager", "numpy", "numba", "xla")
 CONTENDERS = ("jax", *OURS)
-SECONDS, MOST_RUNS = 1.0, 30
+MOST_RUNS = 30
 STEPS = (1e-5, 1e-6, 1e-7, 1e-8, 1e-9)  # of central differences: some programs are ill-conditioned
 SAME = 1e-5  # the programs of `deep_learning` compute in float32
 Arrays = tuple[Any, ...]
 
 
-def main(checkout: str, name: str, size: str, contender: str, scratch: str) -> None:
-    """Print what one contender did as a line of JSON."""
+class Asked(NamedTuple):
+    """One contender's task.
+
+    Args:
+        contender: one of CONTENDERS.
+        folder: where gradients are saved, for the comparison.
+        seconds: how long runs are repeated; at least three runs are made.
+    """
+
+    contender: str
+    folder: Path
+    seconds: float
+
+    @property
+    def saved(self) -> Path:
+        """The file of the value and the gradient."""
+        return self.folder / f"{self.contender}.npz"
+
+
+def write(checkout: str, name: str, size: str, contender: str, scratch: str, seconds: float) -> None:
+    """Write what one contender did, and what it prints on standard error, into files of the folder `scratch`."""
+    # From the descriptor on, because compilers print too.
+    with (Path(scratch) / f"{contender}.txt").open("w") as errors:
+        os.dup2(errors.fileno(), sys.stderr.fileno())
     warnings.simplefilter("ignore")  # the programs' own warnings of arithmetic
+    found = answer(checkout, name, size, contender, scratch, seconds)
+    (Path(scratch) / f"{contender}.json").write_text(json.dumps(found))
+
+
+def answer(checkout: str, name: str, size: str, contender: str, scratch: str, seconds: float) -> dict[str, Any]:
+    """Return what one contender did: its times, or what the first contender found about results."""
     program, folder = read(Path(checkout))[name], Path(scratch)
     given = program.inputs(size)
-    names = differentiable(given)
-    arrays = tuple(given[each] for each in names)
-    found = (
-        _reference(program, given, folder)
-        if contender == "reference"
-        else _gradient(program, given, names, arrays, contender, folder)
-    )
-    print(json.dumps(found))
+    if contender == "reference":
+        return _reference(program, given, folder)
+    return _gradient(program, given, Asked(contender, folder, seconds))
 
 
 def results_of(program: Program, arguments: dict[str, Any], names: tuple[str, ...], returned: Any) -> list[Any]:
@@ -109,11 +133,11 @@ def apart(a: Any, b: Any) -> float:
     return float(np.nanmax(np.abs(a - b), initial=0.0)) / max(float(np.nanmax(np.abs(b), initial=0.0)), 1e-300)
 
 
-def _gradient(
-    program: Program, given: dict[str, Any], names: tuple[str, ...], arrays: Arrays, contender: str, folder: Path
-) -> dict[str, Any]:
-    chosen = json.loads((folder / "pairs.json").read_text())
-    if contender == "jax":
+def _gradient(program: Program, given: dict[str, Any], asked: Asked) -> dict[str, Any]:
+    names = differentiable(given)
+    arrays = tuple(given[each] for each in names)
+    chosen = json.loads((asked.folder / "pairs.json").read_text())
+    if asked.contender == "jax":
         if not chosen["pairs"]:
             return {"status": "failed", "error": "JAX's version does not run, or returns other results"}
         jax = _jax()
@@ -126,7 +150,7 @@ def _gradient(
 
         compiled = jax.jit(jax.value_and_grad(their_loss, argnums=tuple(range(len(names)))))
         held = tuple(map(jax.numpy.asarray, arrays))
-        return _timed(lambda: jax.block_until_ready(compiled(*held)), folder, contender)
+        return _timed(lambda: jax.block_until_ready(compiled(*held)), asked)
 
     numpy_version = program.function("numpy")
 
@@ -136,16 +160,16 @@ def _gradient(
         return total(np, results_of(program, arguments, names, returned), chosen["ours"])
 
     gradient = fg.value_and_grad(loss, argnums=tuple(range(len(names))))
-    if contender != "eager":
-        gradient = fg.jit(gradient, engine=contender)
+    if asked.contender != "eager":
+        gradient = fg.jit(gradient, engine=asked.contender)
     try:
-        found = _timed(lambda: _ready(gradient(*arrays)), folder, contender)
+        found = _timed(lambda: _ready(gradient(*arrays)), asked)
         intercept = False
     except (TypeError, ValueError) as error:
         print(f"{program.name}: {type(error).__name__}: {error}", file=sys.stderr)
-        found = _timed(lambda: _ready(_intercepted(gradient, arrays)), folder, contender)
+        found = _timed(lambda: _ready(_intercepted(gradient, arrays)), asked)
         intercept = True
-    difference = _difference(loss, arrays, folder / f"{contender}.npz") if contender == "eager" else None
+    difference = _difference(loss, arrays, asked.saved) if asked.contender == "eager" else None
     return found | {"intercept": intercept, "difference": difference}
 
 
@@ -154,14 +178,14 @@ def _intercepted(gradient: Callable[..., Any], arrays: Arrays) -> Any:
         return gradient(*arrays)
 
 
-def _timed(run: Callable[[], Any], folder: Path, contender: str) -> dict[str, Any]:
+def _timed(run: Callable[[], Any], asked: Asked) -> dict[str, Any]:
     """Return the seconds of the first call and of the best of the next ones; save the value and the gradient."""
     start = time.perf_counter()
     value, gradients = run()
     first = time.perf_counter() - start
-    np.savez(folder / f"{contender}.npz", np.asarray(value), *map(np.asarray, gradients))
+    np.savez(asked.saved, np.asarray(value), *map(np.asarray, gradients))
     seconds: list[float] = []
-    while len(seconds) < 3 or (sum(seconds) < SECONDS and len(seconds) < MOST_RUNS):
+    while len(seconds) < 3 or (sum(seconds) < asked.seconds and len(seconds) < MOST_RUNS):
         start = time.perf_counter()
         run()
         seconds.append(time.perf_counter() - start)
@@ -228,7 +252,3 @@ def _copied(given: dict[str, Any]) -> dict[str, Any]:
 
 def _ready(results: Any) -> Any:
     return fg.tree.map(np.asarray, results)
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

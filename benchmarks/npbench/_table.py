@@ -10,6 +10,15 @@ from benchmarks._report import duration
 from benchmarks.npbench._run import OURS
 
 Row = dict[str, Any]
+OUTCOMES = (
+    "right, as it stands",
+    "right, inside of `fg.intercept()`",
+    "wrong",
+    "not compared",
+    "refused",
+    "too slow",
+    "not run",
+)
 
 
 def markdown(rows: Sequence[Row]) -> str:
@@ -25,8 +34,9 @@ def summary(rows: Sequence[Row]) -> list[str]:
     unchanged = sum(_changed(row) == "yes" for row in rows)
     intercepted = sum(_changed(row) == "`intercept`" for row in rows)
     lines = [f"- {len(rows)} programs: {unchanged} run unchanged, {intercepted} inside of `fg.intercept()`."]
+    lines += [f"- {name}: {_listed(counts(rows, name))}." for name in OURS]
     for name in OURS:
-        ratios = [ratio for row in rows if (ratio := _ratio(row, name, "run")) is not None]
+        ratios = [each for row in rows if (each := ratio(row, name, "run")) is not None]
         done = sum(_done(row, name) for row in rows)
         if ratios:
             lines.append(
@@ -34,6 +44,34 @@ def summary(rows: Sequence[Row]) -> list[str]:
                 f"{_geometric_mean(ratios):.2f}."
             )
     return lines
+
+
+def counts(rows: Sequence[Row], name: str) -> dict[str, int]:
+    """Return how many programs ended in which way with one of our contenders."""
+    found: dict[str, int] = dict.fromkeys(OUTCOMES, 0)
+    for row in rows:
+        found[outcome(row, name)] += 1
+    return found
+
+
+def outcome(row: Row, name: str) -> str:
+    """Return one of OUTCOMES for a program and one of our contenders."""
+    given = row["contenders"][name]
+    if not _done(row, name):
+        if given["error"] == "not run":
+            return "not run"
+        return "too slow" if given["error"].startswith(">") else "refused"
+    if row["check"].startswith("wrong: "):
+        return (
+            "wrong" if name in row["check"].removeprefix("wrong: ").split(" beside ")[0].split(", ") else "not compared"
+        )
+    if not row["check"].startswith(("JAX's", "the differences'")):
+        return "not compared"
+    return "right, inside of `fg.intercept()`" if given["intercept"] else "right, as it stands"
+
+
+def _listed(found: dict[str, int]) -> str:
+    return ", ".join(f"{count} {what}" for what, count in found.items() if count)
 
 
 def _cells(row: Row) -> list[str]:
@@ -48,7 +86,7 @@ def _ours(row: Row, name: str) -> str:
         return found["error"]
     if not _done(row, "jax"):
         return f"{duration(found['first'])}, {duration(found['run'])}"
-    return f"{_ratio(row, name, 'first'):.2g}, {_ratio(row, name, 'run'):.2g}"
+    return f"{ratio(row, name, 'first'):.2g}, {ratio(row, name, 'run'):.2g}"
 
 
 def _changed(row: Row) -> str:
@@ -58,7 +96,8 @@ def _changed(row: Row) -> str:
     return "`intercept`" if ways[0]["intercept"] else "yes"
 
 
-def _ratio(row: Row, name: str, what: str) -> float | None:
+def ratio(row: Row, name: str, what: str) -> float | None:
+    """Return one of our times, "first" or "run", over JAX's; None if one of the two has no gradient."""
     both = _done(row, name) and _done(row, "jax")
     return row["contenders"][name][what] / row["contenders"]["jax"][what] if both else None
 

@@ -46,13 +46,10 @@ def about(path: str, *, discrete: bool) -> list[str]:
         path: its name in SciPy, ``"scipy.stats.gamma"``.
         discrete: whether it has probabilities in place of a density.
     """
-    module, _, name = path.rpartition(".")
-    doc = inspect.getdoc(getattr(importlib.import_module(module), name)) or ""
-    found = _NAME.match(doc)
-    title = re.sub(r"\s+", " ", found[1]) if found else name
     kind = "Probability" if discrete else "Density"
-    lines = [f"*Name*: {title.removesuffix('-distributed')} distribution.", "", f"*{kind}*:", ""]
-    for formula, condition in formulas(name, doc):
+    lines = [f"*Name*: {title(path)} distribution.", "", f"*{kind}*:", ""]
+    name = path.rpartition(".")[2]
+    for formula, condition in formulas(name, _doc(path)):
         lines += [".. math::", "", *[f"   {line}" for line in formula.split("\n")], ""]
         lines += [condition, ""] if condition else []
     if name not in _WITHOUT_SCALE:
@@ -64,6 +61,18 @@ def about(path: str, *, discrete: bool) -> list[str]:
             "",
         ]
     return lines
+
+
+def title(path: str) -> str:
+    """Return the name of a distribution in words: "generalized gamma" for ``"scipy.stats.gengamma"``."""
+    found = _NAME.match(_doc(path))
+    words = re.sub(r"\s+", " ", found[1]) if found else path.rpartition(".")[2]
+    return words.removesuffix("-distributed")
+
+
+def _doc(path: str) -> str:
+    module, _, name = path.rpartition(".")
+    return inspect.getdoc(getattr(importlib.import_module(module), name)) or ""
 
 
 def formulas(name: str, doc: str) -> list[tuple[str, str]]:

@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import densities
 from mirrors import told
 from public_names import CHAPTERS, Page, chapter, link, mirrors, modules, own, pages, slug
 from sphinx.application import Sphinx
@@ -86,14 +87,16 @@ def text_of(page: Page, parts: list[Page]) -> str:
 
 
 def summary(value: Any) -> str:
-    """Return the first sentence of a docstring; for a distribution, its kind and its shape parameters."""
+    """Return the first sentence of a docstring; for a distribution, its name and its shape parameters."""
     paragraphs = (inspect.getdoc(value) or "").split("\n\n")
     # The docstring of a function in C begins with the signature.
     begins = f"{getattr(value, '__name__', '')}("
     said = next((text for text in paragraphs if not text.startswith(begins)), "").replace("\n", " ")
-    if hasattr(value, "logpdf") or hasattr(value, "logpmf"):
-        shapes = ", ".join(f"``{each}``" for each in getattr(value, "shapes", ()))
-        return said.split(":")[0].rstrip(".") + (f" with {shapes}." if shapes else ".")
+    if hasattr(value, "shapes"):
+        shapes = " and ".join(f"``{each}``" for each in value.shapes)
+        whole = "" if hasattr(value, "logpdf") else ", of whole numbers"
+        parameters = f", with {shapes}" if shapes else ""
+        return f"The {densities.title(f'scipy.stats.{value.name}')} distribution{whole}{parameters}."
     return re.split(r"(?<=[.])\s+(?=[A-Z`])", said)[0].removesuffix("::")
 
 

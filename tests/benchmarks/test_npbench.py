@@ -50,19 +50,14 @@ def jax_as_before() -> Iterator[None]:
     jax.config.update("jax_enable_x64", before)
 
 
-def _ask(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
-    _run.main(*arguments)
-    return json.loads(capsys.readouterr().out.splitlines()[-1])
-
-
-def test_a_program_is_differentiated_as_jax_does(checkout: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_program_is_differentiated_as_jax_does(checkout: Path) -> None:
     scratch = checkout / "scratch"
     scratch.mkdir()
     asked = (str(checkout), "rows", "S")
-    reference = _ask(capsys, *asked, "reference", str(scratch))
+    reference = _run.answer(*asked, "reference", str(scratch), 0.0)
     assert (reference["results"], reference["paired"]) == (1, 1)
     absent = {name: {"status": "failed"} for name in ("numba", "xla")}
-    found = {name: _ask(capsys, *asked, name, str(scratch)) for name in ("jax", "eager", "numpy")}
+    found = {name: _run.answer(*asked, name, str(scratch), 0.0) for name in ("jax", "eager", "numpy")}
     assert found["eager"]["intercept"]
     assert found["eager"]["difference"] < 1e-6
     assert npbench._check(scratch, found | absent) == "JAX's"
@@ -93,3 +88,57 @@ def test_table_gives_ratios_and_what_failed() -> None:
     lines = _table.markdown([row]).splitlines()
     assert lines[2] == "| rows | yes | 2 s, 1 s | 1, 0.5 | 1, 0.5 | > 60 s | 1, 0.5 | JAX's |"
     assert "- 1 programs: 1 run unchanged, 0 inside of `fg.intercept()`." in lines
+
+
+def test_each_contender_has_its_own_count() -> None:
+    done = {"status": "ok", "first": 2.0, "run": 0.5, "intercept": False}
+    ways = {"jax": done, "eager": done, "numpy": done | {"intercept": True}, "xla": done}
+    late = ways | {"numba": {"status": "failed", "error": "> 60 s"}}
+    fails = ways | {"numba": {"status": "failed", "error": "error"}}
+    absent = ways | {"numba": {"status": "failed", "error": "not run"}}
+    assert _table.outcome({"contenders": absent, "check": "JAX's"}, "numba") == "not run"
+    rows = [
+        {"program": "a", "contenders": late, "check": "JAX's"},
+        {"program": "b", "contenders": fails, "check": "the differences', not JAX's"},
+        {"program": "c", "contenders": late, "check": "wrong: numpy beside eager"},
+        {"program": "d", "contenders": late, "check": "not compared"},
+    ]
+    assert [_table.outcome(row, "eager") for row in rows] == ["right, as it stands"] * 2 + ["not compared"] * 2
+    assert [_table.outcome(row, "numpy") for row in rows][1:] == [
+        "right, inside of `fg.intercept()`",
+        "wrong",
+        "not compared",
+    ]
+    assert [_table.outcome(row, "numba") for row in rows] == ["too slow", "refused", "too slow", "too slow"]
+    assert _table.counts(rows, "xla")["right, as it stands"] == 2
+    assert "- numba: 1 refused, 3 too slow." in _table.summary(rows)
+
+
+def test_a_run_of_some_programs_keeps_the_others(tmp_path: Path) -> None:
+    output, about = tmp_path / "npbench.json", {"size": "S", "limit": 60, "environment": {"date": "today", "cores": 2}}
+    assert npbench.kept(output, about) == {}
+    output.write_text(json.dumps(about | {"rows": [{"program": "a"}]}))
+    assert npbench.kept(output, about | {"environment": {"date": "later", "cores": 2}}) == {"a": {"program": "a"}}
+    assert npbench.kept(output, about | {"size": "M"}) == {}
+    assert npbench.kept(output, about | {"environment": {"date": "today", "cores": 4}}) == {}
+
+
+def test_processes_answer_fail_and_take_too_long(checkout: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    output = checkout / "npbench.json"
+    given = [str(checkout), "rows", "--without", "jax", "numba", "xla", "--seconds", "0", "--output", str(output)]
+    assert npbench.main(given) == 0
+    (row,) = json.loads(output.read_text())["rows"]
+    assert row["check"] == "the differences'"
+    assert row["contenders"]["numpy"]["intercept"]
+    version = checkout / "npbench" / "benchmarks" / "small" / "rows" / "rows_numpy.py"
+    version.write_text("def kernel(n, A):\n    raise RuntimeError('no')\n")
+    assert npbench.main(given) == 0
+    assert "RuntimeError: no" in capsys.readouterr().err
+    (row,) = json.loads(output.read_text())["rows"]
+    assert row["contenders"]["eager"] == {"status": "failed", "error": "error"}
+    npbench.main([*given, "--part", "2/2"])
+    assert json.loads(output.read_text())["rows"] == [row]
+    version.write_text("import time\n\n\ndef kernel(n, A):\n    time.sleep(60)\n")
+    npbench.main([*given, "--limit", "1"])
+    (row,) = json.loads(output.read_text())["rows"]
+    assert row["contenders"]["eager"]["error"] == "> 1 s"

@@ -16,29 +16,36 @@ from tests.laws import _coverage_torch as torchs
 
 PAGE = torchs.PAGE
 MODULES = (*numpys.MODULES, *scipys.MODULES)
-HEAD = """# What becomes of NumPy's functions
+HEAD = """# Coverage of each function
 
-Made by `python -m tests.laws._coverage` from calls of every public function of NumPy with traced arguments, and held
-against the code by the tests. A function is
+The tables say for each public function of NumPy and SciPy whether it has a derivative, compiles, and runs on batches.
+The last part lists what PyTorch has that is not here.
+
+`python -m tests.laws._coverage` makes this page: it calls each function with traced arguments. The tests compare the
+page with the code.
+
+## What becomes of NumPy's functions
+
+A function is
 
 - **differentiated**: its results carry derivatives by the arguments that are real or complex numbers;
-- **constant**: its results are integers, booleans or pieces of constants, which carry none;
-- **refused**: it raises an error that says why, where NumPy alone would have lost the derivative;
-- **no arrays**: nothing that is traced can reach it: it reads files, prints, or asks about types and settings.
+- **constant**: its results are integers, booleans or parts of constants, whose derivative is zero;
+- **refused**: it raises an error that says why. With NumPy alone the derivative would be lost;
+- **no arrays**: it takes no traced values: it reads files, prints, or asks about types and settings.
 
-Under `jit` and `make_graph` the program runs on **NumPy** and on **XLA**; `vmap` runs it on a batch. "numbers" stands
-where the result depends on numbers in more than value, in its length as that of `unique`, say: there the function works
-eagerly, under `grad` and all other transforms of known values, and `jit` raises `ConcretizationTypeError`.
+The column "graphs" names the engines that run the function under `jit` and `make_graph`: **NumPy** and **XLA**. The
+column "vmap" says whether it runs on a batch. "numbers" means that the shape of the result depends on the numbers, as
+the length of `unique` does. Such a function works eagerly and under `grad`, and `jit` raises `ConcretizationTypeError`.
 
-`numpy.random` draws plain numbers; under `jit` these are the numbers of the first call. Traced parameters are refused.
-Rows of functions that the installed release of NumPy lacks are not looked at.
+`numpy.random` draws plain numbers. Under `jit` these are the numbers of the first call. Traced parameters are refused.
+The tests skip rows of functions that the installed release of NumPy lacks.
 """
 
 
 def section(module: str) -> str:
     """Return a module's heading and table."""
     table = scipys.table(module) if module in scipys.MODULES else numpys.table(module)
-    return f"## `{module}`\n\n{table}\n"
+    return f"### `{module}`\n\n{table}\n"
 
 
 def page() -> str:

@@ -31,13 +31,13 @@ MODULES = tuple(
         if not info.name.startswith("_")
     )
 )
-HEAD = """# What becomes of SciPy's functions
+HEAD = """## What becomes of SciPy's functions
 
-Of each module that `funcgrad.scipy` mirrors every public function of SciPy's, tried in the same way; of distributions
-log densities, distribution and survival functions, for others stand in `funcgrad.scipy.stats`; of `scipy.signal`
-and `scipy.interpolate`, what is here, but for classes. "own name" says where SciPy's own name takes traced values:
-always, inside of `fg.intercept()`, or nowhere: then it refuses them, and the function is called by its name in
-`funcgrad.scipy`. An argument by which nobody has a rule is refused, and named.
+The tables list every public function of the modules that `funcgrad.scipy` mirrors. Distributions are tried by their log
+density, distribution function and survival function; `funcgrad.scipy.stats` has their other methods. `scipy.signal` and
+`scipy.interpolate` list the functions that are here, without classes. The column "own name" says where SciPy's own name
+takes traced values: always, inside of `fg.intercept()`, or nowhere. Call the function by its name in `funcgrad.scipy`
+then. An argument without a derivative rule is refused, and the error names it.
 """
 # Methods of distributions. SciPy finds moments and quantiles by integrals and by search, which takes minutes with
 # traced values.

@@ -36,11 +36,12 @@ MODULES = (
 )
 # Names in PyTorch's modules that PyTorch does not document.
 _INNER = ("Optional", "torch_function", "boolean_dispatch", "assert_int_or_pair", "datapipe", "DataPipe", "DataChunk")
-HEAD = """# What PyTorch has that is not here
+HEAD = """## What PyTorch has that is not here
 
-Made from the names of PyTorch {version} and from the reasons in `funcgrad/torch/_names.py`. [From
-PyTorch](start/from_pytorch.md) lists what differs in the names that are here. A name without a reason is **not written
-yet**. Asking for a missing name raises an `AttributeError` with the reason and the nearest name.
+The table counts the names of PyTorch {version} that `funcgrad.torch` has. Below it stand the names that are missing,
+with the reasons in `funcgrad/torch/_names.py`. A name without a reason is **not written yet**. Asking for a missing
+name raises an `AttributeError` with the reason and the nearest name. [From PyTorch](start/from_pytorch.md) lists what
+differs in the names that are here.
 
 | module | here | of PyTorch's |
 |---|---|---|

@@ -19,8 +19,8 @@ REMEDY = "run python -m tests.laws._coverage and look at what changed"
 
 def sections_of_page() -> dict[str, list[str]]:
     """The lines of each module's section."""
-    parts = PAGE.read_text().split("\n## `")[1:]
-    return {part.partition("`")[0]: part.partition("\n# ")[0].splitlines()[1:] for part in parts}
+    parts = PAGE.read_text().split("\n### `")[1:]
+    return {part.partition("`")[0]: part.partition("\n## ")[0].splitlines()[1:] for part in parts}
 
 
 @pytest.mark.long

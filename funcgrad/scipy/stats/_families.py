@@ -17,10 +17,10 @@ from funcgrad.scipy.stats._base import Distribution, choose, endless, never, num
 
 
 class Continuous(Distribution):
-    """A continuous distribution: its record holds ``logpdf``, and other formulas if they are known.
+    """A continuous distribution, with the names and arguments of SciPy's methods."""
 
-    The formula ``located`` is ``logpdf`` of a point, a location and a scale, where that is quicker.
-    """
+    # A declaration holds the formula ``logpdf``, and others if they are known. The formula ``located`` is ``logpdf`` of
+    # a point, a location and a scale, where that is quicker.
 
     options = ("loc", "scale")
     # At infinity the density is 0, unless the distribution is circular.
@@ -146,7 +146,9 @@ def _located(formula: Any, x: ArrayLike, loc: ArrayLike, scale: ArrayLike) -> An
 
 
 class Discrete(Distribution):
-    """A distribution of whole numbers: its record holds ``logpmf``, and other formulas if they are known."""
+    """A distribution of whole numbers, with the names and arguments of SciPy's methods."""
+
+    # A declaration holds the formula ``logpmf``, and others if they are known.
 
     options = ("loc",)
 

@@ -216,7 +216,7 @@ gumbel_l = Continuous(
 
 
 class _Circular(Continuous):
-    """A continuous distribution on the circle: its density is periodic, and its support the line."""
+    """A continuous distribution on the circle. Its density is periodic, and its support is the line."""
 
     periodic = True
 
