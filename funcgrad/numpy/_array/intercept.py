@@ -48,8 +48,9 @@ def intercept() -> Iterator[None]:
     The fits and roots of ``numpy.polynomial`` are replaced by those of ``funcgrad.numpy.polynomial``.
 
     The context holds in the thread and context that enter it. Elsewhere, outside of transforms, and in calls by NumPy,
-    JAX, PyTorch or Numba, the makers do what they always do. The context may be nested, and may enclose a transform or
-    be inside one.
+    JAX, PyTorch, Numba or compiled code, the makers do what they always do. A call comes from compiled code if the
+    Python code before it does not contain the maker's name, so give a maker no other name. The context may be nested,
+    and may enclose a transform or be inside one.
 
     Returns:
         A context manager that is also a decorator.
@@ -85,12 +86,18 @@ def is_intercepted() -> bool:
     return _inside.get() and active_trace() is not None
 
 
-def _stand_in(function: Maker, ours: Maker) -> Maker:
-    """Return a replacement for a maker. It calls NumPy's function unless other code calls it inside a transform."""
+def _stand_in(function: Maker, ours: Maker, name: str = "") -> Maker:
+    """Return a replacement for a maker. It calls NumPy's function unless other code calls it inside a transform.
+
+    Args:
+        function: NumPy's function.
+        ours: the function that takes traced values.
+        name: the name by which Python code calls it; any name if empty.
+    """
 
     @functools.wraps(function)
     def make(*args: Any, **kwargs: Any) -> Any:
-        if _inside.get() and active_trace() is not None and not _is_apart(caller()):
+        if _inside.get() and active_trace() is not None and not _is_apart(caller(), name):
             return ours(*args, **kwargs)
         return function(*args, **without_number(kwargs))
 
@@ -101,8 +108,12 @@ def _stand_in(function: Maker, ours: Maker) -> Maker:
     return make
 
 
-def _is_apart(by: Caller) -> bool:
+def _is_apart(by: Caller, name: str) -> bool:
     """Return whether a caller gets NumPy's own function."""
+    if name and not by.names(name):
+        # Compiled code, as that of pandas or of NumPy's generators, has no frame: the caller is the Python code that
+        # entered it. It reads the memory of what it makes, which a traced array does not have.
+        return True
     module = by.module
     # Sparse matrices compute in C.
     return (module.partition(".")[0] in _OTHERS or module.startswith("scipy.sparse")) and not by.is_example
@@ -212,6 +223,6 @@ def _of_polynomial(name: str, *args: Any, **kwargs: Any) -> Any:
     return getattr(_polynomial, name)(*args, **kwargs)
 
 
-_STAND_INS = StandIns((name, getattr(np, name), _stand_in(getattr(np, name), ours)) for name, ours in _ours())
+_STAND_INS = StandIns((name, getattr(np, name), _stand_in(getattr(np, name), ours, name)) for name, ours in _ours())
 # This module finds our function for each SciPy function in the imported modules of SciPy.
 _redirect = LazyModule("funcgrad.scipy._redirect")
