@@ -18,6 +18,7 @@ from funcgrad._core.lazy import LazyModule
 from funcgrad.numpy._base.caller import Caller, caller
 from funcgrad.numpy._base.dispatch import functions
 from funcgrad.numpy._base.plain import without_number
+from funcgrad.numpy._contract.coefficients import keeps_unknown
 from funcgrad.numpy._layout import creation, makers
 
 Maker = Callable[..., Any]
@@ -45,7 +46,8 @@ def intercept() -> Iterator[None]:
     SciPy's functions and distributions that do not take traced values (``scipy.linalg.cho_factor``,
     ``scipy.stats.norm.logpdf``) are replaced by those of ``funcgrad.scipy`` for traced arguments.
 
-    The fits and roots of ``numpy.polynomial`` are replaced by those of ``funcgrad.numpy.polynomial``.
+    The fits and roots of ``numpy.polynomial`` are replaced by those of ``funcgrad.numpy.polynomial``. Its functions of
+    arithmetic (``polymul``, ``chebadd``) compile: a coefficient that is not known stays, also if it is zero.
 
     The context holds in the thread and context that enter it. Elsewhere, outside of transforms, and in calls by NumPy,
     JAX, PyTorch, Numba or compiled code, the makers do what they always do. A call comes from compiled code if the
@@ -211,12 +213,15 @@ _polynomial = LazyModule("funcgrad.numpy.polynomial")
 
 @functools.cache
 def _take_fits_in() -> None:
-    """Replace the functions of ``numpy.polynomial`` that use LAPACK, which cannot read traced values."""
+    """Replace the functions of ``numpy.polynomial`` that use LAPACK, or that ask which coefficients are zero."""
     for family, prefix in _FAMILIES.items():
         module = sys.modules[f"numpy.polynomial.{family}"]
         for name in (f"{prefix}fit", f"{prefix}roots"):
             function = getattr(module, name)
             _STAND_INS.add(name, function, _stand_in(function, functools.partial(_of_polynomial, name)))
+        for name in (f"{prefix}{operation}" for operation in ("add", "sub", "mul", "mulx", "div", "pow")):
+            function = getattr(module, name)
+            _STAND_INS.add(name, function, _stand_in(function, keeps_unknown(function)))
 
 
 def _of_polynomial(name: str, *args: Any, **kwargs: Any) -> Any:
