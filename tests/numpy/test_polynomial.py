@@ -195,9 +195,8 @@ def test_a_zero_at_the_end_stays_where_it_is_not_known() -> None:
 @pytest.mark.parametrize("name", ["add", "sub", "mul", "mulx", "div", "pow"])
 @pytest.mark.parametrize("prefix", ["poly", "cheb", "leg", "lag", "herm", "herme"])
 def test_numpys_functions_compile_inside_intercept(prefix: str, name: str) -> None:
-    modules = dict(
-        poly="polynomial", cheb="chebyshev", leg="legendre", lag="laguerre", herm="hermite", herme="hermite_e"
-    )
+    modules = {"poly": "polynomial", "cheb": "chebyshev", "leg": "legendre", "lag": "laguerre", "herm": "hermite"}
+    modules["herme"] = "hermite_e"
     module, function = getattr(np.polynomial, modules[prefix]), f"{prefix}{name}"
     second = {"mulx": (), "pow": (2,)}.get(name, ([1.0, 2.0],))
 
