@@ -159,12 +159,9 @@ def _incomplete_xla(primitive: Callable[[], Primitive], native: Callable[..., An
         bound = lax.full_like(a, _LARGE.get(np.dtype(a.dtype), 0.0))
         large = lax.bitwise_and(lax.gt(lax.max(a, b), bound), lax.lt(lax.max(a, b), lax.full_like(a, np.inf)))
         one = lax.full_like(a, 1)
-
-        def mixed() -> Any:
-            small = native(lax, lax.select(large, one, a), lax.select(large, one, b), x)
-            return lax.select(large, by_scipy(lax, a, b, x), small)
-
-        return lax.cond(lax.reduce_or(large, tuple(range(large.ndim))), mixed, lambda: native(lax, a, b, x))
+        y = native(lax, lax.select(large, one, a), lax.select(large, one, b), x)
+        found = lax.reduce_or(large, tuple(range(large.ndim)))
+        return lax.cond(found, lambda: lax.select(large, by_scipy(lax, a, b, x), y), lambda: y)
 
     return run
 
