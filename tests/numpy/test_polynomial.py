@@ -190,3 +190,21 @@ def test_a_zero_at_the_end_stays_where_it_is_not_known() -> None:
     f = lambda c: (polynomial.Polynomial(c) * polynomial.Polynomial([1.0, 2.0])).coef
     np.testing.assert_array_equal(f(np.array([1.0, 0.0])), [1.0, 2.0])
     np.testing.assert_array_equal(fg.jit(f, engine="numpy")(np.array([1.0, 0.0])), [1.0, 2.0, 0.0])
+
+
+@pytest.mark.parametrize("name", ["add", "sub", "mul", "mulx", "div", "pow"])
+@pytest.mark.parametrize("prefix", ["poly", "cheb", "leg", "lag", "herm", "herme"])
+def test_numpys_functions_compile_inside_intercept(prefix: str, name: str) -> None:
+    modules = {"poly": "polynomial", "cheb": "chebyshev", "leg": "legendre", "lag": "laguerre", "herm": "hermite"}
+    modules["herme"] = "hermite_e"
+    module, function = getattr(np.polynomial, modules[prefix]), f"{prefix}{name}"
+    second = {"mulx": (), "pow": (2,)}.get(name, ([1.0, 2.0],))
+
+    def f(c: Any) -> Any:
+        y = getattr(module, function)(c, *second)
+        return y[0] if name == "div" else y
+
+    c = np.array([0.5, -1.0, 2.0])
+    with fg.intercept():
+        np.testing.assert_allclose(fg.jit(f, engine="numpy")(c), f(c), rtol=1e-13)
+        np.testing.assert_allclose(fg.jit(fg.jacfwd(f))(c), fg.jacfwd(f)(c), rtol=1e-13)

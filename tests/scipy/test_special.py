@@ -208,3 +208,32 @@ def test_logsumexp_takes_the_wider_dtype_first() -> None:
     expected: Any = scipy.special.logsumexp(a, b=b)
     np.testing.assert_allclose(value, expected, rtol=1e-15)
     assert pullback(np.float64(1))[0].dtype == np.float32
+
+
+@pytest.mark.parametrize("size", [3.0, 50.0, 1e3, 1e5, 1e6, 1e10, 1e15, 1e22])
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+def test_incomplete_beta_of_large_parameters_on_xla(size: float, dtype: str, rng: np.random.Generator) -> None:
+    """XLA's continued fraction ends too early: it gave -inf for 0.5."""
+    a, b = (size * rng.uniform(0.5, 2.0, (2, 50))).astype(dtype)
+    x = a / (a + b)
+    x = (x + np.sqrt(x * (1 - x) / (a + b)) * rng.uniform(-2, 2, 50)).clip(0.05, 0.95).astype(dtype)
+    for name in ("betainc", "betaincc"):
+        y, expected = np.asarray(fg.jit(getattr(special, name))(a, b, x)), getattr(scipy.special, name)(a, b, x)
+        assert y.dtype == expected.dtype
+        np.testing.assert_allclose(y, expected, rtol=1e-10 if dtype == "f8" else 2e-4, atol=0.0)
+
+
+def test_incomplete_beta_of_large_parameters_under_jaxs_transforms() -> None:
+    f = fg.to_jax(lambda a: special.betainc(a, 6e4, 0.4545))
+    with jax.enable_x64(True):
+        np.testing.assert_allclose(
+            jax.jit(jax.vmap(f))(np.array([5.0, 5e4])), scipy.special.betainc([5.0, 5e4], 6e4, 0.4545)
+        )
+        slope = jax.grad(lambda x: fg.to_jax(special.betainc)(5e4, 6e4, x))(0.4545)
+    np.testing.assert_allclose(slope, fg.grad(lambda x: special.betainc(5e4, 6e4, x))(0.4545))
+
+
+def test_pseudo_huber_of_infinity() -> None:
+    r, delta = np.array([np.inf, -np.inf, 2.0]), np.array([1.0, 0.3, 1e300])
+    for f in (special.pseudo_huber, fg.jit(special.pseudo_huber), fg.jit(special.pseudo_huber, engine="numpy")):
+        np.testing.assert_allclose(np.asarray(f(delta, r)), [np.inf, np.inf, 2.0])

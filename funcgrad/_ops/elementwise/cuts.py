@@ -81,3 +81,20 @@ def odd_angle(name: str, angle: int) -> Function:
         return lax.complex(*parts)
 
     return function
+
+
+def hyperbolic(name: str) -> Function:
+    """Return ``sinh`` or ``cosh`` of ``lax``. XLA's difference of exponentials loses digits near the imaginary axis."""
+
+    def function(lax: Lax, x: Value) -> Any:
+        y = getattr(lax, name)(x)
+        if x.dtype.kind != "c":
+            return y
+        real, imag = lax.real(x), lax.imag(x)
+        small = lax.bitwise_and(lax.lt(lax.abs(real), lax.full_like(real, 1)), lax.is_finite(imag))
+        odd, even = lax.sinh(real), lax.cosh(real)
+        of_real, of_imag = (odd, even) if name == "sinh" else (even, odd)
+        exact = lax.complex(lax.mul(of_real, lax.cos(imag)), lax.mul(of_imag, lax.sin(imag)))
+        return lax.select(small, exact, y)
+
+    return function

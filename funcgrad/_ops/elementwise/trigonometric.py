@@ -8,7 +8,7 @@ import numpy as np
 
 from funcgrad._core.aval import Aval
 from funcgrad._ops.elementwise.arithmetic import sqrt_p, squared
-from funcgrad._ops.elementwise.cuts import odd_angle, odd_imaginary, odd_parts
+from funcgrad._ops.elementwise.cuts import hyperbolic, odd_angle, odd_imaginary, odd_parts
 from funcgrad._ops.elementwise.families import elementwise
 from funcgrad._types import Value
 
@@ -49,8 +49,8 @@ arctan2_p = elementwise(
     flops=15,
 )
 
-sinh_p = elementwise("sinh", "x", numpy=np.sinh, xla="sinh", maps=[lambda t, x: t * cosh_p(x)], flops=10)
-cosh_p = elementwise("cosh", "x", numpy=np.cosh, xla="cosh", maps=[lambda t, x: t * sinh_p(x)], flops=10)
+sinh_p = elementwise("sinh", "x", numpy=np.sinh, xla=hyperbolic("sinh"), maps=[lambda t, x: t * cosh_p(x)], flops=10)
+cosh_p = elementwise("cosh", "x", numpy=np.cosh, xla=hyperbolic("cosh"), maps=[lambda t, x: t * sinh_p(x)], flops=10)
 tanh_p = elementwise("tanh", "x", numpy=np.tanh, xla="tanh", maps=[lambda t, y: t * (1 - squared(y))], flops=10)
 arcsinh_p = elementwise(
     "arcsinh", "x", numpy=np.arcsinh, xla=odd_parts("asinh"), maps=[lambda t, x: t / sqrt_p(_plus_one(x * x))], flops=10

@@ -140,9 +140,28 @@ def scatter_along_axis(x: Value, indices: Value, axis: int, length: int, *, uniq
     return scatter_along_axis_p(x, indices, axis=axis, length=length, unique=unique)
 
 
+def _keys_xla(lax: Lax, x: Array) -> list[Any]:
+    """Return the keys by which NumPy sorts. A complex number with a NaN follows those without; XLA mixes them."""
+    if x.dtype.kind != "c":
+        return [x]
+    real, imag = lax.real(x), lax.imag(x)
+    zero = lax.full_like(real, 0)
+    unknown = [lax.ne(part, part) for part in (real, imag)]
+    parts = [lax.select(nan, zero, part) for nan, part in zip(unknown, (real, imag), strict=True)]
+    return [*unknown, *parts]
+
+
+def _sort_xla(lax: Lax, x: Array, *, axis: int) -> list[Any]:
+    keys = _keys_xla(lax, x)
+    if len(keys) == 1:
+        return [lax.sort(x, dimension=axis)]
+    return [lax.sort((*keys, x), dimension=axis, is_stable=True, num_keys=len(keys))[-1]]
+
+
 def _argsort_xla(lax: Lax, x: Array, *, axis: int) -> Any:
+    keys = _keys_xla(lax, x)
     places = lax.broadcasted_iota(lax.canonical_dtype(INDEX_DTYPE), x.shape, axis)
-    return lax.sort((x, places), dimension=axis, is_stable=True, num_keys=1)[1]
+    return lax.sort((*keys, places), dimension=axis, is_stable=True, num_keys=len(keys))[-1]
 
 
 # A stable sort breaks ties in the same way on every engine.
@@ -193,7 +212,7 @@ sort_p = CompoundPrimitive(
     "sort",
     operands=("x",),
     numpy=lambda x, *, axis: [np.sort(x, axis)],
-    xla=lambda lax, x, *, axis: [lax.sort(x, dimension=axis)],
+    xla=_sort_xla,
     aval=lambda x, *, axis: [Aval(x.shape, x.dtype)],
     derivative=_SortDerivative(),
     batch=batch_axes("axis"),

@@ -18,6 +18,7 @@ from funcgrad._core.lazy import LazyModule
 from funcgrad.numpy._base.caller import Caller, caller
 from funcgrad.numpy._base.dispatch import functions
 from funcgrad.numpy._base.plain import without_number
+from funcgrad.numpy._contract.coefficients import keeps_unknown
 from funcgrad.numpy._layout import creation, makers
 
 Maker = Callable[..., Any]
@@ -45,11 +46,13 @@ def intercept() -> Iterator[None]:
     SciPy's functions and distributions that do not take traced values (``scipy.linalg.cho_factor``,
     ``scipy.stats.norm.logpdf``) are replaced by those of ``funcgrad.scipy`` for traced arguments.
 
-    The fits and roots of ``numpy.polynomial`` are replaced by those of ``funcgrad.numpy.polynomial``.
+    The fits and roots of ``numpy.polynomial`` are replaced by those of ``funcgrad.numpy.polynomial``. Its functions of
+    arithmetic (``polymul``, ``chebadd``) compile: a coefficient that is not known stays, also if it is zero.
 
     The context holds in the thread and context that enter it. Elsewhere, outside of transforms, and in calls by NumPy,
-    JAX, PyTorch or Numba, the makers do what they always do. The context may be nested, and may enclose a transform or
-    be inside one.
+    JAX, PyTorch, Numba or compiled code, the makers do what they always do. A call comes from compiled code if the
+    Python code before it does not contain the maker's name, so give a maker no other name. The context may be nested,
+    and may enclose a transform or be inside one.
 
     Returns:
         A context manager that is also a decorator.
@@ -85,12 +88,18 @@ def is_intercepted() -> bool:
     return _inside.get() and active_trace() is not None
 
 
-def _stand_in(function: Maker, ours: Maker) -> Maker:
-    """Return a replacement for a maker. It calls NumPy's function unless other code calls it inside a transform."""
+def _stand_in(function: Maker, ours: Maker, name: str = "") -> Maker:
+    """Return a replacement for a maker. It calls NumPy's function unless other code calls it inside a transform.
+
+    Args:
+        function: NumPy's function.
+        ours: the function that takes traced values.
+        name: the name by which Python code calls it; any name if empty.
+    """
 
     @functools.wraps(function)
     def make(*args: Any, **kwargs: Any) -> Any:
-        if _inside.get() and active_trace() is not None and not _is_apart(caller()):
+        if _inside.get() and active_trace() is not None and not _is_apart(caller(), name):
             return ours(*args, **kwargs)
         return function(*args, **without_number(kwargs))
 
@@ -101,8 +110,12 @@ def _stand_in(function: Maker, ours: Maker) -> Maker:
     return make
 
 
-def _is_apart(by: Caller) -> bool:
+def _is_apart(by: Caller, name: str) -> bool:
     """Return whether a caller gets NumPy's own function."""
+    if name and not by.names(name):
+        # Compiled code, as that of pandas or of NumPy's generators, has no frame: the caller is the Python code that
+        # entered it. It reads the memory of what it makes, which a traced array does not have.
+        return True
     module = by.module
     # Sparse matrices compute in C.
     return (module.partition(".")[0] in _OTHERS or module.startswith("scipy.sparse")) and not by.is_example
@@ -200,18 +213,21 @@ _polynomial = LazyModule("funcgrad.numpy.polynomial")
 
 @functools.cache
 def _take_fits_in() -> None:
-    """Replace the functions of ``numpy.polynomial`` that use LAPACK, which cannot read traced values."""
+    """Replace the functions of ``numpy.polynomial`` that use LAPACK, or that ask which coefficients are zero."""
     for family, prefix in _FAMILIES.items():
         module = sys.modules[f"numpy.polynomial.{family}"]
         for name in (f"{prefix}fit", f"{prefix}roots"):
             function = getattr(module, name)
             _STAND_INS.add(name, function, _stand_in(function, functools.partial(_of_polynomial, name)))
+        for name in (f"{prefix}{operation}" for operation in ("add", "sub", "mul", "mulx", "div", "pow")):
+            function = getattr(module, name)
+            _STAND_INS.add(name, function, _stand_in(function, keeps_unknown(function)))
 
 
 def _of_polynomial(name: str, *args: Any, **kwargs: Any) -> Any:
     return getattr(_polynomial, name)(*args, **kwargs)
 
 
-_STAND_INS = StandIns((name, getattr(np, name), _stand_in(getattr(np, name), ours)) for name, ours in _ours())
+_STAND_INS = StandIns((name, getattr(np, name), _stand_in(getattr(np, name), ours, name)) for name, ours in _ours())
 # This module finds our function for each SciPy function in the imported modules of SciPy.
 _redirect = LazyModule("funcgrad.scipy._redirect")

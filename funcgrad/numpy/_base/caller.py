@@ -55,6 +55,11 @@ class Caller:
         """The code of the function. It distinguishes NumPy's own function from a user's of the same name."""
         return self._frame.f_code
 
+    def names(self, name: str) -> bool:
+        """Return whether the function's code contains a name, as of a variable, a global or an attribute."""
+        code = self.code
+        return name in code.co_names or name in code.co_varnames or name in code.co_freevars
+
     @property
     def is_example(self) -> bool:
         """Whether the code is an example of a docstring, which has the name of the module that contains it."""

@@ -90,10 +90,12 @@ class interp1d:  # noqa: N801  (SciPy's name)
             self._call = make_interp_spline(x, y, degree)
 
     @classmethod
-    def from_scipy(cls, line: Any) -> interp1d:
-        """Make the same interpolator from one of SciPy's."""
+    def from_scipy(cls, line: Any) -> interp1d | None:
+        """Make the same interpolator from one of SciPy's; ``None`` for SciPy's classes that share its methods."""
         # SciPy stores its arguments only under these names.
         has = vars(line)
+        if "_kind" not in has:
+            return None
         kind = has["_spline"].k if has["_kind"] == "spline" else has["_kind"]
         ends = "extrapolate" if has["_extrapolate"] else (has["_fill_value_below"], has["_fill_value_above"])
         return cls(line.x, line.y, kind, line.axis, True, line.bounds_error, ends, True)

@@ -111,9 +111,9 @@ def huber(delta: Any, r: ArrayLike, /) -> Any:
 def pseudo_huber(delta: Any, r: ArrayLike, /) -> Any:
     """``scipy.special.pseudo_huber``: ``delta**2 (sqrt(1 + (r / delta)**2) - 1)``."""
     delta, r = real("pseudo_huber", delta, r)
-    plain = (delta > 0) & (r != 0)
+    plain = (delta > 0) & (r != 0) & ~(fnp.isinf(r) & (delta < math.inf))
     value = power.pseudo_huber_p(select(plain, delta, 1.0), select(plain, r, 1.0))
-    # At r = 0 the loss has its minimum, with the second derivative of a square.
+    # At r = 0 the loss has its minimum, with the second derivative of a square. It is infinite where r is.
     least = select(fnp.isnan(delta) | fnp.isnan(r), math.nan, 0.5 * (r * r))
     return select(delta < 0, math.inf, select(delta == 0, 0.0, select(plain, value, least)))
 

@@ -252,6 +252,15 @@ def _logsumexp(d: Draw) -> str:
     return f"special.{d.one('logsumexp', 'softmax', 'log_softmax')}({x}, axis={d.one(None, d.axis(d.value(x)))})"
 
 
+@op("special.of_large_parameters", 0.1)
+def _of_large_parameters(d: Draw) -> str:
+    size, x = d.one(1e4, 1e6, 1e8), f"np.tanh({d.name(is_float)})"
+    width = size**-0.5
+    if d.chance(0.5):
+        return f"special.{d.one('betainc', 'betaincc')}({size}, {size}, 0.5 + {width} * {x})"
+    return f"special.{d.one('gammainc', 'gammaincc')}({size}, {size} * (1 + {width} * {x}))"
+
+
 @op("parts", 0.8)
 def _parts(d: Draw) -> str:
     return f"{d.name()}.{d.one('real', 'imag', 'conj()', 'conjugate()')}"

@@ -10,7 +10,9 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
+import scipy.interpolate
 import scipy.linalg
+import scipy.spatial
 import scipy.special
 from numpy import array
 
@@ -185,3 +187,55 @@ def test_fits_are_ours_inside(family: str) -> None:
     held = before
     with fg.intercept(), pytest.raises(fg.errors.UnsupportedFunctionError, match=f"polynomial.{fit}"):
         fg.grad(lambda y: held(x, y, 2)[0])(y)
+
+
+def _drawn(x: Any) -> Any:
+    return np.sum(np.random.default_rng(0).normal(size=3)) * x
+
+
+def _nearest(x: Any) -> Any:
+    return scipy.spatial.KDTree(np.array([[0.0], [5.0]])).query([4.0])[0] * x
+
+
+def _triangles(x: Any) -> Any:
+    return scipy.spatial.Delaunay([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]).npoints * x
+
+
+def _between(x: Any) -> Any:
+    corners = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    return scipy.interpolate.LinearNDInterpolator(corners, [1.0, 2.0, 3.0])([[0.25, 0.25]])[0] * x
+
+
+@pytest.mark.parametrize("f", [_drawn, _nearest, _triangles, _between])
+def test_compiled_code_gets_memory(f: Any) -> None:
+    """Cython code looks NumPy's makers up in the module, so it would get arrays without memory, and crash."""
+    with fg.intercept():
+        value, slope = fg.value_and_grad(f)(2.0)
+    np.testing.assert_allclose(value, f(2.0))
+    np.testing.assert_allclose(slope, f(1.0))
+
+
+def test_compiled_code_refuses_traced_values() -> None:
+    def volume(x: Any) -> Any:
+        return scipy.spatial.ConvexHull([[0.0, 0.0], [x, 0.0], [0.0, 1.0]]).volume
+
+    with fg.intercept(), pytest.raises((TypeError, ValueError)):
+        fg.grad(volume)(1.7)
+
+
+def test_makers_by_other_ways_of_calling() -> None:
+    def joined(x: Any) -> Any:
+        make = np.zeros
+        out = make(2)
+        out[0] = x
+        a, b = map(np.asarray, (x, 2.0))
+        return np.sum(out) * a * b
+
+    with fg.intercept():
+        np.testing.assert_allclose(fg.grad(joined)(3.0), 12.0)
+
+
+def test_siblings_of_an_interpolator_are_not_taken_for_it() -> None:
+    line = scipy.interpolate.KroghInterpolator([0.0, 1.0, 2.0], [0.0, 1.0, 4.0])
+    with fg.intercept():
+        np.testing.assert_allclose(fg.grad(line)(1.5), 3.0)

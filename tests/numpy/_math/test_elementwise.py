@@ -337,3 +337,13 @@ def test_a_python_number_does_not_widen_the_derivative(function: Any, other: Any
             assert fg.grad(f)(x).dtype == np.float32
             assert fg.jvp(f, (x,), (x,))[1].dtype == np.float32
             assert fg.jit(fg.grad(f), engine="numpy")(x).dtype == np.float32
+
+
+@pytest.mark.parametrize("name", ["sinh", "cosh", "tanh", "sin", "cos", "tan", "exp", "expm1"])
+def test_complex_numbers_near_the_axes(name: str, rng: np.random.Generator) -> None:
+    """Each part has its digits, however small it is beside the other one."""
+    size = 10.0 ** rng.uniform(-12, 1, (2, 400)) * rng.choice([-1, 1], (2, 400))
+    x, function = size[0] + 1j * size[1], getattr(np, name)
+    y, expected = np.asarray(fg.jit(function)(x)), function(x)
+    np.testing.assert_allclose(y.real, expected.real, rtol=1e-11)
+    np.testing.assert_allclose(y.imag, expected.imag, rtol=1e-11)

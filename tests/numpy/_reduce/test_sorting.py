@@ -199,3 +199,11 @@ def test_options_that_numpy_takes_are_taken() -> None:
         np.testing.assert_array_equal(fg.jit(f, engine="numpy")(x), f(x))
     # Whether a traced place is on the axis is not known.
     np.testing.assert_array_equal(fg.jit(np.partition, engine="numpy")(x, np.int64(1)), np.sort(x))
+
+
+def test_complex_numbers_with_nan_come_last() -> None:
+    """NumPy's order: all parts known, the imaginary part NaN, the real part NaN, both."""
+    x = np.array([complex(np.nan, np.nan), complex(0.0, np.nan), 3 + 0j, complex(np.nan, 1.0), 1 + 1j, 1 - 1j])
+    for engine in ("xla", "numpy"):
+        np.testing.assert_array_equal(np.asarray(fg.jit(np.sort, engine=engine)(x)), np.sort(x))
+        np.testing.assert_array_equal(np.asarray(fg.jit(np.argsort, engine=engine)(x)), np.argsort(x))
