@@ -70,6 +70,10 @@ class TypedPaths:
         return Unknown(answers) if here is None else here.number
 
 
+def _is_lasting(path: Path) -> bool:
+    return all(is_lasting(value) for _, value in path.graph.constants)
+
+
 def _without_effects(graph: Graph) -> Graph:
     """Return a graph without its effects. A graph in which an effect's result is read keeps them."""
     kept = [equation for equation in graph.equations if not equation.has_effect]
@@ -177,8 +181,14 @@ class PathsFunction(Jitted):
                 self._warn(types)
                 if not types.has_effects:
                     return bound.called()
+            if active_trace() is not None and not (answers and types.has_effects):
+                # The function may close over values that an outer transform traces. Their derivatives count.
+                return self._call_general(args, kwargs)
             path, numbers = stage_path(bound.function, bound.found, types.in_tree, answers)
             rounds += 1
+            if not _is_lasting(path):
+                numbers = _without_effects(path.graph).evaluate(*bound.dynamic)
+                return _results(path, numbers, bound.dynamic)
             is_known = self._add(types, path)
             if types.closed and not is_known:
                 self._warn(types)
@@ -237,7 +247,7 @@ class PathsFunction(Jitted):
             effects = [equation for equation in path.graph.equations if equation.has_effect]
             types.must_wait = types.must_wait or path.graph.made(must_wait)
             types.has_effects = types.has_effects or not all(map(is_guard, effects))
-            if types.closed or not all(is_lasting(value) for _, value in path.graph.constants):
+            if types.closed or not _is_lasting(path):
                 return False
             try:
                 types.tree.add(path)
