@@ -186,9 +186,6 @@ class PathsFunction(Jitted):
                 return self._call_general(args, kwargs)
             path, numbers = stage_path(bound.function, bound.found, types.in_tree, answers)
             rounds += 1
-            if not _is_lasting(path):
-                numbers = _without_effects(path.graph).evaluate(*bound.dynamic)
-                return _results(path, numbers, bound.dynamic)
             is_known = self._add(types, path)
             if types.closed and not is_known:
                 self._warn(types)
@@ -310,6 +307,9 @@ def _ways(branch: Branch) -> str:
 
 def _results(path: Path, numbers: Sequence[Any], given: Sequence[Any]) -> Any:
     """Return the results that staging computed: an argument as it is, all else in memory of its own."""
+    if not _is_lasting(path):
+        # The function closes over a traced value, of which staging used the number only. Effects have happened.
+        numbers = _without_effects(path.graph).evaluate(*given)
     arguments: dict[Any, Any] = dict(zip(path.graph.inputs, given, strict=True))
     constants = [value for _, value in path.graph.constants]
     computed = [y for y, x in zip(numbers, path.graph.outputs, strict=True) if _is_computed(x, arguments)]
