@@ -56,6 +56,7 @@ class LaplacianTrace(Trace):
     """Carries the derivatives by all elements of an input, and the sum of the second derivatives."""
 
     transform = "laplacian"
+    binds_primals = True
 
     def __init__(self, total: int) -> None:
         super().__init__()
