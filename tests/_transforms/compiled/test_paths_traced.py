@@ -85,3 +85,28 @@ def test_a_path_with_effects_that_numbers_ran_before_has_its_derivative(engine: 
             assert fg.grad(compiled)(x) == slope
             assert fg.jvp(compiled, (x,), (1.0,))[1] == slope
             assert fg.hessian(compiled)(x) == (0 if x > 0 else 2 if x > -1 else 6 * x)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_gradient_of_a_loop_with_many_guards(engine: str) -> None:
+    def halved(x: Any) -> Any:
+        while x > 1:
+            x = x * 0.9
+        return x * x
+
+    slope = fg.grad(fg.jit(halved, paths=4, engine=engine))
+    for x in (1e3, 1e3 / 0.9, 1e3):
+        np.testing.assert_allclose(slope(x), fg.grad(halved)(x), 1e-12)
+
+
+def test_the_warning_counts_the_guards_at_which_calls_left_a_loop() -> None:
+    def halved(x: Any) -> Any:
+        while x > 1:
+            x = x * 0.5
+        return x
+
+    compiled = fg.jit(halved, paths=3, engine="numpy")
+    for x in (4.0, 16.0, 500.0):
+        assert compiled(x) == halved(x)
+    with pytest.warns(errors.PathsWarning, match=r"bool\(\) went 2 ways, at 2 of 10 guards"):
+        compiled(9000.0)
