@@ -127,6 +127,8 @@ CASES = {
     "a compiled part": Case(fg.jit(lambda x: x[1:] * x[:-1], engine="numpy"), (4,)),
     "a scan": Case(lambda x: fg.scan(lambda c, r: (c * r, c + r), x[0], x[1:])[1], (5,)),
     "a reversed scan": Case(lambda x: fg.scan(lambda c, r: (c * r, c + r), x[0], x[1:], reverse=True)[1], (5,)),
+    "a choice of negatives": Case(lambda x: -np.where(x > 0, -x, 2.0 * x) + np.where(x[0] > 0, x[1], -x), (4,)),
+    "a choice in which numbers are replaced": Case(lambda x: np.nan_to_num(-x, nan=2.0) * x[::-1], (4,)),
     "a long scan": Case(long_scan, (5,)),
     "a scan that hands on rows": Case(lambda x: fg.scan(lambda c, r: (r, c * r), x[0], x)[1], (6,)),
     "a scan with two carries": Case(lambda x: fg.scan(lambda c, r: ((c[1], r * c[0]), c[0]), (x[0], x[1]), x)[1], (6,)),
