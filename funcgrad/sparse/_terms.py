@@ -216,7 +216,7 @@ def _chosen(equation: Equation, c: ArrayLike, a: ArrayLike, b: ArrayLike) -> _Su
     shape, dtype = _shape(equation), equation.results[0].aval.dtype
 
     def held(factor: Any) -> Any:
-        # Beside a Python number, a condition would decide the dtype.
+        # The dtype of a choice between two Python numbers would be that of the condition.
         return dtype.type(_one(factor)) if factor is None or isinstance(factor, int | float) else factor
 
     first = _summand(a).broadcast(shape).scaled(lambda factor: broadcast_to(select(c, held(factor), 0), shape))
