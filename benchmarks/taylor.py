@@ -27,7 +27,7 @@ def _nested(f: Callable[[Any], Any], times: int) -> Callable[[Any], Any]:
 
 
 def chains(suite: Suite, effort: Effort) -> None:
-    """Compute derivatives along the diagonal, eagerly on NumPy and compiled by XLA (float64)."""
+    """Compute derivatives along the diagonal, eagerly on NumPy and compiled for NumPy and by XLA (float64)."""
 
     def ours(x: Any) -> Any:
         return fg.jet(_chain(np), (x,), ([np.ones_like(x), *[0] * (ORDER - 1)],))
@@ -47,6 +47,10 @@ def chains(suite: Suite, effort: Effort) -> None:
         suite.cases.append(
             Case(f"order {ORDER} of {size:,} numbers", interleave(eager, effort.at_most(30)), limits={NESTED: 1.0})
         )
+        plain = {name: fg.jit(f, engine="numpy") for name, f in ((OURS, ours), (NESTED, five))}
+        written: dict[str, Callable[[], Any]] = {name: lambda x=x, f=f: f(x) for name, f in plain.items()}
+        name = f"order {ORDER} of {size:,} numbers, compiled for NumPy"
+        suite.cases.append(Case(name, interleave(written, effort.at_most(30)), limits={NESTED: 1.0}))
         ours_compiled, five_compiled = fg.jit(ours), fg.jit(five)
         contenders: dict[str, Callable[[], Any]] = {
             OURS: lambda x=x, f=ours_compiled: jax.block_until_ready(f(x)),

@@ -138,6 +138,7 @@ class Trace:
     transform = "transform"
     # Whether Python can read the numbers. A staged value has no numbers to branch on.
     concrete = True
+    binds_primals = False  # whether `apply` binds the primitive to the primals, as Taylor mode does
     # Whether it answers when Python asks a staged value for its number, and records the answer (`follow`).
     follows = False
     # Whether a new array of its tracers can be written to as NumPy's arrays are; tensors have their own writes.
@@ -147,8 +148,7 @@ class Trace:
     function: Callable[..., Any] | None = None
     # A note for NumPy's errors that leave the user's function, and a part of the message that identifies these errors.
     note: tuple[str, str] | None = None
-    # False after the transform has ended.
-    alive = True
+    alive = True  # until the transform has ended
     # Whether `apply` may begin at once: the trace has not ended and has no hook. Each operation reads only this field.
     direct = True
     # ``refresh(trace, operands)``, the hook before an application: it brings views up to date after a write, and says

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from funcgrad._core.aval import Aval, aval_of
-from funcgrad._core.bind import Tracer, active_trace, top_trace, untraced
+from funcgrad._core.bind import Tracer, active_trace, untraced
 from funcgrad._core.graph.ir import Graph, trusted_graph
 from funcgrad._core.graph.key import canonical
 from funcgrad._core.graph.simplify import simplify
@@ -24,7 +24,7 @@ from funcgrad._core.trace.place import settled
 from funcgrad._core.trace.staging import StagingTrace
 from funcgrad._engines import NUMPY, is_abstract
 from funcgrad._ops.program.callback import callback_p
-from funcgrad._ops.program.custom import custom_jvp_p
+from funcgrad._ops.program.custom import custom_jvp_p, runs_at_once
 from funcgrad._ops.program.derived import staged_graph
 from funcgrad._types import ArrayLike, PyTree
 from funcgrad.errors import NotDifferentiableError
@@ -171,8 +171,7 @@ def solved(rule: Solver, operands: Sequence[Any]) -> list[Any]:
     operands = list(map(settled, operands))
     if not any(map(is_traced, operands)):
         return rule.run(*operands)
-    trace = top_trace(operands)
-    if trace is not None and trace.concrete:
+    if runs_at_once(operands) is not None:
         return custom_jvp_p(*operands, graph=None, rule=rule)
     graph = staged_graph(rule.run, list(map(aval_of, operands)), rule.name)
     return custom_jvp_p(*operands, graph=graph, rule=rule)

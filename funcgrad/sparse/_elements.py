@@ -177,7 +177,7 @@ def _places(terms: Sequence[Term], taken: Parts, pattern: scipy.sparse.csr_array
 
 def _with_fixed(fixed: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the numbers that stand before the joined parts, and the places of all summands, fixed ones too."""
-    numbers, at = np.unique(np.append(fixed, 0), return_inverse=True)
+    numbers, at = np.unique(np.append(fixed, fixed.dtype.type(0)), return_inverse=True)
     places = np.where(places > 0, places - 1 + len(numbers), at[-1])
     free = (places == at[-1]).argmax(0)
     each = np.arange(len(fixed))

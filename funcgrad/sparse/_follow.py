@@ -65,6 +65,18 @@ class _Inputs:
                     found.pop(x, None)
         return [read(x) for x in graph.outputs]
 
+    def alone(self, graph: Graph, reads: Sequence[Read], counted: Sequence[bool]) -> list[Pattern]:
+        """Return the patterns of the outputs of a graph by the inputs that are counted."""
+        sizes = [read.aval.size if count else 0 for read, count in zip(reads, counted, strict=True)]
+        space = _Space(sum(sizes), self.limit)
+        ends = np.cumsum(sizes)
+        inner = []
+        for read, size, end in zip(reads, sizes, ends, strict=True):
+            moves = bool(size) and is_inexact(read.aval.dtype)
+            own = Pattern(np.arange(size + 1), np.arange(end - size, end), space.width, self.limit) if moves else None
+            inner.append(read._replace(pattern=space.nothing(read.aval.size) if own is None else own))
+        return [read.pattern for read in space.run(graph, inner)]
+
     def _applied(self, equation: Any, reads: list[Read]) -> list[Read]:
         primitive, avals = equation.primitive, [var.aval for var in equation.results]
         if all(read.pattern.empty for read in reads):
@@ -73,7 +85,7 @@ class _Inputs:
         rule = _rule(primitive)
         if rule is None:
             return [Read(aval, None, self.nothing(aval.size)) for aval in avals]
-        patterns = rule(Application(primitive, reads, avals, equation.params, self.run))
+        patterns = rule(Application(primitive, reads, avals, equation.params, self.run, self.alone))
         return [
             Read(aval, None, pattern if is_inexact(aval.dtype) else self.nothing(aval.size))
             for aval, pattern in zip(avals, patterns, strict=True)

@@ -37,7 +37,7 @@ class Plans:
         """Return the plan for these arguments, and the leaves of the arguments that are arrays."""
         call = self._call(args, kwargs)
         dynamic = [leaf for leaf in call.leaves if is_stageable(leaf)]
-        key = (call.in_tree, avals_of(dynamic), *[leaf for leaf in call.leaves if not is_stageable(leaf)])
+        key = (call.in_tree, avals_of(dynamic), *self._others(call))
         with self._lock:
             plan = self._kept.get(key)
             if plan is not None:
@@ -47,6 +47,20 @@ class Plans:
             if plan.lasting:
                 self._keep(key, plan)
         return plan, dynamic
+
+    def _others(self, call: Call) -> list[Any]:
+        """Return the leaves that are no arrays. Plans are kept by their values."""
+        found = [leaf for leaf in call.leaves if not is_stageable(leaf)]
+        for leaf in found:
+            try:
+                hash(leaf)
+            except TypeError:
+                raise TypeError(
+                    f"{self.request.transform}: an argument of {name_of(self.request.function)} is a "
+                    f"{type(leaf).__name__}, which has no hash; needed arrays, numbers, or objects with a hash, since "
+                    "plans are kept by them. Close over it: lambda x: f(x, it)."
+                ) from None
+        return found
 
     def _keep(self, key: Any, plan: Plan) -> None:
         with self._lock:

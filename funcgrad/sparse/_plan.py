@@ -96,6 +96,7 @@ class Plan:
                 mode = "reverse"
         first = products.reverse() if self.forward is None else self.forward
         self.y = products.y
+        mode = self._mode_of_colors(mode)
         pattern = pattern_of(first, len(first.inputs) - 1, request.limit).matrix()
         if self.forward is None:
             pattern = pattern.T.tocsr()
@@ -103,11 +104,6 @@ class Plan:
             pattern = (pattern + pattern.T).tocsr()
         pattern.sort_indices()
         self.pattern = with_short_indices(pattern)
-        real = self.y.dtype.kind != "c"
-        if request.of_gradient:
-            mode = "symmetric" if self.symmetric else "forward"
-        elif not real and mode is None:
-            mode = "forward"
         self._mode = mode
         # Products that the user asks for are computed as they are.
         self._elements: Elements | None = None
@@ -118,6 +114,20 @@ class Plan:
             self.backward = first if self.forward is None else products.reverse()
         graphs = [graph for graph in (self.forward, self.backward) if graph is not None]
         self.lasting = all(is_lasting(value) for graph in graphs for _, value in graph.constants)
+
+    def _mode_of_colors(self, mode: str | None) -> str | None:
+        """Return the mode of the colouring, and refuse rows of a complex result."""
+        if self.request.of_gradient:
+            return "symmetric" if self.symmetric else "forward"
+        if self.y.dtype.kind != "c":
+            return mode
+        if mode in ("reverse", "both"):
+            raise NotDifferentiableError(
+                f"{self.request.transform}: {name_of(self.request.function)} has an output of type {self.y}; needed a "
+                "real dtype for products with rows, which give the derivative of the real part only. Leave mode out, "
+                "or take np.real and np.imag apart."
+            )
+        return "forward"
 
     @functools.cached_property
     def colors(self) -> Colors:

@@ -213,11 +213,15 @@ def _scaled(equation: Equation, x: ArrayLike, other: ArrayLike, by: Callable[[An
 def _chosen(equation: Equation, c: ArrayLike, a: ArrayLike, b: ArrayLike) -> _Sum:
     if type(c) in (_Sum, _Zero):
         raise NotOfTerms
-    shape, one = _shape(equation), equation.results[0].aval.dtype.type(1)
-    first = _summand(a).broadcast(shape)
-    first = first.scaled(lambda factor: broadcast_to(select(c, one if factor is None else factor, 0), shape))
-    second = _summand(b).broadcast(shape)
-    return first.plus(second.scaled(lambda y: broadcast_to(select(c, 0, one if y is None else y), shape)))
+    shape, dtype = _shape(equation), equation.results[0].aval.dtype
+
+    def held(factor: Any) -> Any:
+        # The dtype of a choice between two Python numbers would be that of the condition.
+        return dtype.type(_one(factor)) if factor is None or isinstance(factor, int | float) else factor
+
+    first = _summand(a).broadcast(shape).scaled(lambda factor: broadcast_to(select(c, held(factor), 0), shape))
+    second = _summand(b).broadcast(shape).scaled(lambda factor: broadcast_to(select(c, 0, held(factor)), shape))
+    return first.plus(second)
 
 
 def _moved(equation: Equation, x: ArrayLike, *arrays: Any) -> _Sum:

@@ -67,9 +67,13 @@ def counted(x: Any) -> Any:
     return fg.fori_loop(0, 3, lambda i, y: fnp.asarray(y).at[i].set(y[i] * y[i + 1]), x)
 
 
+def twice(c: Any, r: Any) -> Any:
+    return r, c * r
+
+
 def long_scan(x: Any) -> Any:
     """A loop with too many equations to be followed round by round."""
-    rows = np.arange(30_000.0)
+    rows = np.arange(30_000, dtype=x.dtype)
     return fg.scan(lambda c, r: (c * 0.9 + r * x[:2], None), x[2:4], rows)[0]
 
 
@@ -123,7 +127,20 @@ CASES = {
     "a compiled part": Case(fg.jit(lambda x: x[1:] * x[:-1], engine="numpy"), (4,)),
     "a scan": Case(lambda x: fg.scan(lambda c, r: (c * r, c + r), x[0], x[1:])[1], (5,)),
     "a reversed scan": Case(lambda x: fg.scan(lambda c, r: (c * r, c + r), x[0], x[1:], reverse=True)[1], (5,)),
+    "a choice of negatives": Case(lambda x: -np.where(x > 0, -x, 2.0 * x) + np.where(x[0] > 0, x[1], -x), (4,)),
+    "a choice in which numbers are replaced": Case(lambda x: np.nan_to_num(-x, nan=2.0) * x[::-1], (4,)),
     "a long scan": Case(long_scan, (5,)),
+    "a scan that hands on rows": Case(lambda x: fg.scan(lambda c, r: (r, c * r), x[0], x)[1], (6,)),
+    "a scan with two carries": Case(lambda x: fg.scan(lambda c, r: ((c[1], r * c[0]), c[0]), (x[0], x[1]), x)[1], (6,)),
+    "a scan in a scan": Case(lambda x: fg.scan(lambda c, r: (fg.scan(twice, r, c)[1], c * r), x[:3], x)[1], (5,)),
+    "a reversed scan that hands on": Case(
+        lambda x: fg.scan(lambda c, r: ((r, c[0]), c[1] * r), (x[1], x[0]), x, reverse=True)[1], (6,)
+    ),
+    "a scan without rows": Case(lambda x: fg.scan(lambda c, _: (c[::-1] * x[:2], c), x[1:3], None, length=3)[1], (4,)),
+    "a scan of nothing": Case(lambda x: fg.scan(lambda c, r: (c * r, c), x[:2], x[:0])[0], (3,)),
+    "a scan over matrices": Case(lambda x: fg.scan(lambda c, r: (c @ r, c + r), x[0], x)[1], (3, 2, 2)),
+    "running sums of columns": Case(lambda x: np.cumsum(x, 0), (3, 2)),
+    "running sums from the end": Case(lambda x: np.cumsum(x[::-1])[::-1], (4,)),
     "a counted loop": Case(counted, (5,)),
     "a branch": Case(lambda x: fg.cond(x[0] > 0, lambda x: x**2, lambda x: x[::-1] * x, x), (5,)),
     "a checkpoint": Case(lambda x: fg.checkpoint(lambda x: np.sin(x) * x[::-1])(x), (5,)),

@@ -61,6 +61,8 @@ def test_a_jacobian_is_the_dense_one(name: str) -> None:
         for x in points(shape)[:2]:
             expected = dense(f, x)
             if expected.dtype.kind == "c" and mode in ("reverse", "both"):
+                with pytest.raises(NotDifferentiableError, match="the real part only"):
+                    jac(x)
                 continue
             found = jac(x)
             assert isinstance(found, scipy.sparse.csr_array)
@@ -194,6 +196,14 @@ def test_arguments_of_all_kinds() -> None:
 def test_a_python_number_does_not_widen() -> None:
     found = fg.sparse.jacobian(lambda x, a: a * x)(np.ones(3, np.float32), 2.0)
     assert found.dtype == np.float32
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_dtype_of_narrow_floats_is_that_of_the_dense_one(name: str) -> None:
+    f, shape, _ = CASES[name]
+    x = np.ones(shape, np.float32)
+    if np.asarray(f(x)).dtype.name in ("float32", "complex64"):
+        assert fg.sparse.jacobian(f)(x).dtype == fg.jacobian(f)(x).dtype
 
 
 def test_an_index_that_is_an_argument_may_select_any_element() -> None:
@@ -343,6 +353,11 @@ REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
     ),
     "a limit of nothing": (lambda: fg.sparse.hessian(rosen, max_nonzeros=0), ValueError, "max_nonzeros is 0; needed"),
     "no function": (lambda: fg.sparse.jacobian_pattern(3), TypeError, "sparse.jacobian_pattern: f is a int; needed a"),  # pyright: ignore[reportArgumentType]  (the error is tested)
+    "a set among the other arguments": (
+        lambda: fg.sparse.jacobian(lambda x, y: x)(np.ones(3), {1, 2}),
+        TypeError,
+        "sparse.jacobian: an argument of <lambda> is a set, which has no hash; needed arrays, numbers, or objects",
+    ),
     "a traced argument": (
         lambda: fg.jit(fg.sparse.jacobian(tridiagonal), engine="numpy")(np.ones(3)),
         TracerArrayConversionError,
@@ -369,6 +384,8 @@ def test_a_pattern_that_is_too_large() -> None:
         with pytest.raises(PatternSizeError, match=r"5,050 entries or more; needed at most 5,000 \(max_nonzeros\)"):
             jac(np.ones(100))
     assert jac(np.ones(50)).nnz == 1275
+    with pytest.raises(PatternSizeError, match="needed at most 1,000,000"):
+        fg.sparse.jacobian(np.cumsum, max_nonzeros=1_000_000)(np.ones(100_000))
     # The pattern is refused before there is memory for it.
     with pytest.raises(MemoryError, match="needed at most 50,000,000"):
         fg.sparse.jacobian_pattern(lambda x: x / np.sum(x))(np.ones(1_000_000))

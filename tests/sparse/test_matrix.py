@@ -114,3 +114,14 @@ def test_special_numbers_stay_in_their_elements() -> None:
     found = fg.sparse.jacobian(lambda x: x**2)(x).toarray()
     np.testing.assert_array_equal(np.diag(found), 2 * x)
     assert np.count_nonzero(found) == 6
+
+
+def test_a_long_scan_takes_time_in_proportion_to_its_elements() -> None:
+    n = 20_000
+    jac = fg.sparse.jacobian(lambda x: fg.scan(lambda c, r: (r, c * r), x[0], x)[1])
+    x = np.random.default_rng(3).normal(size=n)
+    found, before = jac(x), np.append(x[0], x[:-1])
+    assert found.nnz == 2 * n - 1
+    assert jac.colors(x).products == 2
+    np.testing.assert_allclose(found.diagonal(), np.where(np.arange(n), before, 2 * x[0]))
+    np.testing.assert_allclose(found.diagonal(-1), x[1:])

@@ -48,12 +48,14 @@ class Branch(NamedTuple):
         line: the line.
         asked: the question of its guards.
         guards: the number of guards that it left: a loop leaves one in each round.
+        forks: the number of guards that went more than one way: those of a loop at which calls left it.
         ways: the most ways that one of them went.
     """
 
     line: Line | None
     asked: str
     guards: int
+    forks: int
     ways: int
 
 
@@ -125,13 +127,16 @@ class PathTree:
             yield stretch
 
     def branches(self) -> list[Branch]:
-        """Return the lines that branch, those with the most ways first."""
+        """Return the lines that branch, those that lead to the most paths first."""
         found: dict[tuple[Line | None, str], list[int]] = {}
         for stretch in self:
             if stretch.guard is not None:
                 found.setdefault((stretch.guard.source, stretch.asked), []).append(len(stretch.ways))
-        branches = [Branch(line, asked, len(ways), max(ways)) for (line, asked), ways in found.items()]
-        return sorted(branches, key=lambda branch: -branch.ways)
+        branches = [
+            Branch(line, asked, len(ways), sum(each > 1 for each in ways), max(ways))
+            for (line, asked), ways in found.items()
+        ]
+        return sorted(branches, key=lambda branch: -branch.forks * (branch.ways - 1))
 
     def add(self, path: Path) -> int:
         """Add a path, unless it is there, and return its number.

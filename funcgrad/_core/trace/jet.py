@@ -106,6 +106,7 @@ class JetTrace(Trace):
     """Runs each primitive on the primals and computes the coefficients of its results."""
 
     transform = "jet"
+    binds_primals = True
 
     def __init__(
         self,

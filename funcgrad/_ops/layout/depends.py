@@ -20,6 +20,16 @@ class Pattern(Protocol):
     """For each element of an array, in C order, the numbers of the inputs that it depends on."""
 
     @property
+    def starts(self) -> np.ndarray:
+        """The inputs of element ``i`` are ``columns[starts[i] : starts[i + 1]]``."""
+        ...
+
+    @property
+    def columns(self) -> np.ndarray:
+        """The numbers of the inputs, in ascending order for each element."""
+        ...
+
+    @property
     def empty(self) -> bool:
         """Whether no element depends on any input."""
         ...
@@ -59,13 +69,24 @@ class Read(NamedTuple):
 
 
 class Application(NamedTuple):
-    """An equation as rules see it; ``run(graph, reads)`` returns what the outputs of a program inside are."""
+    """An equation as rules see it.
+
+    Args:
+        primitive: the primitive.
+        reads: the operands.
+        avals: the types of the results.
+        params: the parameters.
+        run: ``run(graph, reads)`` returns what the outputs of a program inside are.
+        alone: ``alone(graph, reads, counted)`` returns the patterns of the outputs of a program inside, whose inputs
+            are the elements of those operands that are counted, one operand after the other.
+    """
 
     primitive: Any
     reads: Sequence[Read]
     avals: Sequence[Aval]
     params: dict[str, Any]
     run: Callable[[Any, Sequence[Read]], list[Read]]
+    alone: Callable[[Any, Sequence[Read], Sequence[bool]], list[Any]]
 
 
 Rule = Callable[[Application], list[Any]]
@@ -176,15 +197,17 @@ def running(applied: Application) -> list[Any]:
 
 
 def _running(read: Read, axis: int, reverse: bool) -> Any:
+    """Join each element with the one before it, then with the two before these, and so on by powers of two."""
     places = np.moveaxis(read.places, axis, -1)
     places = places[..., ::-1] if reverse else places
-    length = places.shape[-1]
-    members = np.nonzero(np.tri(length, dtype=bool))[1]
-    counts = np.tile(np.arange(1, length + 1), places.size // max(length, 1))
-    found = read.pattern.grouped(np.concatenate([[0], np.cumsum(counts)]), places[..., members].ravel())
-    order = np.empty(places.size, np.intp)
-    order[places.ravel()] = np.arange(places.size)
-    return found.take(order)
+    found, order, distance = read.pattern, np.empty(places.size, np.intp), 1
+    while distance < places.shape[-1]:
+        before = np.full(places.shape, -1)
+        before[..., distance:] = places[..., :-distance]
+        order[places.ravel()] = before.ravel()
+        found = found.union(found.take(order))
+        distance *= 2
+    return found
 
 
 def grouped_over(read: Read, axes: Sequence[int]) -> Any:
@@ -197,6 +220,10 @@ def grouped_over(read: Read, axes: Sequence[int]) -> Any:
     return read.pattern.grouped(np.arange(math.prod(shape[i] for i in kept) + 1) * count, members)
 
 
+# With more products of known factors, all elements of a row depend on the whole row: the list would take 400 MB.
+_MOST_FACTORS = 50_000_000
+
+
 def contracted(pattern: Any, places: np.ndarray, other: np.ndarray | None, width: int) -> Any:
     """Return the pattern of ``places @ other`` for stacks of matrices, without products with known zeros.
 
@@ -207,7 +234,7 @@ def contracted(pattern: Any, places: np.ndarray, other: np.ndarray | None, width
         width: the length of axis ``j``.
     """
     batch, rows, inner = places.shape
-    if other is None or other.all():
+    if other is None or other.all() or rows * np.count_nonzero(other) > _MOST_FACTORS:
         found = pattern.grouped(np.arange(batch * rows + 1) * inner, places.ravel())
         return found.take(np.repeat(np.arange(batch * rows), width))
     at, columns, members = np.nonzero(other.transpose(0, 2, 1))

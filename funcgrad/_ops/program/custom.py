@@ -12,15 +12,28 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import Aval, aval_of
+from funcgrad._core.bind import Trace, Tracer, top_trace
 from funcgrad._core.graph.ir import Graph
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.backward import backward_pass
 from funcgrad._core.trace.reverse import ReverseTrace, ReverseTracer
+from funcgrad._engines import is_abstract
 from funcgrad._ops.layout.fill import zeros_like
 from funcgrad._ops.program.batch import batched_graph
 from funcgrad._ops.program.custom_batch import JvpRule, MappedJvp, MappedVjp, VjpRule
 from funcgrad._types import Array, Lax, Value
 from funcgrad.errors import NotDifferentiableError
+
+
+def runs_at_once(xs: Sequence[Any]) -> Trace | None:
+    """Return the trace that runs the user's rule for a call on numbers, or ``None`` where the call needs a graph."""
+    first = trace = top_trace(xs)
+    while trace is not None and trace.binds_primals:
+        xs = [x._value if isinstance(x, Tracer) and x._owner is trace else x for x in xs]
+        trace = top_trace(xs)
+    if trace is None:
+        return None if any(map(is_abstract, xs)) else first
+    return first if trace.concrete else None
 
 
 def _refuse_captured(rule: VjpRule | JvpRule, moving: Sequence[bool]) -> None:
@@ -123,7 +136,7 @@ def instantiated(y_bars: Sequence[Any], avals: Sequence[Aval]) -> list[Any]:
 
 def _vjp_xla(lax: Lax, *xs: Array, graph: Graph, rule: VjpRule) -> list:
     if not any(lax.is_traced(x) for x in xs):
-        return graph.evaluate(*xs)
+        return _value(*xs, graph=graph, rule=rule)
 
     def backward(residuals: tuple, y_bars: Sequence[Any]) -> tuple:
         captured = [None] * (len(xs) - rule.arity)
@@ -134,7 +147,7 @@ def _vjp_xla(lax: Lax, *xs: Array, graph: Graph, rule: VjpRule) -> list:
 
 def _jvp_xla(lax: Lax, *xs: Array, graph: Graph, rule: JvpRule) -> list:
     if not any(lax.is_traced(x) for x in xs):
-        return graph.evaluate(*xs)
+        return _value(*xs, graph=graph, rule=rule)
     return lax.custom_jvp(graph.evaluate, lambda xs, x_dots: rule.push(xs[: rule.arity], x_dots[: rule.arity]))(*xs)
 
 

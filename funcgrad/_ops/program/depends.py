@@ -9,8 +9,11 @@ import numpy as np
 
 from funcgrad._ops.layout.depends import Application, Read
 
-# Loops of more equations in all rounds together are followed as if each round could read the rows of every other.
+# Loops of more equations in all rounds together are followed without the numbers that differ from round to round.
 _MOST_EQUATIONS = 20_000
+# The most elements that the rounds of a loop may hand on, if they are followed together: 400 MB.
+_MOST_MEMBERS = 50_000_000
+_NONE = np.empty(0, np.intp)
 
 
 def inside(applied: Application) -> list[Any]:
@@ -44,33 +47,82 @@ def repeated(applied: Application) -> list[Any]:
 def scanned(applied: Application) -> list[Any]:
     """Follow the rounds of a loop, each with its own rows."""
     loop = applied.params["loop"]
+    _, carry, xs = loop.parts(tuple(applied.reads))
+    # Numbers that are known, such as positions in arrays, select other elements in each round.
+    is_known = any(read.value is not None for read in (*carry, *xs))
+    if not loop.length or (is_known and loop.length * len(loop.body.equations) <= _MOST_EQUATIONS):
+        return _scanned_one_by_one(applied)
+    together = _scanned_together(applied)
+    return _scanned_one_by_one(applied) if together is None else together
+
+
+def _scanned_one_by_one(applied: Application) -> list[Any]:
+    loop = applied.params["loop"]
     constants, carry, xs = loop.parts(tuple(applied.reads))
-    length, body = loop.length, loop.body
-    if length * len(body.equations) > _MOST_EQUATIONS or not length:
-        return _scanned_at_once(applied, constants, carry, xs)
+    if not loop.length:
+        return [*_patterns(carry), *[applied.reads[0].pattern.take(_NONE) for _ in loop.body.outputs[loop.carry :]]]
     stacks: dict[int, list[Read]] = {}
-    for t in reversed(range(length)) if loop.reverse else range(length):
-        results = applied.run(body, [*constants, *carry, *[_row(x, t) for x in xs]])
+    for t in reversed(range(loop.length)) if loop.reverse else range(loop.length):
+        results = applied.run(loop.body, [*constants, *carry, *[_row(x, t) for x in xs]])
         carry = tuple(results[: loop.carry])
         stacks[t] = results[loop.carry :]
-    columns = [[stacks[t][i].pattern for t in range(length)] for i in range(len(body.outputs) - loop.carry)]
+    columns = [[stacks[t][i].pattern for t in range(loop.length)] for i in range(len(loop.body.outputs) - loop.carry)]
     return [*_patterns(carry), *[first.joined(rest) for first, *rest in columns]]
 
 
-def _scanned_at_once(
-    applied: Application, constants: Sequence[Read], carry: Sequence[Read], xs: Sequence[Read]
-) -> list[Any]:
-    """Follow one round in which each row stands for all rows."""
+def _scanned_together(applied: Application) -> list[Any] | None:
+    """Follow all rounds at once; return ``None`` where this takes too much memory.
+
+    The body is followed once, alone. A state is the carry before a round. States join those 1, 2, 4, ... rounds before.
+    """
     loop = applied.params["loop"]
-    rows = [_any_row(x) for x in xs]
-    while True:
-        results = applied.run(loop.body, [*constants, *[read._replace(value=None) for read in carry], *rows])
-        patterns = [a.pattern.union(b.pattern) for a, b in zip(carry, results[: loop.carry], strict=True)]
-        if all(a.same(b.pattern) for a, b in zip(patterns, carry, strict=True)):
-            break
-        carry = tuple([read._replace(pattern=pattern) for read, pattern in zip(carry, patterns, strict=True)])
-    stacks = [y.pattern.take(np.tile(np.arange(y.aval.size), loop.length)) for y in results[loop.carry :]]
-    return [*_patterns(carry), *stacks]
+    constants, carry, xs = loop.parts(tuple(applied.reads))
+    rows = [Read(x.aval.with_shape(x.aval.shape[1:]), None, None) for x in xs]
+    reads = [*constants, *[read._replace(value=None) for read in carry], *rows]
+    in_carry = [loop.constants <= i < loop.constants + loop.carry for i in range(len(reads))]
+    by_carry = applied.alone(loop.body, reads, in_carry)
+    by_given = applied.alone(loop.body, reads, [not each for each in in_carry])
+    nothing, empty = applied.reads[0].pattern.take(_NONE), by_carry[0].take(_NONE)
+    given = nothing.joined(_patterns([*constants, *xs]))
+    places = _places_by_round(constants, xs, loop.length, loop.reverse)
+
+    onward, begun = empty.joined(by_carry[: loop.carry]), by_given[0].take(_NONE).joined(by_given[: loop.carry])
+    size = len(onward.starts) - 1
+    rounds = size * np.arange(loop.length + 1)[:, None]
+    states = nothing.joined([*_patterns(carry), _in_rounds(given, begun, places)])
+    distance = 1
+    while distance <= loop.length and not onward.empty:
+        if loop.length * len(onward.columns) > _MOST_MEMBERS:
+            return None
+        before = _in_rounds(states, onward, rounds[: loop.length + 1 - distance] + np.arange(size))
+        states = states.union(nothing.grouped(np.zeros(distance * size + 1, np.intp), _NONE).joined([before]))
+        onward = onward.grouped(onward.starts, onward.columns)
+        distance *= 2
+
+    last = np.split(rounds[-1] + np.arange(size), np.cumsum([read.aval.size for read in carry])[:-1])
+    stacks = []
+    for by_state, by_others in zip(by_carry[loop.carry :], by_given[loop.carry :], strict=True):
+        y = _in_rounds(states, by_state, rounds[:-1] + np.arange(size)).union(_in_rounds(given, by_others, places))
+        order = np.arange(len(y.starts) - 1).reshape(loop.length, -1)
+        stacks.append(y.take(order[::-1].ravel()) if loop.reverse else y)
+    return [*[states.take(each) for each in last[: len(carry)]], *stacks]
+
+
+def _places_by_round(constants: Sequence[Read], xs: Sequence[Read], length: int, reverse: bool) -> np.ndarray:
+    """Return for each round where the constants and its rows stand in the joined constants and stacks."""
+    start = sum(read.aval.size for read in constants)
+    found = [np.tile(np.arange(start), (length, 1))]
+    for x in xs:
+        rows = start + np.arange(x.aval.size).reshape(length, -1)
+        found.append(rows[::-1] if reverse else rows)
+        start += x.aval.size
+    return np.concatenate(found, 1)
+
+
+def _in_rounds(values: Any, pattern: Any, places: np.ndarray) -> Any:
+    """Return the pattern of arrays that depend as ``pattern`` on the values at the places of each round."""
+    counts = np.tile(np.diff(pattern.starts), len(places))
+    return values.grouped(np.concatenate([[0], np.cumsum(counts)]), places[:, pattern.columns].ravel())
 
 
 def _row(x: Read, t: int) -> Read:
@@ -78,15 +130,6 @@ def _row(x: Read, t: int) -> Read:
     size = x.aval.size // x.aval.shape[0]
     value = None if x.value is None else np.asarray(x.value)[t]
     return Read(x.aval.with_shape(x.aval.shape[1:]), value, x.pattern.take(np.arange(t * size, (t + 1) * size)))
-
-
-def _any_row(x: Read) -> Read:
-    """Return a row that depends on what any row depends on."""
-    shape = x.aval.shape
-    size = x.aval.size // max(shape[0], 1)
-    members = np.arange(x.aval.size).reshape(shape[0], size).T.ravel()
-    starts = np.arange(size + 1) * shape[0]
-    return Read(x.aval.with_shape(shape[1:]), None, x.pattern.grouped(starts, members))
 
 
 def _patterns(reads: Sequence[Read]) -> list[Any]:

@@ -41,6 +41,10 @@ from funcgrad.tree import TreeDef, flatten, leaves, unflatten
 # tree once more. After this many times it returns the staged numbers.
 _ROUNDS = 3
 
+# The stretches of a path that are compiled in order to find the path of some numbers. XLA takes 0.15 s for each, and
+# the others, in a loop of guards, are short.
+_MOST_COMPILED = 16
+
 
 class TypedPaths:
     """The paths for arguments of one structure and of the same types."""
@@ -63,11 +67,16 @@ class TypedPaths:
         known: dict[Any, Any] = dict(zip(self.tree.inputs, numbers, strict=True))
         while here is not None and here.guard is not None:
             graph = here.graph.made(_without_effects)
-            values = graph.made(engine.compile)(*[known[var] for var in graph.inputs])
+            run = graph.made(engine.compile) if len(answers) < _MOST_COMPILED else graph.evaluate
+            values = run(*[known[var] for var in graph.inputs])
             known.update(zip(here.given, values, strict=False))
             answers = (*answers, answer_to(here.asked, values[-1]))
             here = here.ways.get(answers[-1])
         return Unknown(answers) if here is None else here.number
+
+
+def _is_lasting(path: Path) -> bool:
+    return all(is_lasting(value) for _, value in path.graph.constants)
 
 
 def _without_effects(graph: Graph) -> Graph:
@@ -177,6 +186,9 @@ class PathsFunction(Jitted):
                 self._warn(types)
                 if not types.has_effects:
                     return bound.called()
+            if active_trace() is not None and not (answers and types.has_effects):
+                # The function may close over values that an outer transform traces. Their derivatives count.
+                return self._call_general(args, kwargs)
             path, numbers = stage_path(bound.function, bound.found, types.in_tree, answers)
             rounds += 1
             is_known = self._add(types, path)
@@ -237,7 +249,7 @@ class PathsFunction(Jitted):
             effects = [equation for equation in path.graph.equations if equation.has_effect]
             types.must_wait = types.must_wait or path.graph.made(must_wait)
             types.has_effects = types.has_effects or not all(map(is_guard, effects))
-            if types.closed or not all(is_lasting(value) for _, value in path.graph.constants):
+            if types.closed or not _is_lasting(path):
                 return False
             try:
                 types.tree.add(path)
@@ -294,12 +306,21 @@ class PathsFunction(Jitted):
 
 
 def _ways(branch: Branch) -> str:
-    asked = f"{branch.asked}() went {branch.ways} {'way' if branch.ways == 1 else 'ways'}"
-    return f"{branch.line}: {asked}{'' if branch.guards == 1 else f', in {branch.guards} places'}"
+    asked = f"{branch.line}: {branch.asked}() went {branch.ways} {'way' if branch.ways == 1 else 'ways'}"
+    if branch.guards == 1:
+        return asked
+    return (
+        f"{asked}, at {branch.forks} of {branch.guards} guards"
+        if branch.forks
+        else f"{asked} at {branch.guards} guards"
+    )
 
 
 def _results(path: Path, numbers: Sequence[Any], given: Sequence[Any]) -> Any:
     """Return the results that staging computed: an argument as it is, all else in memory of its own."""
+    if not _is_lasting(path):
+        # The function closes over a traced value, of which staging used the number only. Effects have happened.
+        numbers = _without_effects(path.graph).evaluate(*given)
     arguments: dict[Any, Any] = dict(zip(path.graph.inputs, given, strict=True))
     constants = [value for _, value in path.graph.constants]
     computed = [y for y, x in zip(numbers, path.graph.outputs, strict=True) if _is_computed(x, arguments)]

@@ -135,7 +135,7 @@ class XlaPaths(PathsFunction):
     def _run_stretches(self, types: TypedPaths, args: tuple, kwargs: dict) -> Any:
         """Run one stretch after the other."""
         bound = self._bound(self._static.bind(args, kwargs))
-        if bound.types is not types:
+        if bound.types is not types or any(isinstance(x, Tracer) for x in bound.dynamic):
             raise OtherTypesError
         here = types.tree.root
         known: dict[Any, Any] = dict(zip(types.tree.inputs, bound.dynamic, strict=True))

@@ -11,7 +11,7 @@ from funcgrad._core.bind import NUMPY_TYPES, top_trace
 from funcgrad._core.graph.simplify import lift_tracers
 from funcgrad._core.tracebacks import folded
 from funcgrad._engines import is_abstract
-from funcgrad._ops.program.custom import custom_jvp_p, custom_vjp_p
+from funcgrad._ops.program.custom import custom_jvp_p, custom_vjp_p, runs_at_once
 from funcgrad._transforms.base.arguments import (
     check_callable,
     checked_argnames,
@@ -31,8 +31,8 @@ Rule = Callable[..., Any]
 
 def called(call: CustomCall, bind: Callable[..., list[Any]]) -> Any:
     """Return the result of a call with tracers among its leaves, bound with its rules."""
-    trace = top_trace(call.leaves)
-    if trace is not None and trace.concrete:
+    trace = runs_at_once(call.leaves)
+    if trace is not None:
         call.level = trace.level
         outs = bind(*call.leaves, graph=None)
         return unflatten(call.out_tree, outs)

@@ -198,7 +198,7 @@ def _moved(
         constant = _Slots(np.full((count, aval.size), -1), empty=True)
         reads.append(Read(aval, known, slots.get(i, constant)))
     try:
-        found = rule(Application(primitive, reads, avals, params, _refuse))
+        found = rule(Application(primitive, reads, avals, params, _refuse, _refuse))
     except _MixedError:
         return None
     return [each.inputs.reshape(count, *aval.shape) for each, aval in zip(found, avals, strict=True)]

@@ -56,6 +56,7 @@ class LaplacianTrace(Trace):
     """Carries the derivatives by all elements of an input, and the sum of the second derivatives."""
 
     transform = "laplacian"
+    binds_primals = True
 
     def __init__(self, total: int) -> None:
         super().__init__()
@@ -205,7 +206,7 @@ def _linear(application: _LaplacianApplication) -> _Carried:
         if is_sum(application.primitive) and first.inputs is not None:
             return [summed(first, application.trace.total, **application.params)]
         parts, inputs = application.arranged(ys)
-        return [DerivativeRows(*each) for each in zip(application.push_rows(ys, parts), inputs, strict=True)]
+        return [_rows(*each, parts) for each in zip(application.push_rows(ys, parts), inputs, ys, strict=True)]
 
     laplacians = application.push(ys, application.laplacians)
     return [
@@ -239,7 +240,7 @@ def _product(application: _LaplacianApplication) -> _Carried:
     (laplacian,) = application.push([y], application.laplacians)
 
     def pushed() -> DerivativeRows:
-        return DerivativeRows(application.push_rows([y], parts)[0], inputs)
+        return _rows(application.push_rows([y], parts)[0], inputs, y, parts)
 
     return [(y, (Directions(pushed), _sum([laplacian, 2 * reduce_sum(products, (0,))])))]
 
@@ -259,6 +260,14 @@ def _general(application: _LaplacianApplication) -> _Carried:
         rows = None if slopes is None else DerivativeRows(slopes, inputs)
         carried.append((y, None if rows is None else (Directions(lambda rows=rows: rows), total)))
     return carried
+
+
+def _rows(values: Any, inputs: np.ndarray | None, y: Value, parts: Sequence[DerivativeRows]) -> DerivativeRows:
+    """Return derivatives as rows, also where a rule says that they are zero (`copysign`)."""
+    if values is None:
+        aval = aval_of(y)
+        values = np.zeros((len(parts[0].values), *aval.shape), aval.dtype)
+    return DerivativeRows(values, inputs)
 
 
 def _sum(parts: Sequence[Any]) -> Any:

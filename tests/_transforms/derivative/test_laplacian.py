@@ -223,3 +223,20 @@ def test_bad_input(case: str) -> None:
 def test_bad_argnums(argnums: Any) -> None:
     with pytest.raises(TypeError, match=r"laplacian: argnums of network .* needed"):
         fg.laplacian(network, argnums)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.sum(np.sin(np.copysign(2.0, x) + x)),
+        lambda x: np.sum(np.sin(np.heaviside(x, x))),
+        lambda x: np.sum(np.exp(np.ldexp(np.copysign(2.7, x), -1)) * x**2),
+        lambda x: np.sum(np.cos(np.copysign(3.0, np.mean(x)) * np.ones(2))),
+    ],
+    ids=["copysign", "heaviside", "ldexp", "a number"],
+)
+def test_rules_whose_tangents_are_zero(f: Any) -> None:
+    x = np.array([0.3, -0.5])
+    expected = np.trace(fg.hessian(f)(x))
+    np.testing.assert_allclose(fg.laplacian(f)(x), expected, atol=1e-12)
+    np.testing.assert_allclose(fg.jit(fg.laplacian(f), engine="numpy")(x), expected, atol=1e-12)

@@ -163,6 +163,8 @@ def findings(program: Branching, report: Report) -> list[str]:
         forms.append((f"jit of grad {engine}", fg.jit(gradient, paths=PATHS, engine=engine), gradient))
         if engine == "numpy":
             forms.append(("grad of jit", fg.value_and_grad(compiled, argnums=(0, 1)), gradient))
+        if rng.random() < 0.1:
+            forms.append((f"grad of a closure {engine}", fg.value_and_grad(_closing(f, engine), (0, 1)), gradient))
     report.programs += 1
     wrong = []
     for name, compiled, plain in forms:
@@ -175,6 +177,11 @@ def findings(program: Branching, report: Report) -> list[str]:
         closed = [types.closed for types in getattr(compiled, "_types", {}).values()]
         wrong += [f"{name}: {why}" for why in closed if why.startswith("it did something else")]
     return wrong
+
+
+def _closing(f: Callable[..., Any], engine: str) -> Callable[..., Any]:
+    """Return the function with a compiled function inside that closes over both arguments."""
+    return lambda x, s: fg.jit(lambda one: f(one * x, s), paths=PATHS, engine=engine)(1.0)
 
 
 def _outcome(f: Callable[..., Any], x: np.ndarray, s: Any) -> tuple[Any, BaseException | None, list[str]]:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 import funcgrad as fg
+from tests.laws.fuzz import matrices
 from tests.laws.fuzz.beside_jax import beside_jax
 from tests.laws.fuzz.case import Case
 from tests.laws.fuzz.compare import difference, numbers, same, sharing, snapshot, wrong_sharing, wrong_type
@@ -32,7 +33,7 @@ from tests.laws.fuzz.program import Program
 from tests.laws.fuzz.routes import ROUTES, BatchError, Route
 
 # The probabilities of the slow checks, besides the weights of the routes.
-JAX_WEIGHT, DIFFERENCES_WEIGHT, NEST_WEIGHT, SECOND_WEIGHT = 0.05, 0.5, 0.25, 0.2
+JAX_WEIGHT, DIFFERENCES_WEIGHT, NEST_WEIGHT, SECOND_WEIGHT, MATRICES_WEIGHT = 0.05, 0.5, 0.25, 0.2, 0.05
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,8 @@ def _checks() -> dict[str, tuple[float, Check]]:
     table["differences"] = (DIFFERENCES_WEIGHT, _by_differences)
     table["nest"] = (NEST_WEIGHT, _nest)
     table["second derivative"] = (SECOND_WEIGHT, _second)
+    table["sparse"] = (MATRICES_WEIGHT, matrices.sparse)
+    table["taylor"] = (MATRICES_WEIGHT, matrices.taylor)
     table["jax"] = (JAX_WEIGHT, beside_jax)
     return table
 
