@@ -13,7 +13,6 @@ from funcgrad._core.trace.derivative import NodeMaker, PerOperand, lasting
 from funcgrad._core.trace.joint import component, hub
 from funcgrad._core.trace.kept import SMALL, Watched
 from funcgrad._core.trace.place import frozen
-from funcgrad._core.trace.staging import StagedTracer
 from funcgrad._core.trace.tape import LEAF, Node, next_serial, primitive_of
 from funcgrad._types import Value
 from funcgrad.tree import register_leaf
@@ -183,28 +182,6 @@ class ReverseTrace(Trace):
     def origin_of(self, primals: tuple, active: int, params: dict) -> Any:
         """Return the note about its operation that a joint node keeps besides the values for its rule."""
         return None
-
-
-class LoggedReverseTrace(ReverseTrace):
-    """A reverse trace over a staged program. It notes which operands and which result of an equation carry derivatives.
-
-    A value that the program uses both with and without its derivative (``stop_gradient``, an outer variable) is one
-    variable of the staged program. The notes tell the two uses apart.
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.active: dict[Any, tuple[Primitive, int, bool]] = {}
-
-    def _apply(self, primitive: Primitive, primals: tuple, nodes: tuple, params: dict) -> Any:
-        y = super()._apply(primitive, primals, nodes, params)
-        mask = sum([1 << i for i, node in enumerate(nodes) if node is not None])
-        for each in y if primitive.multiple_results else (y,):
-            is_active = type(each) is ReverseTracer
-            value = each._value if is_active else each
-            if type(value) is StagedTracer:
-                self.active[value._variable] = primitive, mask, is_active
-        return y
 
 
 def _prepare(primitive: Primitive, active: int, params: dict) -> NodeMaker:

@@ -90,6 +90,13 @@ class StagingTrace(Trace):
         """Forget all but the first equations, for a function that failed and is tried in another way."""
         del self.equations[count:], self._serials[count:]
 
+    def drop_effects(self, start: int) -> None:
+        """Forget the equations with effects from ``start`` on. The program runs again, and records them anew."""
+        kept = [k for k in range(start, len(self.equations)) if not self.equations[k].has_effect]
+        if len(kept) < len(self.equations) - start:
+            self.equations[start:] = [self.equations[k] for k in kept]
+            self._serials[start:] = [self._serials[k] for k in kept]
+
     def made_at(self, x: Value) -> str:
         variable = x._variable
         if any(variable is var for var in self.inputs):

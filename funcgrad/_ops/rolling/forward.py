@@ -104,10 +104,15 @@ class Forwarder(Emitter):
 
     def run(self) -> Graph:
         """Return the program with reads forwarded."""
-        graph = self._graph
+        graph, updates, pending, equations = self._graph, self._updates, self._pending, self.equations
         for equation in graph.equations:
-            self.source = equation.source
-            self._add(equation)
+            # Most equations are neither updates nor reads of pending rows.
+            update = updates.get(equation.primitive)
+            if update is None and pending.isdisjoint(equation.operands):
+                equations.append(equation)
+            else:
+                self.source = equation.source
+                self._add(equation, update)
         outputs = [self._whole(x) for x in graph.outputs]
         found = trusted_graph(graph.inputs, graph.constants, self.equations, outputs, graph.name, graph.trees)
         return drop_dead(found)
@@ -115,8 +120,7 @@ class Forwarder(Emitter):
     def _now(self, x: Operand) -> Operand:
         return self._replaced.get(x, x) if type(x) is Var else x
 
-    def _add(self, equation: Equation) -> None:
-        update = self._updates.get(equation.primitive)
+    def _add(self, equation: Equation, update: Callable[..., bool] | None) -> None:
         if update is not None and update(equation, *map(self._now, equation.operands)):
             return
         if self._pending.isdisjoint(equation.operands):
@@ -323,7 +327,8 @@ def _as_dtype(value: Value, dtype: np.dtype) -> Literal | None:
 
 def forwarded(graph: Graph) -> Graph:
     """Return the same program, in which reads of rows that were written get the rows themselves."""
-    return Forwarder(graph).run()
+    has_writes = any(each.primitive is scatter_set_p or each.primitive is scatter_p for each in graph.equations)
+    return Forwarder(graph).run() if has_writes else graph
 
 
 __all__ = ["Row", "forwarded"]

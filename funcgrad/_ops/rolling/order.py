@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -41,13 +42,14 @@ def keeps_order(graph: Graph, rolled: Graph, active: Collection[Operand]) -> boo
         rolled: the rolled program.
         active: the variables that depend on what is differentiated.
     """
-    uses = Counter(graph.outputs)
+    uses = Counter(chain(graph.outputs, chain.from_iterable([each.operands for each in graph.equations])))
     reads: dict[Var, list[tuple[Pattern, Key, Operand]]] = {}
     arrays: dict[Operand, _Writes] = {}
     for equation in graph.equations:
-        uses.update(equation.operands)
-    for equation in graph.equations:
-        _note(equation, active, reads, arrays)
+        if equation.primitive is index_p or equation.primitive is scatter_set_p:
+            _note(equation, active, reads, arrays)
+        elif arrays and not arrays.keys().isdisjoint(equation.operands):
+            _note_whole(equation, arrays)
     for x in graph.outputs:
         if x in arrays:
             arrays[x].wholes.add(x)
@@ -92,7 +94,12 @@ def _note(
             writes.rows.append(v)
             arrays[equation.results[0]] = writes
             return
-    for x in operands:
+    _note_whole(equation, arrays)
+
+
+def _note_whole(equation: Equation, arrays: dict[Operand, _Writes]) -> None:
+    """Note the arrays that an equation reads as a whole."""
+    for x in equation.operands:
         if x in arrays:
             arrays[x].wholes.add(x)
 

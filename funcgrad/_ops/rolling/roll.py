@@ -59,12 +59,12 @@ class _Roller(Emitter):
         read: dict[Row, Var] = {}
         same: dict[Operand, Operand] = {}
         for equation in graph.equations:
-            row = self._row_read(equation, same)
+            row = self._row_read(equation, same) if equation.primitive is index_p else None
             if row is None:
-                operands = equation.operands
-                if not same.keys().isdisjoint(operands):
-                    operands = tuple([same.get(x, x) for x in operands])
-                self._rest.append(with_operands(equation, operands))
+                if same.keys().isdisjoint(equation.operands):
+                    self._rest.append(equation)
+                else:
+                    self._rest.append(with_operands(equation, tuple([same.get(x, x) for x in equation.operands])))
             else:
                 (result,) = equation.results
                 same[result] = read.setdefault(row, result)
@@ -78,7 +78,7 @@ class _Roller(Emitter):
 
     def _row_read(self, equation: Equation, same: dict[Operand, Operand]) -> Row | None:
         """Return the row that an equation reads, if it reads one. A row of a row is a row of the array."""
-        if equation.primitive is not index_p or len(equation.operands) != 1:
+        if len(equation.operands) != 1:
             return None
         base = same.get(equation.operands[0], equation.operands[0])
         found = pattern_of(equation.params["index"], base.aval.shape)

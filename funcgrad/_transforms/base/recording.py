@@ -14,8 +14,8 @@ from funcgrad._core.lazy import LazyModule
 from funcgrad._core.numbers import differentiated, plain
 from funcgrad._core.trace.backward import backward_pass
 from funcgrad._core.trace.place import had_writes, original, settled
-from funcgrad._core.trace.reverse import LoggedReverseTrace, ReverseTrace, ReverseTracer
-from funcgrad._core.trace.staging import StagingTrace
+from funcgrad._core.trace.reverse import ReverseTrace, ReverseTracer
+from funcgrad._core.trace.staging import StagedTracer, StagingTrace
 from funcgrad._core.trace.tape import Node
 from funcgrad._engines import lasting
 from funcgrad._ops.index.rows import Rows
@@ -29,42 +29,37 @@ from funcgrad.tree import map as tree_map
 _NDARRAY = np.ndarray
 _FLOAT64 = np.float64
 _shortening: Any = LazyModule("funcgrad._transforms.base.shortening")
-# A staged function of fewer equations is differentiated equation by equation.
-_LEAST_EQUATIONS = 1000
 
 
 class Recording:
     """The run of a function on a tape.
 
     Args:
-        trace: the trace, which has ended.
+        trace: the trace. It has ended, or nothing is recorded yet.
         inputs: the tracers and the structure of each differentiated argument.
         out: the function's result, with tracers, until the first pass.
-        long: the staged equations of the function, if there are many.
+        unrecorded: the staged function, if nothing is recorded yet.
     """
 
-    __slots__ = ("_long", "inputs", "out", "trace")
+    __slots__ = ("_unrecorded", "inputs", "out", "trace")
 
     def __init__(
         self,
         trace: ReverseTrace,
         inputs: list[tuple[list[ReverseTracer], TreeDef]],
         out: Any,
-        long: Any = None,
+        unrecorded: Any = None,
     ) -> None:
         self.trace = trace
         self.inputs = inputs
         self.out = out
-        self._long = long
+        self._unrecorded = unrecorded
 
-    def shorten(self, aux: Any = None) -> Any:
-        """Replace a long staged function by a short program that does the same, if there is one; return ``aux``.
-
-        ``aux`` is auxiliary data that the function computed.
-        """
-        if self._long is not None:
-            long, self._long = self._long, None
-            self.out, aux = _shortening.shortened(long, self.primals, self.out, aux)
+    def finish(self, aux: Any = None) -> Any:
+        """Record a function that was staged; return ``aux``, auxiliary data that the function computed."""
+        if self._unrecorded is not None:
+            staged, self._unrecorded = self._unrecorded, None
+            self.out, aux = staged.recorded(self.trace, self.primals, self.out, aux)
         return aux
 
     @property
@@ -120,28 +115,31 @@ class Recording:
 
 def record(transform: str, f: Callable[..., Any], args: tuple, kwargs: dict, numbers: Iterable[int]) -> Recording:
     """Run a function with the arguments of these numbers as inputs of a tape."""
-    staging = _rolling_trace()
-    trace = ReverseTrace() if staging is None else LoggedReverseTrace()
+    trace = ReverseTrace()
     trace.function = f
-    start = 0 if staging is None else len(staging.equations)
-    new_args = list(args)
-    inputs = []
-    for number in numbers:
-        new_args[number], leaves, treedef = _trace_argument(transform, trace, f, number, args)
-        inputs.append((leaves, treedef))
-    with trace:
+    numbers = list(numbers)
+    inputs = [_trace_argument(transform, trace, f, number, args) for number in numbers]
+
+    def run(leaves: Iterable[Any]) -> Any:
+        new_args, rest = list(args), iter(leaves)
+        for number, (tracers, treedef) in zip(numbers, inputs, strict=True):
+            part = [next(rest) for _ in tracers]
+            new_args[number] = part[0] if treedef is LEAF else unflatten(treedef, part)
         out = f(*new_args, **kwargs)
-        if type(out) is not ReverseTracer:
-            out = _without_object_arrays(out)
+        return out if type(out) is ReverseTracer else _without_object_arrays(out)
+
+    primals = [x for tracers, _ in inputs for x in tracers]
+    staging = _rolling_trace()
+    if staging is not None and all(_is_staged(x._value, staging) for x in primals):
+        unrecorded = _shortening.Unrecorded(staging, [x._value for x in primals])
+        out = unrecorded.run(run)
+        return Recording(trace, inputs, out, unrecorded)
+    with trace:
+        out = run(primals)
         if had_writes(trace):
             out = tree_map(settled, out)
             inputs = [([original(x) for x in tracers], treedef) for tracers, treedef in inputs]
-    long = None
-    if staging is not None and isinstance(trace, LoggedReverseTrace):
-        equations = staging.equations[start:]
-        if len(equations) > max(_LEAST_EQUATIONS, (staging.rolls_above or 0) // 3):
-            long = _shortening.Long(staging, trace, equations)
-    return Recording(trace, inputs, out, long)
+    return Recording(trace, inputs, out)
 
 
 def _rolling_trace() -> StagingTrace | None:
@@ -150,9 +148,13 @@ def _rolling_trace() -> StagingTrace | None:
     return outer if type(outer) is StagingTrace and outer.rolls_above is not None else None
 
 
+def _is_staged(x: Value, staging: StagingTrace) -> bool:
+    return type(x) is StagedTracer and x._owner is staging and not x._variable.aval.weak
+
+
 def _trace_argument(
     transform: str, trace: ReverseTrace, f: Callable[..., Any], number: int, args: tuple
-) -> tuple[Any, list[ReverseTracer], TreeDef]:
+) -> tuple[list[ReverseTracer], TreeDef]:
     try:
         arg = args[number]
     except IndexError:
@@ -169,10 +171,9 @@ def _trace_argument(
         or (kind is ReverseTracer and is_inexact(arg.dtype))
     ):
         tracer = trace.input(differentiated(arg) if kind is float else arg)
-        return tracer, [tracer], LEAF
+        return [tracer], LEAF
     leaves, treedef = differentiable_leaves(transform, f, number, arg)
-    tracers = [trace.input(leaf) for leaf in leaves]
-    return unflatten(treedef, tracers), tracers, treedef
+    return [trace.input(leaf) for leaf in leaves], treedef
 
 
 def _without_object_arrays(tree: PyTree) -> Any:

@@ -149,7 +149,7 @@ def _computation(
         if mixed:
             refuse_repeated(transform, f, [number % max(len(args), 1) for number in numbers])
         recording = record("grad", f, args, kwargs, numbers)
-        aux = _aux(f, recording) if has_aux else recording.shorten()
+        aux = _aux(f, recording) if has_aux else recording.finish()
         value, seeds = _seeded_holomorphic(transform, f, recording) if holomorphic else _seeded(f, recording)
         if type(value) is np.float64:
             grads = recording.pull(seeds, sparse=True)
@@ -175,7 +175,7 @@ def split_aux(f: Callable[..., Any], out: Array, transform: str = "grad") -> tup
 def _aux(f: Callable[..., Any], recording: Recording) -> Any:
     """Return the auxiliary data without tracers, and keep only the output in the recording."""
     recording.out, aux = split_aux(f, recording.out)
-    return recording.untraced(recording.shorten(aux))
+    return recording.untraced(recording.finish(aux))
 
 
 def _seeded(f: Callable[..., Any], recording: Recording) -> tuple[Any, Iterator[tuple[Any, Any]]]:
@@ -323,7 +323,7 @@ def vjp(f: Callable[..., Any], *primals: PyTree, has_aux: bool = False) -> tuple
     """
     check_callable("vjp", f)
     recording = record("vjp", f, primals, {}, range(len(primals)))
-    aux = _aux(f, recording) if has_aux else recording.shorten()
+    aux = _aux(f, recording) if has_aux else recording.finish()
     leaves, out_tree = flatten(recording.out)
     outputs = [recording.taken_apart(returned("vjp", name_of(f), y)) for y in leaves]
     given = recording.primals

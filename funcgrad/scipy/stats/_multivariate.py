@@ -212,7 +212,7 @@ class _Dirichlet(_Density):
         return constant + slopes
 
 
-class _Multinomial(_Mass):
+class _Multinomials(_Mass):
     """The multinomial distribution."""
 
     name = "multinomial"
@@ -275,5 +275,5 @@ def _matrices(x: ArrayLike, size: int) -> Any:
 multivariate_normal = _Normal()
 multivariate_t = _T()
 dirichlet = _Dirichlet()
-multinomial = _Multinomial()
+multinomial = _Multinomials()
 wishart = _Wishart()

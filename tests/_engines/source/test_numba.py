@@ -12,7 +12,8 @@ import funcgrad as fg
 from funcgrad._core.lazy import LazyModule
 from funcgrad._core.primitive import primitives
 from funcgrad._engines.source import numba as engine
-from funcgrad._engines.source.kernels import parallel, plan
+from funcgrad._engines.source.kernels import fuse, parallel, plan
+from funcgrad._engines.source.kernels.nodes import Apply, KernelMemory
 from tests.laws._cases import Case, all_rows, assert_close, assert_types, cases
 
 pytest.importorskip("numba")
@@ -306,3 +307,26 @@ def test_a_warm_call_raises_nothing(rng: np.random.Generator, monkeypatch: pytes
             np.testing.assert_allclose(value, wanted, rtol=EXACT)
             for a, b in zip(found, gradients, strict=True):
                 np.testing.assert_allclose(a, b, rtol=EXACT)
+
+
+def test_a_long_straight_program_is_one_kernel(rng: np.random.Generator) -> None:
+    factors = rng.uniform(0.5, 1.0, 240)
+
+    def f(x: Any, y: Any) -> Any:
+        for k in factors:
+            x, y = y * k - x, x + y * (1.0 - k)
+        return np.sum(x * y)
+
+    x, y = rng.standard_normal((2, 50))
+    compiled = fg.jit(f, engine="numba", roll=False)
+    np.testing.assert_allclose(compiled(x, y), f(x, y), EXACT)
+    assert compiled.source(x, y).count("def loop_") == 1
+
+
+def test_arrays_of_a_power_of_two_lie_in_different_sets_of_the_cache() -> None:
+    memories = [KernelMemory(np.dtype(float), (4096,)) for _ in range(3)]
+    # Each array is read after the last one is made, so all of them have places of their own.
+    made: list[Any] = [Apply(memory.whole(), "1.0", ()) for memory in memories]
+    read: list[Any] = [Apply(memory.whole(), "{}", (memory.whole(),)) for memory in memories]
+    places, _ = fuse.allotted([[step] for step in (*made, *read)], set())
+    assert len({place % 4096 for place in places.values()}) == 3

@@ -11,7 +11,7 @@ import pytest
 import funcgrad as fg
 from benchmarks._loops import PROGRAMS
 from funcgrad._ops.rolling import reverse
-from funcgrad._transforms.base import recording, shortening
+from funcgrad._transforms.base import shortening
 
 ROUNDS = 30
 
@@ -19,7 +19,7 @@ ROUNDS = 30
 @pytest.fixture(autouse=True)
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Roll short programs too."""
-    monkeypatch.setattr(recording, "_LEAST_EQUATIONS", 60)
+    monkeypatch.setattr(shortening, "_LEAST_EQUATIONS", 60)
 
 
 @pytest.fixture
@@ -166,3 +166,39 @@ def test_a_value_that_is_kept_outside() -> None:
         return fg.grad(loss)(a), kept.pop()
 
     same(both, A)
+
+
+def test_the_function_runs_once() -> None:
+    calls = []
+
+    def loss(x: Any, a: Any) -> Any:
+        calls.append(a)
+        return chain(x, a)
+
+    fg.jit(fg.grad(loss, argnums=1), engine="numpy")(X, A)
+    assert len(calls) == 1
+
+
+def test_a_kept_value_has_its_derivative_in_the_program_around() -> None:
+    def both(a: Any) -> Any:
+        kept = []
+
+        def loss(b: Any) -> Any:
+            kept.append(np.sin(b))
+            return chain(X, b)
+
+        return fg.grad(loss)(a) + kept[0]
+
+    expected = fg.grad(lambda a: fg.grad(lambda b: chain(X, b))(a) + np.sin(a))(A)
+    np.testing.assert_allclose(fg.grad(fg.jit(both, engine="numpy"))(A), expected, 1e-12)
+
+
+def test_a_short_program_is_recorded_equation_by_equation(rolled: list[bool]) -> None:
+    def short_loss(x: Any, a: Any) -> Any:
+        x = x.copy()
+        x[0] = a * x[1]
+        return np.sum(np.sin(x) * a)
+
+    same(fg.value_and_grad(short_loss, argnums=(0, 1)), X, A)
+    same(fg.value_and_grad(lambda a: np.sum(np.sin(X * a) * a)), 0.4)
+    assert rolled == []

@@ -146,4 +146,7 @@ def allotted(groups: Sequence[Sequence[Step]], results: set[KernelMemory]) -> tu
 
 
 def _room(memory: KernelMemory) -> int:
-    return -(-math.prod(memory.shape) * memory.dtype.itemsize // _ALIGNMENT) * _ALIGNMENT
+    lines = -(-math.prod(memory.shape) * memory.dtype.itemsize // _ALIGNMENT)
+    # The spare line moves equal elements of arrays whose size is a power of two to different sets of the cache: a loop
+    # over 160 arrays of 32 KB took 22 ms without it, and takes 0.7 ms.
+    return (lines + 1) * _ALIGNMENT

@@ -17,6 +17,7 @@ import functools
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from funcgrad._core.lazy import LazyModule
 
@@ -87,14 +88,29 @@ def _at(context: Any, p: Any, k: Any) -> Any:
     return _types.int64(p, _types.intp), generate
 
 
+# The scopes of each module of LLVM that is being made. Making them anew for each load took a fifth of a build.
+_scopes: WeakKeyDictionary[Any, list[tuple[Any, Any]]] = WeakKeyDictionary()
+
+
+def _scopes_of(module: Any) -> list[tuple[Any, Any]]:
+    """Return for each memory its scope, and the scopes of all others."""
+    found = _scopes.get(module)
+    if found is None:
+        domain = module.add_metadata(["funcgrad"])
+        scopes = [module.add_metadata([f"memory {k}", domain]) for k in range(MEMORIES)]
+        found = _scopes[module] = [
+            (module.add_metadata([scope]), module.add_metadata([s for s in scopes if s is not scope]))
+            for scope in scopes
+        ]
+    return found
+
+
 def _set_alias_scope(module: Any, instruction: Any, number: int) -> None:
     """Tell LLVM that a load or a store touches no memory with a different number."""
-    if number >= MEMORIES:
-        return
-    domain = module.add_metadata(["funcgrad"])
-    scopes = [module.add_metadata([f"memory {k}", domain]) for k in range(MEMORIES)]
-    instruction.set_metadata("alias.scope", module.add_metadata([scopes[number]]))
-    instruction.set_metadata("noalias", module.add_metadata([s for k, s in enumerate(scopes) if k != number]))
+    if number < MEMORIES:
+        own, others = _scopes_of(module)[number]
+        instruction.set_metadata("alias.scope", own)
+        instruction.set_metadata("noalias", others)
 
 
 def _load(context: Any, m: Any, p: Any, k: Any) -> Any:
