@@ -68,7 +68,7 @@ class _Inputs:
     def alone(self, graph: Graph, reads: Sequence[Read], counted: Sequence[bool]) -> list[Pattern]:
         """Return the patterns of the outputs of a graph by the inputs that are counted."""
         sizes = [read.aval.size if count else 0 for read, count in zip(reads, counted, strict=True)]
-        space = _Space(sum(sizes), self.limit)
+        space = _Inputs(sum(sizes), self.limit)
         ends = np.cumsum(sizes)
         inner = []
         for read, size, end in zip(reads, sizes, ends, strict=True):

@@ -48,7 +48,7 @@ class Plans:
                 self._keep(key, plan)
         return plan, dynamic
 
-    def _others(self, call: Call) -> list[Any]:
+    def _others(self, call: CallArguments) -> list[Any]:
         """Return the leaves that are no arrays. Plans are kept by their values."""
         found = [leaf for leaf in call.leaves if not is_stageable(leaf)]
         for leaf in found:

@@ -18,7 +18,6 @@ from funcgrad._core.lazy import LazyModule
 from funcgrad.numpy._base.caller import Caller, caller
 from funcgrad.numpy._base.dispatch import functions
 from funcgrad.numpy._base.plain import without_number
-from funcgrad.numpy._contract.coefficients import keeps_unknown
 from funcgrad.numpy._layout import creation, makers
 
 Maker = Callable[..., Any]
@@ -209,6 +208,7 @@ _FAMILIES = {
 # NumPy's modules in which functions are replaced.
 _NUMPYS = frozenset({"numpy", *[f"numpy.polynomial.{family}" for family in _FAMILIES]})
 _polynomial = LazyModule("funcgrad.numpy.polynomial")
+_coefficients = LazyModule("funcgrad.numpy._contract.coefficients")
 
 
 @functools.cache
@@ -221,7 +221,7 @@ def _take_fits_in() -> None:
             _STAND_INS.add(name, function, _stand_in(function, functools.partial(_of_polynomial, name)))
         for name in (f"{prefix}{operation}" for operation in ("add", "sub", "mul", "mulx", "div", "pow")):
             function = getattr(module, name)
-            _STAND_INS.add(name, function, _stand_in(function, keeps_unknown(function)))
+            _STAND_INS.add(name, function, _stand_in(function, _coefficients.keeps_unknown(function)))
 
 
 def _of_polynomial(name: str, *args: Any, **kwargs: Any) -> Any:
