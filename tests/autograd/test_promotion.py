@@ -89,7 +89,7 @@ def test_concatenations_and_choices() -> None:
     assert np.stack([i, x]).dtype == np.float32
     assert np.where(x > 1, i, x).dtype == np.float32
     with pytest.raises(RuntimeError, match="must have the same dtype, but got Float, Long, and Float"):
-        tensor([[1, 2]]) @ x
+        _ = tensor([[1, 2]]) @ x
     assert (np.array([[1, 2]]) @ x).dtype == np.float32
 
 
