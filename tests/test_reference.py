@@ -17,7 +17,7 @@ DOORS = tuple(f"funcgrad.{room}.extend" for room in ("numpy", "autograd", "optim
 PYTORCHS = ("funcgrad.nn",)
 
 # Classes of PyTorch and autograd, whose pages have the examples.
-OTHERS_CLASSES = ("funcgrad.nn", "funcgrad.interop.autograd")
+OTHERS_CLASSES = ("funcgrad.nn", "funcgrad.interop.autograd", "funcgrad.torch.distributions")
 
 # Called once, by the room that knows of arrays.
 HOOKS = ("set_packing",)

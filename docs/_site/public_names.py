@@ -155,8 +155,8 @@ def mirrored(value: Any, module: str) -> str:
     if said.startswith(("``numpy.", "``scipy.", "``torch.")):
         return said.split("``")[1]
     theirs, name = module.removeprefix("funcgrad."), getattr(value, "__name__", "")
-    # The modules of a package that is not installed are unknown.
-    known = importlib.util.find_spec(theirs.partition(".")[0]) and importlib.util.find_spec(theirs)
+    # PyTorch is no dependency. The answer must not depend on whether it is installed.
+    known = not theirs.startswith("torch") and importlib.util.find_spec(theirs)
     there = known and hasattr(importlib.import_module(theirs), name)
     return f"{theirs}.{name}" if there else ""
 

@@ -53,7 +53,19 @@ class dependent_property(property, _Dependent):  # noqa: N801  (PyTorch's name)
 
 
 def is_dependent(constraint: Any) -> bool:
-    """Return whether other parameters decide a set."""
+    """Return whether other parameters decide a set, as ``torch.distributions.constraints.is_dependent``.
+
+    Args:
+        constraint: a set.
+
+    Returns:
+        A bool.
+
+    Example:
+        >>> import funcgrad.torch as torch
+        >>> torch.distributions.constraints.is_dependent(torch.distributions.constraints.real)
+        False
+    """
     return isinstance(constraint, _Dependent)
 
 
