@@ -51,8 +51,8 @@ def intercept() -> Iterator[None]:
 
     The context holds in the thread and context that enter it. Elsewhere, outside of transforms, and in calls by NumPy,
     JAX, PyTorch, Numba or compiled code, the makers do what they always do. A call comes from compiled code if the
-    Python code before it does not contain the maker's name, so give a maker no other name. The context may be nested,
-    and may enclose a transform or be inside one.
+    Python code before it is at a call of something else, or does not contain the maker's name; so call a maker by its
+    own name. The context may be nested, and may enclose a transform or be inside one.
 
     Returns:
         A context manager that is also a decorator.
@@ -99,7 +99,7 @@ def _stand_in(function: Maker, ours: Maker, name: str = "") -> Maker:
 
     @functools.wraps(function)
     def make(*args: Any, **kwargs: Any) -> Any:
-        if _inside.get() and active_trace() is not None and not _is_apart(caller(), name):
+        if _inside.get() and active_trace() is not None and not _is_apart(caller(), name, make):
             return ours(*args, **kwargs)
         return function(*args, **without_number(kwargs))
 
@@ -110,9 +110,9 @@ def _stand_in(function: Maker, ours: Maker, name: str = "") -> Maker:
     return make
 
 
-def _is_apart(by: Caller, name: str) -> bool:
+def _is_apart(by: Caller, name: str, function: Maker) -> bool:
     """Return whether a caller gets NumPy's own function."""
-    if name and not by.names(name):
+    if name and not by.calls(name, function):
         # Compiled code, as that of pandas or of NumPy's generators, has no frame: the caller is the Python code that
         # entered it. It reads the memory of what it makes, which a traced array does not have.
         return True
