@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dis
 import functools
+import itertools
 import opcode
 import sys
 from collections.abc import Iterator
@@ -113,12 +114,14 @@ class Caller:
 def _called(code: CodeType) -> dict[int, str]:
     """Return the name of the called function for each call in the code, by offset.
 
-    The columns tell it: the function of ``np.zeros(n)`` is the longest part that begins where the call begins.
+    The columns tell it: the function of ``np.zeros(n)`` is the longest part that begins where the call begins. A frame
+    at a call of a Python function may be at the end of the instruction's cache, so all offsets up to the next count.
     """
     found: dict[int, str] = {}
     # By the start of an expression: where its parts end, and their names.
     parts: dict[Any, list[tuple[Any, str]]] = {}
-    for each in dis.get_instructions(code):
+    instructions = list(dis.get_instructions(code))
+    for each, following in itertools.pairwise(instructions):
         at = each.positions
         if at is None or at.end_col_offset is None:
             continue
@@ -128,7 +131,7 @@ def _called(code: CodeType) -> dict[int, str]:
         elif "CALL" in each.opname:
             inner = [part for part in parts.get(start, ()) if part[0] < end]
             if inner:
-                found[each.offset] = max(inner)[1]
+                found.update(dict.fromkeys(range(each.offset, following.offset, 2), max(inner)[1]))
     return found
 
 
