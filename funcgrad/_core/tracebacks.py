@@ -109,10 +109,20 @@ when_interrupted: list[Callable[[], None]] = []
 
 
 def let_out(error: BaseException, before: Trace | None) -> None:
-    """Prepare an exception to leave an entry point that was entered under this transform."""
+    """Prepare an exception to leave an entry point that was entered under this transform.
+
+    Raises:
+        ConcretizationTypeError, UnsupportedFunctionError: instead of a ``SystemError`` that hides one of our errors.
+    """
     restore(before)
     if isinstance(error, Exception):
         fold(error)
+        hidden = error.__cause__
+        if type(error) is SystemError and isinstance(hidden, ConcretizationTypeError):
+            # C code ignored our error and went on, as in scipy.optimize.brentq. Python reports only that.
+            note = _of_scipy(error.__traceback__)
+            shown = UnsupportedFunctionError(note) if note else hidden
+            raise shown.with_traceback(error.__traceback__) from (hidden if note else None)
     else:
         for put_in_order in when_interrupted:
             put_in_order()

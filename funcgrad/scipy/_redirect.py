@@ -128,6 +128,7 @@ class _Redirect:
     def _add(self, room: str) -> None:
         self.rooms.add(room)
         module, scipys = load(f"{_PACKAGE}.{room}"), sys.modules[f"scipy.{room}"]
+        self._prepare(getattr(module, "PREPARED", {}), scipys)
         for name in module.__all__:
             ours, theirs = getattr(module, name), getattr(scipys, name, None)
             if theirs is None or isinstance(theirs, np.ufunc | ModuleType) or ours is theirs:
@@ -148,6 +149,14 @@ class _Redirect:
             for owner, method in _methods(ours, frozen) if frozen else ():
                 original = vars(owner)[method]
                 self.methods[owner, method] = original, _frozen_method(method, original, ours)
+
+    def _prepare(self, changes: dict[str, Callable[[Call], Call]], scipys: ModuleType) -> None:
+        """Replace functions that compute with traced values if their arguments are prepared."""
+        for name, prepare in changes.items():
+            theirs = getattr(scipys, name, None)
+            # An older SciPy may lack the function.
+            if theirs is not None:
+                self.functions.add(name, theirs, _calling(theirs, prepare(theirs)))
 
     def _add_class(self, name: str, theirs: type, ours: type) -> None:
         self.functions.add(name, theirs, standing(theirs, ours, _is_ours))

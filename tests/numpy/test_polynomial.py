@@ -208,3 +208,30 @@ def test_numpys_functions_compile_inside_intercept(prefix: str, name: str) -> No
     with fg.intercept():
         np.testing.assert_allclose(fg.jit(f, engine="numpy")(c), f(c), rtol=1e-13)
         np.testing.assert_allclose(fg.jit(fg.jacfwd(f))(c), fg.jacfwd(f)(c), rtol=1e-13)
+
+
+# NumPy divides a series by Python's numbers only.
+@pytest.mark.parametrize("name", [name for name in SERIES if name != "composition"])
+@pytest.mark.parametrize("family", ["Polynomial", "Chebyshev", "Laguerre"])
+def test_numpys_classes_compile_inside_intercept(family: str, name: str) -> None:
+    c, kind = np.array([1.0, 2.0, 3.0]), getattr(np.polynomial, family)
+    f = lambda c: SERIES[name](kind, c).coef
+    before = vars(kind)["_mul"]
+    with fg.intercept():
+        np.testing.assert_allclose(fg.jit(f, engine="numpy")(c), f(c), rtol=1e-13)
+        np.testing.assert_allclose(fg.jit(fg.jacfwd(f), engine="numpy")(c), fg.jacfwd(f)(c), rtol=1e-11)
+    assert vars(kind)["_mul"] is before
+
+
+@pytest.mark.parametrize("family", ["Polynomial", "Chebyshev", "Legendre", "Laguerre", "Hermite", "HermiteE"])
+def test_fits_and_roots_of_numpys_classes_inside_intercept(family: str, rng: np.random.Generator) -> None:
+    kind, x, y = getattr(np.polynomial, family), np.linspace(0, 3, 7), rng.normal(size=7)
+    with fg.intercept():
+        check(lambda y: kind.fit(x, y, 3)(0.4), y)
+        check(lambda c: np.abs(kind(c, domain=[0, 3]).roots()), kind.fromroots([0.1, 0.8]).coef)
+
+
+def test_the_error_of_numpys_classes_names_ours() -> None:
+    with pytest.raises(TypeError, match="unsupported operand") as caught:
+        fg.jit(lambda c: (np.polynomial.Polynomial(c) * np.polynomial.Polynomial([1.0, 2.0])).coef)(np.ones(3))
+    assert "take funcgrad.numpy.polynomial.Polynomial" in caught.value.__notes__[0]

@@ -27,6 +27,14 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "golden of a product": (lambda a: optimize.golden(lambda x: np.cosh(x - 2) * a), r"fg\.scipy\.optimize\.golden"),
     "brent": (lambda a: optimize.brent(lambda x: np.cosh(x - a)), r"fg\.scipy\.optimize\.brent"),
     "fminbound": (lambda a: optimize.fminbound(lambda x: np.cosh(x - a), 0, 4), r"fg\.scipy\.optimize\.fminbound"),
+    **{
+        name: (lambda a, name=name: getattr(optimize, name)(lambda x: x**3 - a, 0, 4), rf"fg\.scipy\.optimize\.{name} ")
+        for name in ("bisect", "brenth", "brentq", "ridder")
+    },
+    "root_scalar": (
+        lambda a: optimize.root_scalar(lambda x: x**3 - a, bracket=[0, 4]).root,
+        r"fg\.scipy\.optimize\.root_scalar .*fg\.intercept\(\)",
+    ),
     "toms748": (lambda a: optimize.toms748(lambda x: x**3 - a, 0, 4), r"fg\.scipy\.optimize\.toms748"),
     "fmin": (lambda a: optimize.fmin(lambda x: (x[0] - a) ** 2, [0.0], disp=0)[0], "method='Nelder-Mead'"),
     "fmin_bfgs": (lambda a: optimize.fmin_bfgs(lambda x: (x[0] - a) ** 2, [0.0], disp=0)[0], "method='BFGS'"),

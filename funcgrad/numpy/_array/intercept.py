@@ -46,12 +46,13 @@ def intercept() -> Iterator[None]:
     ``scipy.stats.norm.logpdf``) are replaced by those of ``funcgrad.scipy`` for traced arguments.
 
     The fits and roots of ``numpy.polynomial`` are replaced by those of ``funcgrad.numpy.polynomial``. Its functions of
-    arithmetic (``polymul``, ``chebadd``) compile: a coefficient that is not known stays, also if it is zero.
+    arithmetic (``polymul``, ``chebadd``) and its classes compile: a coefficient that is not known stays, also if it is
+    zero.
 
     The context holds in the thread and context that enter it. Elsewhere, outside of transforms, and in calls by NumPy,
     JAX, PyTorch, Numba or compiled code, the makers do what they always do. A call comes from compiled code if the
-    Python code before it does not contain the maker's name, so give a maker no other name. The context may be nested,
-    and may enclose a transform or be inside one.
+    Python code before it is at a call of something else, or does not contain the maker's name; so call a maker by its
+    own name. The context may be nested, and may enclose a transform or be inside one.
 
     Returns:
         A context manager that is also a decorator.
@@ -98,7 +99,7 @@ def _stand_in(function: Maker, ours: Maker, name: str = "") -> Maker:
 
     @functools.wraps(function)
     def make(*args: Any, **kwargs: Any) -> Any:
-        if _inside.get() and active_trace() is not None and not _is_apart(caller(), name):
+        if _inside.get() and active_trace() is not None and not _is_apart(caller(), name, make):
             return ours(*args, **kwargs)
         return function(*args, **without_number(kwargs))
 
@@ -109,9 +110,9 @@ def _stand_in(function: Maker, ours: Maker, name: str = "") -> Maker:
     return make
 
 
-def _is_apart(by: Caller, name: str) -> bool:
+def _is_apart(by: Caller, name: str, function: Maker) -> bool:
     """Return whether a caller gets NumPy's own function."""
-    if name and not by.names(name):
+    if name and not by.calls(name, function):
         # Compiled code, as that of pandas or of NumPy's generators, has no frame: the caller is the Python code that
         # entered it. It reads the memory of what it makes, which a traced array does not have.
         return True
@@ -152,7 +153,7 @@ class StandIns:
         self.pairs: dict[str, list[tuple[Maker, Maker]]] = {}
         # Modules that were searched, and the places where a module has one of the functions under its name.
         self.known: set[str] = set()
-        self.places: dict[Any, tuple[dict[str, Any], str, tuple[Maker, Maker]]] = {}
+        self.places: dict[Any, tuple[Any, str, tuple[Any, Any]]] = {}
         for pair in pairs:
             self.add(*pair)
 
@@ -162,14 +163,19 @@ class StandIns:
             self.pairs.setdefault(name, []).append((function, make))
             self.known.clear()
 
+    def add_method(self, owner: type, name: str, function: Any, make: Any) -> None:
+        """Replace an attribute of a class by ``make`` from the next context on."""
+        with self.lock:
+            self.places[id(owner), name, id(function)] = owner, name, (function, make)
+
     def enter(self) -> None:
         """Put the replacements in place."""
         with self.lock:
             self.entered += 1
             self._find()
-            for names, name, (function, make) in self.places.values():
-                if names.get(name) is function:
-                    names[name] = make
+            for owner, name, (function, make) in self.places.values():
+                if vars(owner).get(name) is function:
+                    setattr(owner, name, make)
 
     def leave(self) -> None:
         """Restore the functions when the last context ends."""
@@ -179,9 +185,9 @@ class StandIns:
                 return
             # A module that was imported meanwhile has imported the replacements.
             self._find()
-            for names, name, (function, make) in self.places.values():
-                if names.get(name) is make:
-                    names[name] = function
+            for owner, name, (function, make) in self.places.values():
+                if vars(owner).get(name) is make:
+                    setattr(owner, name, function)
 
     def _find(self) -> None:
         """Search new modules. The names of the user's own module may change at any time, so it is searched again."""
@@ -194,7 +200,7 @@ class StandIns:
                 for name in self.pairs.keys() & names.keys():
                     for pair in self.pairs[name]:
                         if names[name] is pair[0] or names[name] is pair[1]:
-                            self.places[id(names), name, id(pair[0])] = names, name, pair
+                            self.places[id(module), name, id(pair[0])] = module, name, pair
 
 
 _FAMILIES = {
@@ -213,7 +219,7 @@ _coefficients = LazyModule("funcgrad.numpy._contract.coefficients")
 
 @functools.cache
 def _take_fits_in() -> None:
-    """Replace the functions of ``numpy.polynomial`` that use LAPACK, or that ask which coefficients are zero."""
+    """Replace the functions and methods that use LAPACK, or that ask which coefficients are zero."""
     for family, prefix in _FAMILIES.items():
         module = sys.modules[f"numpy.polynomial.{family}"]
         for name in (f"{prefix}fit", f"{prefix}roots"):
@@ -222,6 +228,22 @@ def _take_fits_in() -> None:
         for name in (f"{prefix}{operation}" for operation in ("add", "sub", "mul", "mulx", "div", "pow")):
             function = getattr(module, name)
             _STAND_INS.add(name, function, _stand_in(function, _coefficients.keeps_unknown(function)))
+        [kind] = [each for each in vars(np.polynomial).values() if getattr(each, "__module__", "") == module.__name__]
+        for name in ("fit", "roots"):
+            _take_method_in(kind, f"_{name}", functools.partial(_of_polynomial, f"{prefix}{name}"))
+        for name in ("_add", "_sub", "_mul", "_div", "_pow"):
+            _take_method_in(kind, name, _coefficients.keeps_unknown(getattr(kind, name)))
+
+
+def _take_method_in(kind: type, name: str, ours: Maker) -> None:
+    """Replace a function of a class of ``numpy.polynomial``. NumPy's own code calls it, for the user's."""
+    function = getattr(kind, name)
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return (ours if is_intercepted() else function)(*args, **kwargs)
+
+    _STAND_INS.add_method(kind, name, vars(kind)[name], staticmethod(call))
 
 
 def _of_polynomial(name: str, *args: Any, **kwargs: Any) -> Any:

@@ -8,6 +8,9 @@ user's is called never decides anything.
 
 from __future__ import annotations
 
+import dis
+import functools
+import itertools
 import opcode
 import sys
 from collections.abc import Iterator
@@ -55,10 +58,21 @@ class Caller:
         """The code of the function. It distinguishes NumPy's own function from a user's of the same name."""
         return self._frame.f_code
 
-    def names(self, name: str) -> bool:
-        """Return whether the function's code contains a name, as of a variable, a global or an attribute."""
-        code = self.code
-        return name in code.co_names or name in code.co_varnames or name in code.co_freevars
+    def calls(self, name: str, function: Any) -> bool:
+        """Return whether the function may be calling another one of this name, rather than code in C that calls it.
+
+        Code that contains the name calls it, unless it is at a call of something else. It may call it through a
+        variable, or through a built-in function such as ``map``. Where the code has no columns
+        (``python -X no_debug_ranges``), the current call is not known.
+        """
+        code, frame = self.code, self._frame
+        if name not in code.co_names and name not in code.co_varnames and name not in code.co_freevars:
+            return False
+        called = _called(code).get(frame.f_lasti, name)
+        if called == name:
+            return True
+        found = frame.f_locals.get(called, frame.f_globals.get(called))
+        return found is function or (found is None and called in frame.f_builtins)
 
     @property
     def is_example(self) -> bool:
@@ -94,6 +108,31 @@ class Caller:
             if caller._frame.f_back is None:
                 return
             caller = Caller(caller._frame.f_back)
+
+
+@functools.lru_cache(maxsize=4096)
+def _called(code: CodeType) -> dict[int, str]:
+    """Return the name of the called function for each call in the code, by offset.
+
+    The columns tell it: the function of ``np.zeros(n)`` is the longest part that begins where the call begins. A frame
+    at a call of a Python function may be at the end of the instruction's cache, so all offsets up to the next count.
+    """
+    found: dict[int, str] = {}
+    # By the start of an expression: where its parts end, and their names.
+    parts: dict[Any, list[tuple[Any, str]]] = {}
+    instructions = list(dis.get_instructions(code))
+    for each, following in itertools.pairwise(instructions):
+        at = each.positions
+        if at is None or at.end_col_offset is None:
+            continue
+        start, end = (at.lineno, at.col_offset), (at.end_lineno, at.end_col_offset)
+        if each.opname.startswith("LOAD_"):
+            parts.setdefault(start, []).append((end, str(each.argval)))
+        elif "CALL" in each.opname:
+            inner = [part for part in parts.get(start, ()) if part[0] < end]
+            if inner:
+                found.update(dict.fromkeys(range(each.offset, following.offset, 2), max(inner)[1]))
+    return found
 
 
 def caller() -> Caller:

@@ -40,7 +40,8 @@ _NOTE = (
     "Before this, NumPy (or pandas) made an array of objects of traced values, by np.array([...]), np.asarray(x) or "
     "df @ x. Operators and NumPy's own functions of single elements work on it; linear algebra, SciPy's functions and "
     "pandas do not. Write np.stack([...]) or fnp.array([...]) instead of np.array([...]), leave np.asarray out, and "
-    "take df.to_numpy() @ x. np.nditer takes none of them: write for i in np.ndindex(x.shape): x[i]. "
+    "take df.to_numpy() @ x. np.nditer takes none of them: write for i in np.ndindex(x.shape): x[i]. Under jit take "
+    "funcgrad.numpy.polynomial.Polynomial (Chebyshev, ...) for numpy.polynomial's, whose operators hide our error. "
 )
 _READ_ONLY = (
     "What NumPy's code in C (np.asarray, np.nditer) makes of a traced array x is another array, and can only be read: "

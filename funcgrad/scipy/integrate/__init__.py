@@ -2,6 +2,7 @@
 
 from funcgrad._public import publish
 from funcgrad.numpy import trapezoid as trapezoid
+from funcgrad.scipy.integrate._infinite import PREPARED as PREPARED
 from funcgrad.scipy.integrate._ivp import solve_ivp as solve_ivp
 from funcgrad.scipy.integrate._odeint import odeint as odeint
 from funcgrad.scipy.integrate._quad import quad as quad

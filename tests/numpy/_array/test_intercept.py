@@ -206,7 +206,17 @@ def _between(x: Any) -> Any:
     return scipy.interpolate.LinearNDInterpolator(corners, [1.0, 2.0, 3.0])([[0.25, 0.25]])[0] * x
 
 
-@pytest.mark.parametrize("f", [_drawn, _nearest, _triangles, _between])
+def _with_makers(x: Any) -> Any:
+    """A function that calls the makers which the compiled code calls too, by name and through variables."""
+    points, zeros = np.asarray([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [2.0, 2.0]]), np.zeros
+    out, count = np.empty(2), np.arange(3)
+    out[0], rest = x, zeros(1)
+    rest[0] = scipy.spatial.Delaunay(points).npoints * x + scipy.spatial.ConvexHull(points).volume * x
+    out[1] = np.sum(np.random.default_rng(0).normal(size=np.array([2, 1]))) * x
+    return np.sum(np.concatenate([out, rest])) + np.ones(2).sum() * x * count[2]
+
+
+@pytest.mark.parametrize("f", [_drawn, _nearest, _triangles, _between, _with_makers])
 def test_compiled_code_gets_memory(f: Any) -> None:
     """Cython code looks NumPy's makers up in the module, so it would get arrays without memory, and crash."""
     with fg.intercept():
