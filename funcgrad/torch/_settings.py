@@ -9,8 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad import autograd, nn
-from funcgrad.autograd.extend import CPU, PRINT_OPTIONS, TRACE, default_generator, device
+from funcgrad import nn
+from funcgrad.autograd.extend import (
+    CPU,
+    PRINT_OPTIONS,
+    TRACE,
+    default_generator,
+    device,
+    inference_mode,
+    inferring,
+)
 
 _DEFAULTS = {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80}
 _PROFILES: dict[str, dict[str, Any]] = {
@@ -20,43 +28,9 @@ _PROFILES: dict[str, dict[str, Any]] = {
 }
 
 
-class inference_mode:  # noqa: N801  (PyTorch's name)
-    """``torch.inference_mode``: record nothing, as `no_grad`; a context manager and a decorator.
-
-    Example:
-        >>> import funcgrad.torch as torch
-        >>> x = torch.ones(2, requires_grad=True)
-        >>> with torch.inference_mode():
-        ...     print((2 * x).requires_grad)
-        False
-    """
-
-    def __new__(cls, mode: Any = True) -> Any:
-        # As a decorator without parentheses, it gets the function.
-        return autograd.no_grad(mode) if callable(mode) else super().__new__(cls)
-
-    def __init__(self, mode: Any = True) -> None:
-        self.mode = bool(mode)
-        self._inner: list[Any] = []
-
-    def _entered(self) -> Any:
-        return autograd.no_grad() if self.mode else autograd.enable_grad()
-
-    def __enter__(self) -> None:
-        self._inner.append(self._entered())
-        self._inner[-1].__enter__()
-
-    def __exit__(self, *details: object) -> None:
-        self._inner.pop().__exit__(*details)
-
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Decorate a function, which then runs in this mode."""
-        return self._entered()(function)
-
-
 def is_inference_mode_enabled() -> bool:
-    """``torch.is_inference_mode_enabled``: return whether nothing is recorded."""
-    return not autograd.is_grad_enabled()
+    """``torch.is_inference_mode_enabled``: return whether `inference_mode` is on."""
+    return inferring.get()
 
 
 def manual_seed(seed: int) -> Any:
