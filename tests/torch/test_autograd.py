@@ -133,3 +133,40 @@ def inferred(torch: Any) -> list[Any]:
 
 def test_inference_tensors(pytorch: PyTorch) -> None:
     assert inferred(funcgrad.torch) == pytorch(inferred)
+
+
+def materialized(torch: Any, choice: bool | None) -> list[Any]:
+    """What ``backward`` gets for outputs that nothing uses, and the gradients."""
+    seen: list[Any] = []
+
+    class Parts(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any, y: Any) -> Any:
+            ctx.save_for_backward(x, y)
+            if choice is not None:
+                ctx.set_materialize_grads(choice)
+            return x * y, x + y, (x * 0).to(torch.int64)
+
+        @staticmethod
+        def backward(ctx: Any, product: Any, total: Any, _: Any) -> Any:
+            x, y = ctx.saved_tensors
+            seen.append([g if g is None else g.tolist() for g in (product, total)])
+            parts = [(product * y, product * x)] if product is not None else []
+            parts += [(total, total)] if total is not None else []
+            return tuple(sum(column) for column in zip(*parts, strict=True))
+
+    x = torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True)
+    y = torch.tensor([3.0, 5.0], dtype=torch.float64, requires_grad=True)
+    product, total, _ = Parts.apply(x, y)
+    grads = [
+        *torch.autograd.grad(product.sum(), (x, y), retain_graph=True),
+        *torch.autograd.grad(total.sum(), (x, y), retain_graph=True),
+        *torch.autograd.grad((product * total).sum(), (x, y)),
+    ]
+    (first,) = torch.autograd.grad((Parts.apply(x, y)[0] ** 2).sum(), x, create_graph=True)
+    return [*seen, *[g.tolist() for g in (*grads, *torch.autograd.grad(first.sum(), (x, y)))]]
+
+
+@pytest.mark.parametrize("choice", [None, True, False])
+def test_gradients_of_unused_outputs(choice: bool | None, pytorch: PyTorch) -> None:
+    assert materialized(funcgrad.torch, choice) == pytorch(lambda torch: materialized(torch, choice))
