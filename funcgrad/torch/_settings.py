@@ -1,10 +1,11 @@
-"""Modes, seeds and settings of the process, with PyTorch's names."""
+"""Modes, seeds, settings and devices of the process, with PyTorch's names."""
 
 from __future__ import annotations
 
 import math
 import os
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -185,3 +186,34 @@ FUNCTIONS = (
     *(set_printoptions, set_default_device, use_deterministic_algorithms, are_deterministic_algorithms_enabled),
     *(compile, get_default_device, set_float32_matmul_precision, get_float32_matmul_precision),
 )
+
+
+# Questions about devices, which programs ask before they choose the CPU: there is no other device.
+def _no(*_: Any, **__: Any) -> bool:
+    return False
+
+
+def _nothing(*_: Any, **__: Any) -> None:
+    return None
+
+
+def _none(*_: Any, **__: Any) -> int:
+    return 0
+
+
+def _seed(seed: int) -> None:
+    default_generator.manual_seed(seed)
+
+
+_ABSENT = {"is_available": _no, "device_count": _none, "is_initialized": _no, "synchronize": _nothing}
+_SEEDED = {"current_device": _none, "manual_seed": _seed, "manual_seed_all": _seed, "empty_cache": _nothing}
+cuda = SimpleNamespace(**_ABSENT, **_SEEDED, is_bf16_supported=_no)
+mps = SimpleNamespace(**_ABSENT, **_SEEDED)
+xpu = SimpleNamespace(**_ABSENT, **_SEEDED)
+accelerator = SimpleNamespace(**_ABSENT, current_accelerator=_nothing)
+backends = SimpleNamespace(
+    cuda=SimpleNamespace(is_built=_no),
+    mps=SimpleNamespace(is_available=_no, is_built=_no),
+    cudnn=SimpleNamespace(is_available=_no, enabled=False, benchmark=False, deterministic=True),
+)
+NAMESPACES = {"cuda": cuda, "mps": mps, "xpu": xpu, "accelerator": accelerator, "backends": backends}
