@@ -25,7 +25,6 @@ from funcgrad.autograd._tape.base import (
     LeafNode,
     TensorBase,
     TensorTrace,
-    is_inference,
     owned_array,
     retained,
     set_value,
@@ -229,7 +228,7 @@ class Tensor(TensorBase):
     def detach(self) -> Tensor:
         """Return a tensor with the same memory and without history."""
         made = self._owner.constant(self._owner.detached(self._value))
-        made._inference = is_inference(self)
+        made._inference = self._inference
         if type(self._value) is not np.ndarray and hasattr(self, "_source"):
             made._source = self
         return made

@@ -23,7 +23,7 @@ from funcgrad._ops.elementwise.cast import cast_p
 from funcgrad._ops.layout.broadcast import broadcast_to_p
 from funcgrad._ops.layout.shape import reshape_p
 from funcgrad._types import Array, Tensor
-from funcgrad.autograd._tape.base import TensorBase, is_inference, is_tensor
+from funcgrad.autograd._tape.base import TensorBase, is_tensor
 from funcgrad.autograd._tape.mode import recording
 from funcgrad.autograd._tape.refused import pytorchs_error
 from funcgrad.autograd._torch import array_of, is_torchs
@@ -47,7 +47,7 @@ def shown(x: TensorBase, primitive: Primitive, params: dict) -> Any:
     """Return a view."""
     y = x._owner.apply(primitive, (x,), params)
     remember_view(y, x, primitive, params)
-    y._inference = is_inference(x)
+    y._inference = x._inference
     return y
 
 

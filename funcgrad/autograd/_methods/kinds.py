@@ -11,7 +11,7 @@ from funcgrad import numpy as fnp
 from funcgrad._types import DTypeLike, Tensor
 from funcgrad.autograd._memory.views import split
 from funcgrad.autograd._methods.names import METHODS as NAMES
-from funcgrad.autograd._tape.base import is_inference, set_value
+from funcgrad.autograd._tape.base import set_value
 from funcgrad.autograd._tape.dtypes import type_name
 from funcgrad.autograd._tape.writes import WRITES
 
@@ -123,7 +123,7 @@ METHODS: dict[str, Method] = {
     "is_neg": lambda self: False,
     "is_pinned": lambda self: False,
     "is_shared": lambda self: False,
-    "is_inference": is_inference,
+    "is_inference": lambda self: self._inference,
     "resolve_conj": _pin_memory,
     "resolve_neg": _pin_memory,
     "split_with_sizes": split,

@@ -74,7 +74,7 @@ class TensorBase(ReverseTracer):
     _owner: TensorTrace
     _node: TensorNode | None
     _gradient: TensorBase | None
-    # Set for a tensor that was made in inference mode, and for its views.
+    # Whether the tensor was made in inference mode, or is a view of such a tensor.
     _inference: bool
     _is_parameter: bool
     # True for a gradient that ``tensor.grad`` has returned. Only then can a graph keep its memory (``writes.py``).
@@ -103,6 +103,7 @@ class TensorBase(ReverseTracer):
                 if kept is scalar:
                     own[slot] = value
         own.value_id = id(value)
+        self._inference = False
         ReverseTracer.__init__(self, trace, value, own)
 
     def _make(self, given: tuple[Any, ...]) -> None:
@@ -164,7 +165,9 @@ class TensorTrace(ReverseTrace):
         made = self.constant(y)
         if primitive.view is not None:
             made._seen = next_serial() if is_recording else -next_serial()
-            _inherit_inference(made, operands[0])
+            x = operands[0]
+            if type(x) is self.tracer_type and x._inference is not made._inference:
+                _inherit_inference(made, x)
         return made
 
     def keep(self, x: np.ndarray) -> np.ndarray:
@@ -176,8 +179,7 @@ class TensorTrace(ReverseTrace):
         tensor = _new(self.tracer_type)
         ReverseTracer.__init__(tensor, self, y if type(y) is _NDARRAY else owned_array(y), None)
         tensor._gradient = None
-        if inferring.get():
-            tensor._inference = True
+        tensor._inference = inferring.get()
         return tensor
 
     def begin_leaf(self, tensor: Any, value: Any) -> None:
@@ -224,16 +226,11 @@ def is_fixed(value: Array) -> bool:
     return not isinstance(value, np.ndarray)
 
 
-def is_inference(x: TensorBase) -> bool:
-    """Return whether a tensor was made in inference mode."""
-    return getattr(x, "_inference", False)
-
-
 def _inherit_inference(made: TensorBase, x: TensorBase) -> None:
     """Make a view an inference tensor exactly if the tensor is one; an index may also have made a copy."""
-    flag, y = is_inference(x), made._value
-    if flag is not is_inference(made) and (type(y) is not _NDARRAY or np.may_share_memory(y, x._value)):
-        made._inference = flag
+    y = made._value
+    if type(y) is not _NDARRAY or np.may_share_memory(y, x._value):
+        made._inference = x._inference
 
 
 def owned_array(value: Array) -> Any:
