@@ -21,7 +21,14 @@ from funcgrad.autograd._methods.names import Size, size_of
 from funcgrad.autograd._methods.table import METHODS
 from funcgrad.autograd._methods.to import CPU
 from funcgrad.autograd._tape.backward import backward, backward_from
-from funcgrad.autograd._tape.base import LeafNode, TensorBase, TensorTrace, owned_array, retained, set_value
+from funcgrad.autograd._tape.base import (
+    LeafNode,
+    TensorBase,
+    TensorTrace,
+    owned_array,
+    retained,
+    set_value,
+)
 from funcgrad.autograd._tape.function import Function
 from funcgrad.autograd._tape.handles import RemovableHandle
 from funcgrad.autograd._tape.hooks import register, register_accumulated
@@ -221,6 +228,7 @@ class Tensor(TensorBase):
     def detach(self) -> Tensor:
         """Return a tensor with the same memory and without history."""
         made = self._owner.constant(self._owner.detached(self._value))
+        made._inference = self._inference
         if type(self._value) is not np.ndarray and hasattr(self, "_source"):
             made._source = self
         return made

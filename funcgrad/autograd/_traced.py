@@ -22,7 +22,7 @@ from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.program.barrier import stop_gradient_p
 from funcgrad._types import Array
 from funcgrad.autograd._tape.base import is_tensor, owned_array
-from funcgrad.autograd._tape.mode import recording
+from funcgrad.autograd._tape.mode import inferring, recording
 from funcgrad.autograd._tensor import Tensor
 from funcgrad.errors import TracerAssignmentError
 from funcgrad.tree import map as tree_map
@@ -95,6 +95,7 @@ class TracedTrace(Trace):
         made._owner, made._value, made._node = self, value, None
         made._shape, made._dtype = value.shape, value.dtype
         made._gradient = None
+        made._inference = inferring.get()
         return made
 
     def detached(self, value: Array) -> Any:

@@ -12,7 +12,7 @@ from funcgrad.autograd._tape.dtypes import c_type_name, default_dtype, promoted,
 from funcgrad.autograd._tape.dtypes import set_default_dtype as set_dtype_of_floats
 from funcgrad.autograd._tape.function import Function as NodeFunction
 from funcgrad.autograd._tape.handles import Hooks, RemovableHandle
-from funcgrad.autograd._tape.mode import recorded
+from funcgrad.autograd._tape.mode import inference_mode, inferring, recorded
 from funcgrad.autograd._tape.refused import pytorchs_error
 from funcgrad.autograd._tape.seeds import conjugated
 from funcgrad.autograd._tape.writes import WRITES, gradient_of, was_read
@@ -42,6 +42,8 @@ __all__ = [
     "default_generator",
     "device",
     "gradient_of",
+    "inference_mode",
+    "inferring",
     "is_lifted",
     "is_tensor",
     "is_torchs",

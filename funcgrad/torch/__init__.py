@@ -21,11 +21,11 @@ from funcgrad.autograd.extend import default_generator as default_generator
 from funcgrad.autograd.extend import device as device
 from funcgrad.torch import (
     _creation,
-    _devices,
     _drawn,
     _dtypes,
     _functions,
     _joined,
+    _kernels,
     _names,
     _settings,
     _signals,
@@ -54,10 +54,11 @@ strided = preserve_format = contiguous_format = channels_last = "strided"
 globals().update(_functions.FUNCTIONS)
 globals().update(_joined.FUNCTIONS)
 globals().update(_signals.FUNCTIONS)
+globals().update(_kernels.FUNCTIONS)
 globals().update(_creation.FUNCTIONS)
 globals().update(_drawn.FUNCTIONS)
 globals().update(_dtypes.DTYPES)
-globals().update(_devices.NAMESPACES)
+globals().update(_settings.NAMESPACES)
 globals().update(_typed.TYPES)
 for _function in (
     *_creation.PUBLIC,

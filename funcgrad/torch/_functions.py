@@ -30,9 +30,9 @@ METHODS = """
     erfc_ erfinv exp exp2 exp2_ exp_ expm1 expm1_ fill fill_ fix fix_ flatten flip fliplr flipud float_power floor
     floor_ floor_divide fmax fmin fmod frac frac_ frexp gather gcd ge ger get_device greater greater_equal gt
     hardshrink heaviside histc hsplit hypot i0 i0_ igamma igammac index_add index_copy index_fill index_put
-    index_put_ index_select inner inverse is_complex is_conj is_floating_point is_inference is_neg is_nonzero
-    is_same_size is_signed isclose isfinite isinf isnan isneginf isposinf isreal kron kthvalue lcm ldexp le lerp
-    less less_equal lgamma log log10 log10_ log1p log1p_ log2 log2_ log_ log_softmax logaddexp logaddexp2
+    index_put_ index_reduce index_select inner inverse is_complex is_conj is_floating_point is_inference is_neg
+    is_nonzero is_same_size is_signed isclose isfinite isinf isnan isneginf isposinf isreal kron kthvalue lcm ldexp
+    le lerp less less_equal lgamma log log10 log10_ log1p log1p_ log2 log2_ log_ log_softmax logaddexp logaddexp2
     logcumsumexp logdet logical_and logical_not logical_or logical_xor logit logit_ logsumexp lt masked_fill
     masked_scatter masked_select matmul matrix_exp matrix_power max maximum mean median min minimum mm mode moveaxis
     movedim msort mul multinomial multiply mv mvlgamma nan_to_num nan_to_num_ nanmean nanmedian nanquantile nansum
@@ -241,6 +241,16 @@ def check_tensors(name: str, tensors: Any) -> tuple[Any, ...]:
                 f"{shown(x)} was given."
             )
     return tuple(tensors)
+
+
+def pivoted_rows(pivots: Any, n: int) -> np.ndarray:
+    """Return the rows of the matrix in the order in which its LU factors have them."""
+    given = np.asarray(pivots.detach())
+    order = np.broadcast_to(np.arange(n), (*given.shape[:-1], n)).copy()
+    for place in np.ndindex(given.shape[:-1]):
+        for i, j in enumerate(given[place].tolist()):
+            order[(*place, i)], order[(*place, j - 1)] = order[(*place, j - 1)], order[(*place, i)]
+    return order
 
 
 FUNCTIONS: dict[str, Function] = {name: of_method(name) for name in METHODS.split()}

@@ -201,7 +201,7 @@ def _norm(x: Any, p: float) -> Any:
 
 def rsub(input: Any, other: Any, *, alpha: float = 1) -> Any:  # noqa: A002  (PyTorch's name)
     """Return the second operand minus the first one."""
-    return other - input * alpha
+    return other - (input if alpha == 1 else input * alpha)
 
 
 def trapezoid(y: Any, x: Any = None, *, dx: float = 1.0, dim: int = -1) -> Any:

@@ -36,15 +36,14 @@ REASONS: dict[str, str] = {
         amp autocast autocast_* clear_autocast_cache get_autocast_* set_autocast_* is_autocast_*
     """,
     "it is a step inside PyTorch's kernels; use the module or function of nn": """
-        batch_norm_* native_* *_copy_* slice_copy as_strided_copy _* convolution conv_tbc rnn_* gru gru_cell
-        lstm lstm_cell norm_except_dim
-        embedding_renorm_ feature_dropout feature_dropout_ feature_alpha_dropout_ dropout_ alpha_dropout_ celu_
-        selu_ rrelu_ threshold_ max_pool1d_with_indices sym_constrain_range*
+        batch_norm_* native_* *_copy_* slice_copy as_strided_copy _* convolution conv_tbc rnn_* gru lstm
+        norm_except_dim
+        embedding_renorm_ feature_dropout feature_dropout_ feature_alpha_dropout_ dropout_ alpha_dropout_
+        selu_ max_pool1d_with_indices sym_constrain_range*
         grid_sampler* affine_grid_generator segment_reduce rnn_relu* rnn_tanh*
     """,
     "use the function of nn.functional, which names its arguments": """
-        batch_norm binary_cross_entropy_with_logits cosine_embedding_loss ctc_loss embedding embedding_bag
-        hinge_embedding_loss instance_norm kl_div margin_ranking_loss poisson_nll_loss triplet_margin_loss
+        embedding_bag
     """,
     "PyTorch has deprecated it; use the name with an underscore at its end, or the newer one": """
         uniform normal constant eye dirac orthogonal kaiming_normal kaiming_uniform xavier_normal xavier_uniform
@@ -59,7 +58,7 @@ REASONS: dict[str, str] = {
         *Tensor
     """,
     "PyTorch itself has replaced it by a function of torch.linalg": """
-        eig lstsq solve symeig matrix_rank lu lu_solve lu_unpack triangular_solve geqrf orgqr ormqr lobpcg
+        eig lstsq solve symeig matrix_rank lu triangular_solve geqrf orgqr ormqr lobpcg
         pca_lowrank svd_lowrank
     """,
 }
@@ -68,10 +67,10 @@ REASONS: dict[str, str] = {
 # Functions of ``nn.functional`` that PyTorch's namespace has too, with the same arguments.
 OF_NN = frozenset(
     """
-    adaptive_avg_pool1d adaptive_max_pool1d alpha_dropout avg_pool1d bilinear celu channel_shuffle conv1d conv2d
+    adaptive_avg_pool1d adaptive_max_pool1d alpha_dropout avg_pool1d bilinear celu celu_ channel_shuffle conv1d conv2d
     conv3d conv_transpose1d
-    conv_transpose2d conv_transpose3d cosine_similarity dropout feature_alpha_dropout group_norm layer_norm max_pool1d
-    max_pool2d max_pool3d pairwise_distance pixel_shuffle pixel_unshuffle rms_norm rrelu selu
+    conv_transpose2d conv_transpose3d cosine_similarity dropout feature_alpha_dropout max_pool1d
+    max_pool2d max_pool3d pairwise_distance pixel_shuffle pixel_unshuffle rms_norm rrelu rrelu_ selu threshold_
     """.split()  # noqa: SIM905  (a table of words)
 )
 # PyTorch's inner modules, by the module that has them.

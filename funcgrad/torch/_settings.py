@@ -1,16 +1,25 @@
-"""Modes, seeds and settings of the process, with PyTorch's names."""
+"""Modes, seeds, settings and devices of the process, with PyTorch's names."""
 
 from __future__ import annotations
 
 import math
 import os
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from funcgrad import autograd, nn
-from funcgrad.autograd.extend import CPU, PRINT_OPTIONS, TRACE, default_generator, device
+from funcgrad import nn
+from funcgrad.autograd.extend import (
+    CPU,
+    PRINT_OPTIONS,
+    TRACE,
+    default_generator,
+    device,
+    inference_mode,
+    inferring,
+)
 
 _DEFAULTS = {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80}
 _PROFILES: dict[str, dict[str, Any]] = {
@@ -20,43 +29,9 @@ _PROFILES: dict[str, dict[str, Any]] = {
 }
 
 
-class inference_mode:  # noqa: N801  (PyTorch's name)
-    """``torch.inference_mode``: record nothing, as `no_grad`; a context manager and a decorator.
-
-    Example:
-        >>> import funcgrad.torch as torch
-        >>> x = torch.ones(2, requires_grad=True)
-        >>> with torch.inference_mode():
-        ...     print((2 * x).requires_grad)
-        False
-    """
-
-    def __new__(cls, mode: Any = True) -> Any:
-        # As a decorator without parentheses, it gets the function.
-        return autograd.no_grad(mode) if callable(mode) else super().__new__(cls)
-
-    def __init__(self, mode: Any = True) -> None:
-        self.mode = bool(mode)
-        self._inner: list[Any] = []
-
-    def _entered(self) -> Any:
-        return autograd.no_grad() if self.mode else autograd.enable_grad()
-
-    def __enter__(self) -> None:
-        self._inner.append(self._entered())
-        self._inner[-1].__enter__()
-
-    def __exit__(self, *details: object) -> None:
-        self._inner.pop().__exit__(*details)
-
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Decorate a function, which then runs in this mode."""
-        return self._entered()(function)
-
-
 def is_inference_mode_enabled() -> bool:
-    """``torch.is_inference_mode_enabled``: return whether nothing is recorded."""
-    return not autograd.is_grad_enabled()
+    """``torch.is_inference_mode_enabled``: return whether `inference_mode` is on."""
+    return inferring.get()
 
 
 def manual_seed(seed: int) -> Any:
@@ -211,3 +186,34 @@ FUNCTIONS = (
     *(set_printoptions, set_default_device, use_deterministic_algorithms, are_deterministic_algorithms_enabled),
     *(compile, get_default_device, set_float32_matmul_precision, get_float32_matmul_precision),
 )
+
+
+# Questions about devices, which programs ask before they choose the CPU: there is no other device.
+def _no(*_: Any, **__: Any) -> bool:
+    return False
+
+
+def _nothing(*_: Any, **__: Any) -> None:
+    return None
+
+
+def _none(*_: Any, **__: Any) -> int:
+    return 0
+
+
+def _seed(seed: int) -> None:
+    default_generator.manual_seed(seed)
+
+
+_ABSENT = {"is_available": _no, "device_count": _none, "is_initialized": _no, "synchronize": _nothing}
+_SEEDED = {"current_device": _none, "manual_seed": _seed, "manual_seed_all": _seed, "empty_cache": _nothing}
+cuda = SimpleNamespace(**_ABSENT, **_SEEDED, is_bf16_supported=_no)
+mps = SimpleNamespace(**_ABSENT, **_SEEDED)
+xpu = SimpleNamespace(**_ABSENT, **_SEEDED)
+accelerator = SimpleNamespace(**_ABSENT, current_accelerator=_nothing)
+backends = SimpleNamespace(
+    cuda=SimpleNamespace(is_built=_no),
+    mps=SimpleNamespace(is_available=_no, is_built=_no),
+    cudnn=SimpleNamespace(is_available=_no, enabled=False, benchmark=False, deterministic=True),
+)
+NAMESPACES = {"cuda": cuda, "mps": mps, "xpu": xpu, "accelerator": accelerator, "backends": backends}

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad import numpy as fnp
-from funcgrad.autograd.extend import RETURN_TYPES, is_tensor
+from funcgrad.autograd.extend import RETURN_TYPES, is_tensor, type_name
 from funcgrad.numpy.extend import At
 from funcgrad.torch._functions import of_tensors
 
@@ -175,9 +175,83 @@ def histogram(
     return RETURN_TYPES["histogram"](*[make(x.astype(input.dtype)) for x in found])
 
 
+def _edges(
+    values: np.ndarray,
+    bins: Any,
+    range: Any,  # noqa: A002  (PyTorch's name)
+) -> list[np.ndarray]:
+    """Return the edges of the bins along each axis, in the dtype of the values."""
+    ndim = values.shape[-1]
+    counts = [bins] * ndim if isinstance(bins, int) else list(bins)
+    if any(not isinstance(n, int) for n in counts):
+        if len(counts) != ndim:
+            raise RuntimeError(
+                f"torch.histogramdd: expected {ndim} sequences of bin edges for a {ndim}-dimensional histogram but got "
+                f"{len(counts)}"
+            )
+        return [_numbers(edges) for edges in counts]
+    if len(counts) != ndim:
+        raise RuntimeError("histogramdd: The size of bins must be equal to the innermost dimension of the input.")
+    if range is not None and len(range) != 2 * ndim:
+        raise RuntimeError(
+            f"torch.histogramdd: for a {ndim}-dimensional histogram range should have {2 * ndim} elements, but got "
+            f"{len(range)}"
+        )
+    found = []
+    for i, n in enumerate(counts):
+        if n <= 0:
+            raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {n} for dimension {i}")
+        column = values[:, i]
+        ends = (column.min(), column.max()) if len(column) else (0.0, 0.0)
+        low, high = ends if range is None else range[2 * i : 2 * i + 2]
+        if not (np.isfinite(low) and np.isfinite(high)):
+            raise RuntimeError(f"torch.histogramdd: dimension {i}'s range [{low}, {high}] is not finite")
+        if low > high:
+            raise RuntimeError(
+                f"torch.histogramdd: min should not exceed max, but got min {low:g} max {high:g} for dimension {i}"
+            )
+        if low == high:
+            low, high = (low - 0.5, high + 0.5) if len(column) or range is not None else (0.0, 1.0)
+        found.append(np.linspace(low, high, n + 1, dtype=values.dtype))
+    return found
+
+
+def histogramdd(
+    input: Any,  # noqa: A002  (PyTorch's name)
+    bins: Any,
+    *,
+    range: Any = None,  # noqa: A002  (PyTorch's name)
+    weight: Any = None,
+    density: bool = False,
+) -> Any:
+    """Return the number of points in each cell of a grid, or the sum of their weights, and the edges along each axis.
+
+    The last axis of the input has the coordinates. Results carry no derivative.
+    """
+    if not input.shape:
+        raise IndexError("Dimension specified as -1 but tensor has no dimensions")
+    if input.dtype.kind != "f":
+        raise NotImplementedError(f"\"histogramdd\" not implemented for '{type_name(input.dtype)}'")
+    if weight is not None and weight.shape != input.shape[:-1]:
+        raise RuntimeError(
+            "torch.histogramdd: if weight tensor is provided it should have the same shape as the input tensor "
+            f"excluding its innermost dimension, but got input with shape {list(input.shape)} and weight with shape "
+            f"{list(weight.shape)}"
+        )
+    values = _numbers(input).reshape(-1, input.shape[-1])
+    edges = _edges(values, bins, range)
+    weights = None if weight is None else _numbers(weight).ravel()
+    with np.errstate(invalid="ignore"):
+        found, _ = np.histogramdd(values, edges, density=density, weights=weights)
+    make = input.new_tensor
+    return RETURN_TYPES["histogramdd"](
+        make(found.astype(input.dtype)), tuple([make(x.astype(input.dtype)) for x in edges])
+    )
+
+
 def _numbers(x: Any) -> np.ndarray:
     return np.asarray(x.detach() if is_tensor(x) else x)
 
 
-_PLAIN: tuple[Callable[..., Any], ...] = (stft, istft, histogram)
+_PLAIN: tuple[Callable[..., Any], ...] = (stft, istft, histogram, histogramdd)
 FUNCTIONS: dict[str, Callable[..., Any]] = {function.__name__: of_tensors(function) for function in _PLAIN}

@@ -9,7 +9,6 @@ from typing import Any as _Any
 from numpy import arange as _arange
 from numpy import asarray as _asarray
 from numpy import dtype as _dtype
-from numpy import ndindex as _ndindex
 from numpy.linalg import LinAlgError as _Error
 from numpy.linalg import matrix_rank as _matrix_rank
 
@@ -20,6 +19,7 @@ from funcgrad.autograd.extend import TRACE as _TRACE
 from funcgrad.scipy import linalg as _scipy
 from funcgrad.torch import _names
 from funcgrad.torch._functions import of_tensors as _of_tensors
+from funcgrad.torch._functions import pivoted_rows as _pivoted_rows
 
 
 class LinAlgError(_Error, RuntimeError):
@@ -286,21 +286,11 @@ def lu_solve(LU: _Any, pivots: _Any, B: _Any, *, left: bool = True, adjoint: boo
     eye = LU.new_tensor(_asarray(_fnp.eye(LU.shape[-1])))
     lower, upper = LU.tril(-1) + eye, LU.triu()
     rows = eye.expand(*LU.shape)
-    order = _order(pivots, LU.shape[-1])
+    order = _pivoted_rows(pivots, LU.shape[-1])
     permutation = rows.gather(-2, _TRACE.constant(order).unsqueeze(-1).expand(*LU.shape))
     whole = permutation.mT @ lower @ upper
     whole = whole.mH if adjoint else whole
     return _fnp.linalg.solve(whole, B) if left else _fnp.linalg.solve(whole.mT, B.mT).mT
-
-
-def _order(pivots: _Any, n: int) -> _Any:
-    """Return the rows of the matrix in the order in which its factors have them."""
-    given = _asarray(pivots.detach())
-    order = _asarray(_fnp.broadcast_to(_arange(n), (*given.shape[:-1], n))).copy()
-    for place in _ndindex(given.shape[:-1]):
-        for i, j in enumerate(given[place].tolist()):
-            order[(*place, i)], order[(*place, j - 1)] = order[(*place, j - 1)], order[(*place, i)]
-    return order
 
 
 @_published

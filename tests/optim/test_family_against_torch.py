@@ -81,7 +81,7 @@ def test_gradients_that_are_not_finite(name: str, pytorch: PyTorch) -> None:
             np.testing.assert_allclose(np.asarray(x)[np.isfinite(y)], y[np.isfinite(y)], rtol=1e-9, atol=1e-10)
 
 
-# SGD requires a learning rate and takes no ``fused``, as PyTorch's did before version 2.
+# SGD requires a learning rate, as PyTorch's did before version 2.
 @pytest.mark.parametrize("name", [name for name in FAMILY if name != "SGD"])
 def test_signatures_are_pytorchs(name: str, pytorch: PyTorch) -> None:
     def plain(default: Any) -> Any:

@@ -219,6 +219,7 @@ def test_what_muon_refuses() -> None:
         ),
         (lambda p: optim.rprop_init(p, etas=(1.5, 1.2)), HyperparameterError, r"Invalid eta values: 1.5, 1.2"),
         (lambda p: optim.Adam([p], fused=True, foreach=True), RuntimeError, "`fused` and `foreach` cannot be `True`"),
+        (lambda p: optim.SGD([p], lr=0.1, fused=True, foreach=True), RuntimeError, "`fused` and `foreach` cannot"),
         (lambda p: optim.Adam([p], fused=True, differentiable=True), RuntimeError, "`fused` does not support"),
     ],
 )

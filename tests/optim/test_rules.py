@@ -32,7 +32,7 @@ def test_signatures_are_the_records(function: Any) -> None:
         found = parameters[x.name].default
         needed = {inspect.Parameter.empty, required} if x.default is REQUIRED else {x.default}
         assert found in needed, x.name
-    others = {"self", "params", "foreach", "differentiable", "master_dtype", "learning_rate"}
+    others = {"self", "params", "foreach", "differentiable", "fused", "master_dtype", "learning_rate"}
     assert [name for name in parameters if name not in others] == list(SGD_RULE.names)
 
 

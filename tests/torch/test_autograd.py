@@ -94,3 +94,79 @@ def test_an_anomaly_names_the_line_of_the_forward_pass() -> None:
             (y * 0).sum().backward()
     assert "test_autograd.py" in caught.value.__notes__[0]
     assert "y = x.sqrt()" in caught.value.__notes__[0]
+
+
+def inferred(torch: Any) -> list[Any]:
+    """Which tensors were made in inference mode, and where the mode is on."""
+    x = torch.ones(2, requires_grad=True)
+    n = torch.ones(2, 3)
+    with torch.inference_mode():
+        y = 2 * n
+        made = [y, torch.tensor([1.0]), torch.randn(2), n.clone(), n.sum(), n.sort()[0], n[n > 0], 2 * x]
+        views = [n.view(-1), n.t(), n[0], n.detach(), n.unbind(0)[0], n.expand(2, 2, 3), n.add_(1), n.reshape(3, 2)]
+        found: list[Any] = [torch.is_inference_mode_enabled()]
+        for mode in (torch.no_grad(), torch.enable_grad(), torch.inference_mode(False)):
+            with mode:
+                found += [torch.is_inference_mode_enabled(), torch.ones(1).is_inference(), torch.is_grad_enabled()]
+    after = [y.view(-1), y[0], y.detach(), y.data, y * 2, y.clone(), y.sum(), torch.ones(1)]
+    with torch.no_grad():
+        found.append(torch.is_inference_mode_enabled())
+
+    @torch.inference_mode()
+    def twice(a: Any) -> Any:
+        return a * 2
+
+    @torch.inference_mode
+    def thrice(a: Any) -> Any:
+        return a * 3
+
+    @torch.inference_mode()
+    def both(a: Any) -> Any:
+        yield a * 2
+        yield a * 3
+
+    parts = both(n)
+    after += [twice(n), thrice(n), next(parts)]
+    found.append(torch.is_inference_mode_enabled())
+    return [*found, *[a.is_inference() for a in (*made, *views, *after, *parts)]]
+
+
+def test_inference_tensors(pytorch: PyTorch) -> None:
+    assert inferred(funcgrad.torch) == pytorch(inferred)
+
+
+def materialized(torch: Any, choice: bool | None) -> list[Any]:
+    """What ``backward`` gets for outputs that nothing uses, and the gradients."""
+    seen: list[Any] = []
+
+    class Parts(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any, y: Any) -> Any:
+            ctx.save_for_backward(x, y)
+            if choice is not None:
+                ctx.set_materialize_grads(choice)
+            return x * y, x + y, (x * 0).to(torch.int64)
+
+        @staticmethod
+        def backward(ctx: Any, product: Any, total: Any, _: Any) -> Any:
+            x, y = ctx.saved_tensors
+            seen.append([g if g is None else g.tolist() for g in (product, total)])
+            parts = [(product * y, product * x)] if product is not None else []
+            parts += [(total, total)] if total is not None else []
+            return tuple(sum(column) for column in zip(*parts, strict=True))
+
+    x = torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True)
+    y = torch.tensor([3.0, 5.0], dtype=torch.float64, requires_grad=True)
+    product, total, _ = Parts.apply(x, y)
+    grads = [
+        *torch.autograd.grad(product.sum(), (x, y), retain_graph=True),
+        *torch.autograd.grad(total.sum(), (x, y), retain_graph=True),
+        *torch.autograd.grad((product * total).sum(), (x, y)),
+    ]
+    (first,) = torch.autograd.grad((Parts.apply(x, y)[0] ** 2).sum(), x, create_graph=True)
+    return [*seen, *[g.tolist() for g in (*grads, *torch.autograd.grad(first.sum(), (x, y)))]]
+
+
+@pytest.mark.parametrize("choice", [None, True, False])
+def test_gradients_of_unused_outputs(choice: bool | None, pytorch: PyTorch) -> None:
+    assert materialized(funcgrad.torch, choice) == pytorch(lambda torch: materialized(torch, choice))

@@ -115,6 +115,14 @@ CALLS = [
     "torch.zeros(2, 3).roll(1, 5)",
     "torch.zeros(2, 3).flip(4)",
     "torch.nn.functional.nll_loss(torch.zeros(2, 3), torch.tensor([0, 3]))",
+    "-torch.tensor([True])",
+    "torch.neg(torch.tensor([True]))",
+    "torch.tensor([True]).neg_()",
+    "torch.tensor([True]) - torch.tensor([False])",
+    "torch.tensor([True]) - True",
+    "True - torch.tensor(True)",
+    "torch.tensor([True]).sub_(torch.tensor([True]))",
+    "torch.rsub(torch.tensor([True]), torch.tensor([True]))",
 ]
 
 

@@ -61,7 +61,8 @@ class _VjpDerivative:
         captured = [None] * (len(primals) - rule.arity)
 
         def pull(y_bars: list, *kept: Any) -> list:
-            return [*rule.backward(kept, instantiated(y_bars, avals)), *captured]
+            bars = instantiated(y_bars, avals) if rule.instantiate else y_bars
+            return [*rule.backward(kept, bars), *captured]
 
         return ys, pull, tuple(residuals)
 

@@ -20,6 +20,8 @@ class VjpRule(Protocol):
     arity: int
     # The rule for forward mode, or ``None``.
     pushes: JvpRule | None
+    # Whether ``backward`` needs zeros in place of absent cotangents.
+    instantiate: bool
 
     def forward(self, xs: Sequence[Any]) -> tuple[list, list]:
         """Return results and residuals."""
@@ -68,6 +70,7 @@ class _MappedRule:
 class MappedVjp(_MappedRule):
     """The mapped rule of ``custom_vjp``; the cotangent of a value that is not batched is summed over the batch."""
 
+    instantiate = True
     _kept: Mask = ()
 
     def __init__(self, rule: VjpRule, size: int, batched: Mask) -> None:

@@ -118,9 +118,11 @@ class VjpOfCall:
         forward: Callable[..., Any],
         backward: Callable[..., Any],
         pushes: JvpOfCall | None = None,
+        instantiate: bool = True,
     ) -> None:
         self.name = call.name
         self.pushes = pushes
+        self.instantiate = instantiate
         self.arity = len(call.leaves)
         self._call = call
         self._forward = forward
@@ -158,17 +160,21 @@ class VjpOfCall:
 
     def backward(self, residuals: Sequence[Any], y_bars: Sequence[Any]) -> list:
         call, moved, mask = self._call, len(residuals), []
+        used = [y_bar is not None for y_bar in y_bars]
 
         def flat(values: list) -> list:
             kept = iter(values[:moved])
             leaves = [next(kept) if x is _MOVED else x for x in self._constants]
             assert self._residual_tree is not None
             tree = unflatten(self._residual_tree, leaves)
-            bars = self._checked(self._backward(*call.fixed.values(), tree, unflatten(call.out_tree, values[moved:])))
+            rest = iter(values[moved:])
+            out_bars = unflatten(call.out_tree, [next(rest) if flag else None for flag in used])
+            bars = self._checked(self._backward(*call.fixed.values(), tree, out_bars))
             mask[:] = [bar is not None for bar in bars]
             return [bar for bar in bars if bar is not None]
 
-        found = iter(run(flat, [*residuals, *y_bars], f"vjp_{self.name}"))
+        given = [*residuals, *[y_bar for y_bar in y_bars if y_bar is not None]]
+        found = iter(run(flat, given, f"vjp_{self.name}"))
         return [next(found) if present else None for present in mask]
 
     def _checked(self, bars: Any) -> list:

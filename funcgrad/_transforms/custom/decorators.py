@@ -48,6 +48,8 @@ class _Custom(Generic[P, R]):
     declaration = ""
     _forward: Rule | None = None
     _backward: Rule | None = None
+    # Whether absent cotangents are zeros for ``_backward``.
+    _instantiate = True
     _push: Rule | None = None
 
     def __init__(
@@ -88,7 +90,9 @@ class _Custom(Generic[P, R]):
         """Return the primitive that calls the function with the declared rules."""
         push = None if self._push is None else JvpOfCall(call, self._push)
         if self._forward is not None and self._backward is not None:
-            return functools.partial(custom_vjp_p, rule=VjpOfCall(call, self._forward, self._backward, push))
+            return functools.partial(
+                custom_vjp_p, rule=VjpOfCall(call, self._forward, self._backward, push, self._instantiate)
+            )
         if push is not None:
             return functools.partial(custom_jvp_p, rule=push)
         name = name_of(self._function)
@@ -97,7 +101,7 @@ class _Custom(Generic[P, R]):
             f"Declare one first: {name}.{self.declaration}."
         )
 
-    def defvjp(self, fwd: Rule, bwd: Rule) -> None:
+    def defvjp(self, fwd: Rule, bwd: Rule, *, instantiate: bool = True) -> None:
         """Declare the derivative for reverse mode.
 
         Args:
@@ -105,11 +109,14 @@ class _Custom(Generic[P, R]):
                 pytree.
             bwd: takes the nondifferentiable arguments, then ``residuals`` and the cotangent of the output. It returns a
                 tuple with a cotangent for each differentiable argument, ``None`` for zero.
+            instantiate: whether ``bwd`` gets zeros for an output that nothing uses. Otherwise it gets ``None`` where
+                the output is known to be unused.
         """
         check_callable("defvjp", fwd, "fwd")
         check_callable("defvjp", bwd, "bwd")
         self._forward = fwd
         self._backward = bwd
+        self._instantiate = instantiate
 
     def defjvp(self, jvp: Rule) -> Rule:
         """Declare the derivative for forward mode; may be used as a decorator.

@@ -47,6 +47,7 @@ def shown(x: TensorBase, primitive: Primitive, params: dict) -> Any:
     """Return a view."""
     y = x._owner.apply(primitive, (x,), params)
     remember_view(y, x, primitive, params)
+    y._inference = x._inference
     return y
 
 

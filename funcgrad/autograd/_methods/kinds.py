@@ -123,7 +123,7 @@ METHODS: dict[str, Method] = {
     "is_neg": lambda self: False,
     "is_pinned": lambda self: False,
     "is_shared": lambda self: False,
-    "is_inference": lambda self: False,
+    "is_inference": lambda self: self._inference,
     "resolve_conj": _pin_memory,
     "resolve_neg": _pin_memory,
     "split_with_sizes": split,

@@ -1,4 +1,4 @@
-"""``scatter_reduce``: reduces source elements with one target to their sum, product, mean, maximum or minimum."""
+"""``scatter_reduce`` and ``index_reduce``: reduce what is sent to one target to a sum, product, mean or extreme."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ from funcgrad._core.aval import is_inexact
 from funcgrad._types import ArrayLike, Tensor
 from funcgrad.autograd._memory.history import check_in_place
 from funcgrad.autograd._memory.write import compute, plain_value, value_of
-from funcgrad.autograd._methods.selected import scattered, source_of
-from funcgrad.numpy.extend import At
+from funcgrad.autograd._methods.selected import check_slices, scattered, source_of
+from funcgrad.autograd._tape.dtypes import type_name
+from funcgrad.numpy.extend import At, normalize_axis
 
 Method = Callable[..., Any]
-_REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
+_OF_SLICES = ("prod", "mean", "amax", "amin")
+_REDUCTIONS = ("sum", *_OF_SLICES)
 
 
 def _reduced(x: Tensor, dim: int, index: Any, src: ArrayLike, reduce: str, *, include_self: bool = True) -> Any:
@@ -78,19 +80,63 @@ def _extreme(x: Tensor, sent: Any, places: np.ndarray, counts_itself: np.ndarray
     return mean + np.where(np.isnan(found), found, rounding)
 
 
+def _reduced_slices(
+    x: Tensor, dim: int, index: Any, source: ArrayLike, reduce: str, *, include_self: bool = True
+) -> Any:
+    """Send slices of a source to the slices that an index names, and reduce those at one position."""
+    if reduce not in _OF_SLICES:
+        raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
+    source = source_of("index_reduce", x, source)
+    places = np.asarray(value_of(index))
+    if places.ndim > 1:
+        raise IndexError(
+            f"index_reduce_(): Index is supposed to be a vector, but got dim: {places.ndim} with type: "
+            f"{type_name(places.dtype)} and size: {list(places.shape)}"
+        )
+    if str(places.dtype) not in ("int32", "int64"):
+        raise RuntimeError(f"index_reduce_(): Expected dtype int32/int64 for index but got: {type_name(places.dtype)}")
+    if not x.shape:
+        if np.shape(source):
+            raise RuntimeError(
+                "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
+                f"[] source.shape = {list(np.shape(source))}"
+            )
+        lifted, sent = fnp.reshape(x, 1), fnp.reshape(source, 1)
+        return fnp.reshape(_reduced_slices(lifted, dim, places, sent, reduce, include_self=include_self), ())
+    check_slices("index_reduce_()", x, dim, places, source)
+    axis = normalize_axis(dim, len(x.shape))
+    if places.size and not 0 <= places.min() <= places.max() < x.shape[axis]:
+        raise IndexError("index out of range in self")
+    along = np.broadcast_to(places.reshape(-1, *(1,) * (len(x.shape) - axis - 1)), source.shape)
+    return _reduced(x, axis, along, source, reduce, include_self=include_self)
+
+
+def _written(name: str, x: Tensor, source: Any, function: Callable[[Any, Any], Any]) -> Any:
+    """Write what a function of the tensor and the source returns into the tensor."""
+    source = plain_value(source)
+    check_in_place(x, (source,), f"{name}_")
+    title = f"{name.title().replace('_', '')}Backward0"
+    return compute(x, lambda y: function(y, source), (source,), title, asked=f"{name}_", separate=True)
+
+
 def _in_place(self: Tensor, dim: int, index: Any, src: ArrayLike, reduce: str, *, include_self: bool = True) -> Any:
     """`scatter_reduce` in place."""
-    src = plain_value(src)
-    check_in_place(self, (src,), "scatter_reduce_")
-    return compute(
-        self,
-        lambda x: _reduced(x, dim, index, src, reduce, include_self=include_self),
-        (src,),
-        "ScatterReduceBackward0",
-        asked="scatter_reduce_",
-        separate=True,
+    return _written(
+        "scatter_reduce", self, src, lambda x, src: _reduced(x, dim, index, src, reduce, include_self=include_self)
     )
 
 
-METHODS: dict[str, Method] = {"scatter_reduce": _reduced}
-IN_PLACE: dict[str, Method] = {"scatter_reduce_": _in_place}
+def _slices_in_place(
+    self: Tensor, dim: int, index: Any, source: ArrayLike, reduce: str, *, include_self: bool = True
+) -> Any:
+    """`index_reduce` in place."""
+    return _written(
+        "index_reduce",
+        self,
+        source,
+        lambda x, source: _reduced_slices(x, dim, index, source, reduce, include_self=include_self),
+    )
+
+
+METHODS: dict[str, Method] = {"scatter_reduce": _reduced, "index_reduce": _reduced_slices}
+IN_PLACE: dict[str, Method] = {"scatter_reduce_": _in_place, "index_reduce_": _slices_in_place}

@@ -72,6 +72,7 @@ _OTHER_DTYPE = {
         "Index put requires the source and destination dtypes match, got {} for the destination and {} for the source."
     ),
     "index_add": "index_add_(): self ({}) and source ({}) must have the same scalar type",
+    "index_reduce": "index_reduce_(): self ({}) and source ({}) must have the same scalar type",
     "index_copy": "index_copy_(): self and source expected to have the same dtype, but got (self) {} and (source) {}",
     "scatter": "scatter(): Expected self.dtype to be equal to src.dtype",
     "put": "put_(): self and source expected to have the same dtype, but got self.dtype = {} and source.dtype = {}",
@@ -98,7 +99,7 @@ def _index_put(x: Tensor, indices: Any, values: Any, accumulate: bool = False) -
 def _index_add(x: Tensor, dim: int, index: Any, source: ArrayLike, *, alpha: ArrayLike = 1) -> Chosen:
     """Add slices of a tensor to the slices of this one that an index names."""
     source = source_of("index_add", x, source)
-    _check_slices("index_add_()", x, dim, index, source)
+    check_slices("index_add_()", x, dim, index, source)
     added = source if type(alpha) is int and alpha == 1 else source * alpha
     return Chosen(_along(x, dim, index), added, "IndexAddBackward0", True, source)
 
@@ -106,11 +107,11 @@ def _index_add(x: Tensor, dim: int, index: Any, source: ArrayLike, *, alpha: Arr
 def _index_copy(x: Tensor, dim: int, index: Any, source: ArrayLike) -> Chosen:
     """Copy slices of a tensor to the slices of this one that an index names."""
     source = source_of("index_copy", x, source)
-    _check_slices("index_copy_()", x, dim, index, source)
+    check_slices("index_copy_()", x, dim, index, source)
     return Chosen(_along(x, dim, index), source, "IndexCopyBackward0")
 
 
-def _check_slices(asked: str, x: Tensor, dim: int, index: Any, source: ArrayLike) -> None:
+def check_slices(asked: str, x: Tensor, dim: int, index: Any, source: ArrayLike) -> None:
     """Refuse slices that would have to be repeated to fill those of a tensor, in PyTorch's words."""
     axis, count, sizes = normalize_axis(dim, len(x.shape)), _array(index).size, np.shape(source)
     along = sizes[axis] if axis < len(sizes) else 1

@@ -18,7 +18,7 @@ from funcgrad._core.trace.reverse import ReverseTrace, ReverseTracer
 from funcgrad._core.trace.tape import Node, new_leaf, next_serial
 from funcgrad._types import Array, Tensor
 from funcgrad.autograd._tape.dtypes import result_dtype
-from funcgrad.autograd._tape.mode import recording
+from funcgrad.autograd._tape.mode import inferring, recording
 from funcgrad.autograd._tape.refused import pytorchs_error
 
 
@@ -64,13 +64,18 @@ class LeafNode(TensorNode):
 class TensorBase(ReverseTracer):
     """The data of a tensor: its value, its node if it requires a gradient, and the gradient if it is a leaf."""
 
-    __slots__ = ("__weakref__", "_changed", "_gradient", "_is_parameter", "_read", "_seen", "_several", "_source")
+    __slots__ = (
+        *("__weakref__", "_changed", "_gradient", "_inference", "_is_parameter", "_read", "_seen", "_several"),
+        "_source",
+    )
     _held = ()
     _promotion = staticmethod(result_dtype)
 
     _owner: TensorTrace
     _node: TensorNode | None
     _gradient: TensorBase | None
+    # Whether the tensor was made in inference mode, or is a view of such a tensor.
+    _inference: bool
     _is_parameter: bool
     # True for a gradient that ``tensor.grad`` has returned. Only then can a graph keep its memory (``writes.py``).
     _read: bool
@@ -98,6 +103,7 @@ class TensorBase(ReverseTracer):
                 if kept is scalar:
                     own[slot] = value
         own.value_id = id(value)
+        self._inference = False
         ReverseTracer.__init__(self, trace, value, own)
 
     def _make(self, given: tuple[Any, ...]) -> None:
@@ -159,6 +165,9 @@ class TensorTrace(ReverseTrace):
         made = self.constant(y)
         if primitive.view is not None:
             made._seen = next_serial() if is_recording else -next_serial()
+            x = operands[0]
+            if type(x) is self.tracer_type and x._inference is not made._inference:
+                _inherit_inference(made, x)
         return made
 
     def keep(self, x: np.ndarray) -> np.ndarray:
@@ -170,12 +179,14 @@ class TensorTrace(ReverseTrace):
         tensor = _new(self.tracer_type)
         ReverseTracer.__init__(tensor, self, y if type(y) is _NDARRAY else owned_array(y), None)
         tensor._gradient = None
+        tensor._inference = inferring.get()
         return tensor
 
     def begin_leaf(self, tensor: Any, value: Any) -> None:
         """Make a tensor object a leaf with a value, which requires no gradient."""
         ReverseTracer.__init__(tensor, self, owned_array(value), None)
         tensor._gradient = tensor._source = None
+        tensor._inference = inferring.get()
 
     def detached(self, value: Array) -> Any:
         """Return the value of a tensor after `detach`: the same memory."""
@@ -213,6 +224,13 @@ def is_tensor(x: Tensor) -> bool:
 def is_fixed(value: Array) -> bool:
     """Return whether a tensor's value cannot be written to, because it is JAX's or traced."""
     return not isinstance(value, np.ndarray)
+
+
+def _inherit_inference(made: TensorBase, x: TensorBase) -> None:
+    """Make a view an inference tensor exactly if the tensor is one; an index may also have made a copy."""
+    y = made._value
+    if type(y) is not _NDARRAY or np.may_share_memory(y, x._value):
+        made._inference = x._inference
 
 
 def owned_array(value: Array) -> Any:

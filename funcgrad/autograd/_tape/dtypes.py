@@ -16,6 +16,17 @@ _FLOATS = frozenset({np.dtype(np.float16), np.dtype(np.float32), np.dtype(np.flo
 # The dtype of floats that come from Python's numbers or from integers. One for the process, as in PyTorch.
 _default = [np.dtype(np.float32)]
 _NUMBERS = (bool, int, float, complex, np.generic)
+# PyTorch's words for a minus in front of bools and between them.
+_MINUS_OF_BOOLS: dict[Any, str] = {
+    np.negative: (
+        "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the "
+        "`~` or `logical_not()` operator instead."
+    ),
+    np.subtract: (
+        "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
+        "operator instead."
+    ),
+}
 
 
 def default_dtype() -> np.dtype:
@@ -94,6 +105,9 @@ def result_dtype(values: Sequence[Any], ufunc: np.ufunc | None = None) -> np.dty
     Tensors with axes decide. One without axes, and then a number, counts only if it is of a greater kind: bool,
     integer, floating, complex. Integers become floats of the default dtype if the ufunc computes with floats.
 
+    Raises:
+        RuntimeError: PyTorch refuses the operation for these dtypes.
+
     Source: https://docs.pytorch.org/docs/stable/tensor_attributes.html#type-promotion-doc.
     """
     if ufunc is np.matmul:
@@ -107,6 +121,8 @@ def result_dtype(values: Sequence[Any], ufunc: np.ufunc | None = None) -> np.dty
     assert dtype is not None, "a tensor is among the operands"
     if ufunc is None or not is_integral(dtype):
         return dtype
+    if dtype == np.bool_ and ufunc in _MINUS_OF_BOOLS:
+        raise RuntimeError(_MINUS_OF_BOOLS[ufunc])
     loop = ufunc.resolve_dtypes((dtype,) * ufunc.nin + (None,) * ufunc.nout)
     return default_dtype() if is_floating(loop[0]) else dtype
 

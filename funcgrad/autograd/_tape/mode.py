@@ -9,6 +9,8 @@ from contextvars import ContextVar
 from typing import Any, Self
 
 recording: ContextVar[bool] = ContextVar("funcgrad_recording", default=True)
+# Whether new tensors are inference tensors.
+inferring: ContextVar[bool] = ContextVar("funcgrad_inferring", default=False)
 
 
 def is_grad_enabled() -> bool:
@@ -45,6 +47,24 @@ class recorded:  # noqa: N801  (a verb, as in ``with recorded(True)``)
         recording.set(self._before)
 
 
+class _Inferred:
+    """Make inference tensors and record nothing inside a ``with`` statement, or neither: PyTorch's inference mode."""
+
+    __slots__ = ("_before", "_flag")
+
+    def __init__(self, flag: bool) -> None:
+        self._flag = flag
+
+    def __enter__(self) -> None:
+        self._before = recording.get(), inferring.get()
+        recording.set(not self._flag)
+        inferring.set(self._flag)
+
+    def __exit__(self, *_: object) -> None:
+        recording.set(self._before[0])
+        inferring.set(self._before[1])
+
+
 class _Mode:
     """A context manager that is also a decorator, with or without parentheses."""
 
@@ -65,6 +85,10 @@ class _Mode:
     def __exit__(self, *_: object) -> None:
         recording.set(self._outer.pop())
 
+    def _switched(self) -> Any:
+        """Return a context manager for one call."""
+        return recorded(self._recorded)
+
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Decorate a function, which then runs in this mode. A generator does so between its yields."""
         if inspect.isgeneratorfunction(function):
@@ -72,14 +96,14 @@ class _Mode:
 
         @functools.wraps(function)
         def in_mode(*args: Any, **kwargs: Any) -> Any:
-            with recorded(self._recorded):
+            with self._switched():
                 return function(*args, **kwargs)
 
         return in_mode
 
     def _around_generator(self, function: Callable[..., Generator[Any, Any, Any]]) -> Callable[..., Any]:
         def resumed(resume: Callable[..., Any], *args: Any) -> Any:
-            with recorded(self._recorded):
+            with self._switched():
                 return resume(*args)
 
         @functools.wraps(function)
@@ -171,3 +195,47 @@ class set_grad_enabled(_Mode):  # noqa: N801  (PyTorch's name)
         if self._before is not None:
             recording.set(self._before)
         return super().__call__(function)
+
+
+class inference_mode(_Mode):  # noqa: N801  (PyTorch's name)
+    """``torch.inference_mode``: record nothing, as `no_grad`, and make inference tensors.
+
+    It is a context manager and a decorator. ``t.is_inference()`` tells whether a tensor was made in this mode. Such a
+    tensor is used like any other tensor outside of it, too.
+
+    Args:
+        mode: whether the mode is on. ``inference_mode(False)`` records again.
+
+    Example:
+        >>> import funcgrad.torch as torch
+        >>> x = torch.ones(2, requires_grad=True)
+        >>> with torch.inference_mode():
+        ...     y = 2 * x
+        >>> y.requires_grad, y.is_inference(), x.is_inference()
+        (False, True, False)
+
+    Source: ``torch.inference_mode``. PyTorch refuses to differentiate an operation on an inference tensor.
+    """
+
+    def __new__(cls, mode: Any = True) -> Any:
+        made = object.__new__(cls)
+        if not callable(mode):
+            return made
+        # As a decorator without parentheses, it gets the function.
+        made.__init__()
+        return made(mode)
+
+    def __init__(self, mode: Any = True) -> None:
+        super().__init__()
+        self.mode = bool(mode)
+        self._entered: list[_Inferred] = []
+
+    def _switched(self) -> Any:
+        return _Inferred(self.mode)
+
+    def __enter__(self) -> None:
+        self._entered.append(self._switched())
+        self._entered[-1].__enter__()
+
+    def __exit__(self, *details: object) -> None:
+        self._entered.pop().__exit__(*details)

@@ -376,7 +376,7 @@ class SGD(RuleOptimizer):
     def __init__(
         self, params: Any, lr: Any = ..., momentum: Any = 0, dampening: Any = 0, weight_decay: Any = 0,
         nesterov: Any = False, *, maximize: Any = False, foreach: bool | None = None, differentiable: bool = False,
-        learning_rate: Any = ...,
+        fused: bool | None = None, learning_rate: Any = ...,
     ) -> None: ...
     def step(self, closure: Callable[[], Any] | None = ..., *, grads: Any = ...) -> Any: ...
 

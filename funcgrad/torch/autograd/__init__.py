@@ -8,8 +8,8 @@ from funcgrad.autograd import enable_grad as enable_grad
 from funcgrad.autograd import grad as grad
 from funcgrad.autograd import no_grad as no_grad
 from funcgrad.autograd import set_grad_enabled as set_grad_enabled
+from funcgrad.autograd.extend import inference_mode as inference_mode
 from funcgrad.torch import _names
-from funcgrad.torch._settings import inference_mode as inference_mode
 from funcgrad.torch._typed import Variable as Variable
 from funcgrad.torch.autograd import anomaly_mode as anomaly_mode
 from funcgrad.torch.autograd import function as function

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad._core.aval import Aval, aval_of
 from funcgrad._transforms.custom.decorators import custom_vjp
 from funcgrad.autograd import is_grad_enabled, no_grad
 from funcgrad.autograd.extend import TRACE, conjugated, is_lifted, is_tensor, lift, lower
@@ -41,6 +42,7 @@ class FunctionCtx:
         self.needs_input_grad = needs_input_grad
         self.saved_tensors: tuple[Any, ...] = ()
         self.constant_outputs: tuple[int, ...] = ()
+        self.materialize_grads = True
 
     def save_for_backward(self, *tensors: Any) -> None:
         """Keep tensors, or ``None``, for ``backward``, which reads them as ``ctx.saved_tensors``."""
@@ -67,8 +69,8 @@ class FunctionCtx:
         )
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Accept the choice; gradients of outputs that nothing uses are zeros here."""
-        del value
+        """Choose what ``backward`` gets for an output that nothing uses: zeros, or ``None``. Under `vmap`: zeros."""
+        self.materialize_grads = bool(value)
 
 
 class Function:
@@ -178,7 +180,7 @@ class _Call:
 
     def _custom(self) -> Callable[..., Any]:
         function: Any = custom_vjp(self._primal)
-        function.defvjp(lambda *xs: self._forward(xs), self._backward)
+        function.defvjp(lambda *xs: self._forward(xs), self._backward, instantiate=False)
         functools.update_wrapper(function, self.kind.forward)
         function.__name__ = self.kind.__name__
         return function
@@ -188,6 +190,7 @@ class _Call:
         out = self.outputs([_as_tensor(x) for x in xs])
         outs = (out,) if self.is_one else out
         self.constant = tuple([id(y) in self.ctx.constant_outputs for y in outs])
+        self.avals = tuple([aval_of(y) for y in outs])
         return outs if any(map(is_tensor, xs)) else tuple(map(_value, outs))
 
     def _forward(self, xs: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
@@ -195,6 +198,7 @@ class _Call:
         out = self.outputs([_as_tensor(x) for x in xs])
         outs = (out,) if self.is_one else out
         self.constant = tuple([id(y) in self.ctx.constant_outputs for y in outs])
+        self.avals = tuple([aval_of(y) for y in outs])
         saved = self.ctx.saved_tensors
         is_traced = any(not is_tensor(x) and hasattr(x, "aval") for x in xs)
         is_recorded = any(is_tensor(x) and x.requires_grad for x in xs)
@@ -214,8 +218,15 @@ class _Call:
         is_recorded = any(map(is_tensor, bars))
         as_tensors = [s if s is None else _as_tensor(s) for s in saved]
         self.ctx.saved_tensors = tuple(as_tensors)
-        given = [conjugated(_as_tensor(bar)) for bar in bars]
-        if is_recorded or any(map(is_lifted, given)) or any(s is not None and is_lifted(s) for s in as_tensors):
+        given = [
+            conjugated(_as_tensor(bar)) if bar is not None else self._absent(aval)
+            for bar, aval in zip(bars, self.avals, strict=True)
+        ]
+        if (
+            is_recorded
+            or any(y is not None and is_lifted(y) for y in given)
+            or any(s is not None and is_lifted(s) for s in as_tensors)
+        ):
             found = self.kind.backward(self.ctx, *given)
         else:
             with no_grad():
@@ -223,6 +234,10 @@ class _Call:
         grads = found if isinstance(found, tuple) else (found,)
         self._check(grads)
         return tuple([self._cotangent(grads[i], is_recorded=is_recorded) for i in self.places])
+
+    def _absent(self, aval: Aval) -> Any:
+        """Return the gradient of an output that nothing uses."""
+        return TRACE.constant(np.zeros(aval.shape, aval.dtype)) if self.ctx.materialize_grads else None
 
     def _cotangent(self, grad: Any, *, is_recorded: bool) -> Any:
         if grad is None:

@@ -1,0 +1,255 @@
+"""Functions of PyTorch's namespace that take the arguments of its kernels; those of ``nn.functional`` are friendlier.
+
+A reduction is a number here: 0 for none, 1 for the mean, 2 for the sum. As in PyTorch, the default is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from funcgrad import nn
+from funcgrad import numpy as fnp
+from funcgrad.autograd.extend import RETURN_TYPES, TRACE
+from funcgrad.torch._functions import of_tensors, pivoted_rows
+from funcgrad.torch.linalg import lu_solve as solve_by_factors
+
+_F = nn.functional
+_REDUCTIONS = ("none", "mean", "sum")
+
+
+def _reduction(name: str, position: int, given: Any) -> str:
+    """Return the name of a reduction."""
+    if not isinstance(given, int) or isinstance(given, bool):
+        raise TypeError(f"{name}(): argument 'reduction' (position {position}) must be int, not {type(given).__name__}")
+    if given not in range(3):
+        raise ValueError(f"{name}(): the reduction {given} was given; needed 0 (none), 1 (mean) or 2 (sum). Give one.")
+    return _REDUCTIONS[given]
+
+
+def batch_norm(
+    input: Any,  # noqa: A002  (PyTorch's name)
+    weight: Any,
+    bias: Any,
+    running_mean: Any,
+    running_var: Any,
+    training: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool,
+) -> Any:
+    """Return each channel normalized over the batch, as ``nn.functional.batch_norm`` does."""
+    del cudnn_enabled
+    return _F.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
+
+
+def instance_norm(
+    input: Any,  # noqa: A002  (PyTorch's name)
+    weight: Any,
+    bias: Any,
+    running_mean: Any,
+    running_var: Any,
+    use_input_stats: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool,
+) -> Any:
+    """Return each channel of each sample normalized, as ``nn.functional.instance_norm`` does."""
+    del cudnn_enabled
+    return _F.instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps)
+
+
+def layer_norm(
+    input: Any,  # noqa: A002  (PyTorch's name)
+    normalized_shape: Any,
+    weight: Any = None,
+    bias: Any = None,
+    eps: float = 1e-5,
+    cudnn_enable: bool = True,
+) -> Any:
+    """Return the tensor normalized over its last axes."""
+    del cudnn_enable
+    return _F.layer_norm(input, normalized_shape, weight, bias, eps)
+
+
+def group_norm(
+    input: Any,  # noqa: A002  (PyTorch's name)
+    num_groups: int,
+    weight: Any = None,
+    bias: Any = None,
+    eps: float = 1e-5,
+    cudnn_enabled: bool = True,
+) -> Any:
+    """Return each group of channels of each sample normalized."""
+    del cudnn_enabled
+    return _F.group_norm(input, num_groups, weight, bias, eps)
+
+
+def embedding(
+    weight: Any, indices: Any, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
+) -> Any:
+    """Return rows of a matrix; the row ``padding_idx`` gets no gradient, and -1 names no row."""
+    padding = None if padding_idx < 0 else padding_idx
+    return _F.embedding(indices, weight, padding, scale_grad_by_freq=scale_grad_by_freq, sparse=sparse)
+
+
+def binary_cross_entropy_with_logits(
+    input: Any,  # noqa: A002  (PyTorch's name)
+    target: Any,
+    weight: Any = None,
+    pos_weight: Any = None,
+    reduction: int = 0,
+) -> Any:
+    """Return the binary cross entropy of the sigmoid."""
+    how = _reduction("binary_cross_entropy_with_logits", 5, reduction)
+    return _F.binary_cross_entropy_with_logits(input, target, weight, reduction=how, pos_weight=pos_weight)
+
+
+def hinge_embedding_loss(input: Any, target: Any, margin: float = 1.0, reduction: int = 0) -> Any:  # noqa: A002  (PyTorch's name)
+    """Return the hinge loss of distances."""
+    how = _reduction("hinge_embedding_loss", 4, reduction)
+    return _F.hinge_embedding_loss(input, target, margin, reduction=how)
+
+
+def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: int = 0) -> Any:
+    """Return the loss of pairs in the wrong order."""
+    how = _reduction("margin_ranking_loss", 5, reduction)
+    return _F.margin_ranking_loss(input1, input2, target, margin, reduction=how)
+
+
+def cosine_embedding_loss(input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: int = 0) -> Any:
+    """Return the loss of pairs by the cosines of their angles."""
+    how = _reduction("cosine_embedding_loss", 5, reduction)
+    return _F.cosine_embedding_loss(input1, input2, target, margin, reduction=how)
+
+
+def triplet_margin_loss(
+    anchor: Any,
+    positive: Any,
+    negative: Any,
+    margin: float = 1.0,
+    p: float = 2.0,
+    eps: float = 1e-6,
+    swap: bool = False,
+    reduction: int = 0,
+) -> Any:
+    """Return the loss of an anchor that is nearer to the negative than to the positive."""
+    how = _reduction("triplet_margin_loss", 8, reduction)
+    return _F.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction=how)
+
+
+def kl_div(input: Any, target: Any, reduction: int = 0, *, log_target: bool = False) -> Any:  # noqa: A002  (PyTorch's name)
+    """Return the divergence of Kullback and Leibler from log-probabilities."""
+    how = _reduction("kl_div", 3, reduction)
+    # The mean over elements is what PyTorch warns of in ``nn.functional``, and not here.
+    y = _F.kl_div(input, target, reduction="none", log_target=log_target)
+    return y if how == "none" else getattr(y, how)()
+
+
+def poisson_nll_loss(input: Any, target: Any, log_input: bool, full: bool, eps: float, reduction: int) -> Any:  # noqa: A002  (PyTorch's name)
+    """Return the negative log-likelihood of counts."""
+    how = _reduction("poisson_nll_loss", 6, reduction)
+    return _F.poisson_nll_loss(input, target, log_input, full, eps=eps, reduction=how)
+
+
+def ctc_loss(
+    log_probs: Any,
+    targets: Any,
+    input_lengths: Any,
+    target_lengths: Any,
+    blank: int = 0,
+    reduction: int = 0,
+    zero_infinity: bool = False,
+) -> Any:
+    """Return the loss of sequences without alignment."""
+    how = _reduction("ctc_loss", 6, reduction)
+    return _F.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, how, zero_infinity)
+
+
+def _check_cell(gates: int, input: Any, hx: Any, w_ih: Any, w_hh: Any, which: int = 0) -> None:  # noqa: A002  (PyTorch's name)
+    """Refuse sizes that do not fit, in PyTorch's words."""
+    for x in (input, hx):
+        if len(x.shape) < 2:
+            raise IndexError("Dimension out of range (expected to be in range of [-1, 0], but got 1)")
+    if input.shape[1] != w_ih.shape[1]:
+        raise RuntimeError(f"input has inconsistent input_size: got {input.shape[1]} expected {w_ih.shape[1]}")
+    if hx.shape[0] != input.shape[0]:
+        raise RuntimeError(f"Input batch size {input.shape[0]} doesn't match hidden{which} batch size {hx.shape[0]}")
+    if hx.shape[1] != w_hh.shape[1]:
+        raise RuntimeError(f"hidden{which} has inconsistent hidden_size: got {hx.shape[1]}, expected {w_hh.shape[1]}")
+    rows = w_ih.shape[0], w_hh.shape[0]
+    if rows != (gates * hx.shape[1],) * 2:
+        raise RuntimeError(
+            f"weights of {rows[0]} and {rows[1]} rows were given; needed {gates} times the hidden size {hx.shape[1]}."
+        )
+
+
+def _plain_cell(name: str, activation: Callable[[Any], Any]) -> Callable[..., Any]:
+    def cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:  # noqa: A002  (PyTorch's name)
+        _check_cell(1, input, hx, w_ih, w_hh)
+        return activation(_F.linear(input, w_ih, b_ih) + _F.linear(hx, w_hh, b_hh))
+
+    cell.__name__ = cell.__qualname__ = name
+    cell.__doc__ = "Return the next state of a plain recurrent layer."
+    return cell
+
+
+def gru_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:  # noqa: A002  (PyTorch's name)
+    """Return the next state of a layer of gated recurrent units."""
+    _check_cell(3, input, hx, w_ih, w_hh)
+    reset, update, new = _F.linear(input, w_ih, b_ih).chunk(3, 1)
+    held_reset, held_update, held_new = _F.linear(hx, w_hh, b_hh).chunk(3, 1)
+    candidate = (new + (reset + held_reset).sigmoid() * held_new).tanh()
+    return candidate + (update + held_update).sigmoid() * (hx - candidate)
+
+
+def lstm_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:  # noqa: A002  (PyTorch's name)
+    """Return the next state and the next memory of a layer of long short-term memory."""
+    if not isinstance(hx, tuple | list):
+        raise TypeError(f"lstm_cell(): argument 'hx' (position 2) must be tuple of Tensors, not {type(hx).__name__}")
+    if len(hx) != 2:
+        raise RuntimeError("lstm_cell expects two hidden states")
+    for i, state in enumerate(hx):
+        _check_cell(4, input, state, w_ih, w_hh, i)
+    gates = _F.linear(input, w_ih, b_ih) + _F.linear(hx[0], w_hh, b_hh)
+    enter, keep, new, leave = gates.chunk(4, 1)
+    memory = keep.sigmoid() * hx[1] + enter.sigmoid() * new.tanh()
+    return leave.sigmoid() * memory.tanh(), memory
+
+
+def lu_solve(b: Any, LU_data: Any, LU_pivots: Any) -> Any:  # noqa: N803  (PyTorch's names)
+    """Return the solution of ``A X = B`` by the result of ``linalg.lu_factor``."""
+    if len(b.shape) < 2:
+        raise RuntimeError("linalg.lu_solve: The input tensor B must have at least 2 dimensions.")
+    return solve_by_factors(LU_data, LU_pivots, b)
+
+
+def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:  # noqa: N803  (PyTorch's names)
+    """Return the permutation and both triangular factors by the result of ``linalg.lu_factor``."""
+    if unpack_pivots and LU_pivots.dtype != np.int32:
+        raise RuntimeError(
+            "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype.\n"
+            "Note: this function is intended to be used with the output produced by torch.linalg.lu_factor"
+        )
+    m, n = LU_data.shape[-2:]
+    k = min(m, n)
+    permutation = lower = upper = LU_data.new_zeros(0)
+    if unpack_pivots:
+        rows = pivoted_rows(LU_pivots, m)
+        permutation = TRACE.constant((np.arange(m)[:, None] == rows[..., None, :]).astype(LU_data.dtype))
+    if unpack_data:
+        lower = LU_data[..., :, :k].tril(-1) + TRACE.constant(np.eye(m, k, dtype=LU_data.dtype))
+        upper = LU_data[..., :k, :].triu()
+    return RETURN_TYPES["lu_unpack"](permutation, lower, upper)
+
+
+_PLAIN: tuple[Callable[..., Any], ...] = (
+    *(batch_norm, instance_norm, layer_norm, group_norm, embedding, binary_cross_entropy_with_logits),
+    *(hinge_embedding_loss, margin_ranking_loss, cosine_embedding_loss, triplet_margin_loss, kl_div),
+    *(poisson_nll_loss, ctc_loss, gru_cell, lstm_cell, lu_solve, lu_unpack),
+    _plain_cell("rnn_tanh_cell", fnp.tanh),
+    _plain_cell("rnn_relu_cell", _F.relu),
+)
+FUNCTIONS: dict[str, Callable[..., Any]] = {function.__name__: of_tensors(function) for function in _PLAIN}
