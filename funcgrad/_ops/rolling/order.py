@@ -15,10 +15,15 @@ import numpy as np
 
 from funcgrad._core.graph.ir import Equation, Graph, Operand, Var
 from funcgrad._ops.index.gather import index_p
-from funcgrad._ops.index.join import stack_p
+from funcgrad._ops.index.join import concatenate_p, stack_p
 from funcgrad._ops.index.plan import Index
 from funcgrad._ops.index.scatter import scatter_set_p
+from funcgrad._ops.program.scan import Loop, scan_p
+from funcgrad._ops.rolling.reverse_rounds import uses_of
 from funcgrad._ops.rolling.rows import Key, Pattern, entries_of, pattern_of
+
+# Rows are joined by these, and taken in another order.
+_JOINING = (stack_p, concatenate_p, index_p)
 
 
 class _Writes:
@@ -60,7 +65,7 @@ def keeps_order(graph: Graph, rolled: Graph, active: Collection[Operand]) -> boo
         # A row that was written is used where the array is used.
         for row in each.rows:
             uses[row] += each.reads.get(row, 0) + len(each.wholes) - 1
-    if any(map(_repeats_operand, rolled.equations)):
+    if not _joined_keep_order(rolled, active):
         return False
     slots = _reads_of(rolled.equations, reads)
     return all(_reads_keep_order(base, found, slots.get(base, []), uses) for base, found in reads.items())
@@ -115,10 +120,107 @@ def _rows_keep_order(writes: _Writes, uses: dict[Operand, int]) -> bool:
     return True
 
 
-def _repeats_operand(equation: Equation) -> bool:
-    """Return whether rows that a loop reads contain one value several times: its shares would be added forward."""
-    variables = [x for x in equation.operands if type(x) is Var]
-    return equation.primitive is stack_p and len(set(variables)) < len(variables)
+def _joined_keep_order(graph: Graph, active: Collection[Operand], summed: Collection[Operand] = ()) -> bool:
+    """Return whether active values that are joined to the rows of a loop have their shares added in the same order.
+
+    The rolled program adds the shares of a row before it takes the rows apart. The unrolled program adds them in the
+    rounds, to the shares of later equations.
+
+    Args:
+        graph: the rolled program, or a round of it.
+        active: the inputs that depend on what is differentiated.
+        summed: the inputs whose shares are added to those of later rounds.
+    """
+    moving = _moving(graph, active)
+    # How often later equations read a value. A loop reads it many times.
+    later = Counter(graph.outputs)
+    # How often loops read each row of an array.
+    rows: dict[Operand, int] = {}
+    for equation in reversed(graph.equations):
+        primitive, operands = equation.primitive, equation.operands
+        if primitive is scan_p:
+            if not _loop_keeps_order(equation, moving):
+                return False
+            _count_rows(equation, rows)
+        count = rows.get(equation.results[0], 0) if primitive in _JOINING else 0
+        if not _shares_keep_order(equation, [x for x in operands if x in moving], count, later, summed):
+            return False
+        for x in operands:
+            later[x] += 2 if primitive is scan_p else max(count, 1)
+            if count:
+                rows[x] = rows.get(x, 0) + count
+    return not summed or _slices_keep_order(graph, moving, rows)
+
+
+def _shares_keep_order(
+    equation: Equation, joined: list[Operand], count: int, later: Counter[Operand], summed: Collection[Operand]
+) -> bool:
+    """Return whether an equation joins values that are read in few enough places.
+
+    Args:
+        equation: the equation.
+        joined: the active values that it reads.
+        count: how often loops read each row of the result.
+        later: how often later equations read a value.
+        summed: the inputs whose shares are added to those of later rounds.
+    """
+    if not (equation.primitive is stack_p or (equation.primitive is concatenate_p and count)):
+        return True
+    if len(set(joined)) < len(joined):
+        return False
+    for x in joined:
+        if count > 1 and x in summed:
+            return False
+        if count and later[x] and later[x] + count + (x in summed) > 2:
+            return False
+    return True
+
+
+def _slices_keep_order(graph: Graph, moving: Collection[Operand], rows: dict[Operand, int]) -> bool:
+    """Return whether each element of a round's arrays that a loop reads has two shares at most, or one read."""
+    uses = Counter(chain(graph.outputs, chain.from_iterable([each.operands for each in graph.equations])))
+    reads: dict[Operand, list[Equation]] = {}
+    for equation in graph.equations:
+        if equation.primitive is index_p and equation.operands[0] in moving:
+            reads.setdefault(equation.operands[0], []).append(equation)
+    for base, found in reads.items():
+        if len(found) < 2 or not any(each.results[0] in rows for each in found):
+            continue
+        by_loops = np.zeros(base.aval.shape, bool)
+        counts, shares = np.zeros((2, *base.aval.shape), np.int64)
+        for each in found:
+            x = each.results[0]
+            place: Any = each.params["index"].filled(()) if len(each.operands) == 1 else ...
+            by_loops[place] |= x in rows
+            counts[place] += 1
+            shares[place] += max(uses[x], rows.get(x, 0))
+        if (by_loops & (counts > 1) & (shares > 2)).any():
+            return False
+    return True
+
+
+def _loop_keeps_order(equation: Equation, moving: Collection[Operand]) -> bool:
+    loop: Loop = equation.params["loop"]
+    flags = loop.moves(tuple([x in moving for x in equation.operands])).operands
+    inputs = [x for x, flag in zip(loop.body.inputs, flags, strict=True) if flag]
+    return _joined_keep_order(loop.body, inputs, inputs)
+
+
+def _moving(graph: Graph, active: Collection[Operand]) -> set[Operand]:
+    """Return the variables that depend on the active inputs."""
+    found: set[Operand] = {x for x in graph.inputs if x in active}
+    for equation in graph.equations:
+        if not found.isdisjoint(equation.operands):
+            found.update(equation.results)
+    return found
+
+
+def _count_rows(equation: Equation, rows: dict[Operand, int]) -> None:
+    """Count how often a loop reads the rows of each array."""
+    loop: Loop = equation.params["loop"]
+    for k in range(loop.constants + loop.carry, len(equation.operands)):
+        x = equation.operands[k]
+        rows[x] = rows.get(x, 0) + uses_of(loop.body, loop.body.inputs[k])
 
 
 def _reads_of(equations: Collection[Equation], bases: Collection[Var]) -> dict[Var, list[Index]]:

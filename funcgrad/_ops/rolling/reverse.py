@@ -49,7 +49,7 @@ def pulled_program(graph: Graph, active: Sequence[bool], seeded: Sequence[bool])
             with reverse:
                 pairs = zip(values, active, strict=True)
                 xs = [reverse.input(x) if is_active else x for x, is_active in pairs]
-                ys = _Tape(reverse).run(graph, xs)
+                ys, _ = _Tape(reverse).run(graph, xs)
             seeds = []
             for y, is_seeded in zip(ys, seeded, strict=True):
                 if is_seeded:
@@ -75,12 +75,20 @@ class _Tape:
     def __init__(self, trace: ReverseTrace) -> None:
         self._trace = trace
 
-    def run(self, graph: Graph, args: Sequence[Any]) -> list[Any]:
-        """Return the outputs of a program."""
+    def run(self, graph: Graph, args: Sequence[Any], later: Sequence[int] = ()) -> tuple[list[Any], list[Any]]:
+        """Return the outputs of a program, and its inputs as equations after it read them.
+
+        A loop replaces the values that it threads. Later equations read these, so the loop adds its shares to theirs.
+
+        Args:
+            graph: the program.
+            args: its inputs.
+            later: the numbers of the inputs that equations after the program read.
+        """
         env: dict[Operand, Any] = dict(graph.constants)
         env.update(zip(graph.inputs, args, strict=True))
         last: dict[Operand, int] = {x: i for i, equation in enumerate(graph.equations) for x in equation.operands}
-        last.update(dict.fromkeys(graph.outputs, len(graph.equations)))
+        last.update(dict.fromkeys([*graph.outputs, *[graph.inputs[k] for k in later]], len(graph.equations)))
         stacks: dict[Operand, int] = {}
         for i, equation in enumerate(graph.equations):
             operands = [x.value if type(x) is Literal else env[x] for x in equation.operands]
@@ -93,7 +101,8 @@ class _Tape:
                 found = equation.primitive(*operands, **equation.params)
                 ys = found if equation.primitive.multiple_results else [found]
             env.update(zip(equation.results, ys, strict=True))
-        return [x.value if type(x) is Literal else env[x] for x in graph.outputs]
+        outputs = [x.value if type(x) is Literal else env[x] for x in graph.outputs]
+        return outputs, [env[x] for x in graph.inputs]
 
     def _loop(
         self,
@@ -123,9 +132,10 @@ class _Tape:
         rows: list[list[Any]] = []
         now = ys[: loop.carry]
         for r in range(short.length, loop.length):
-            results = self.run(loop.body, [*constants, *now, *[index(x, (r,)) for x in xs]])
-            now = results[: loop.carry]
+            results, after = self.run(loop.body, [*constants, *now, *[index(x, (r,)) for x in xs]], rounds.summed())
+            constants, now = after[: loop.constants], results[: loop.carry]
             rows.append(results[loop.carry :])
+        env.update((x, y) for x, y in zip(equation.operands, constants, strict=False) if moves(y, self._trace))
         stacks = [
             concatenate([y, stack([row[k] for row in rows], 0)], 0) if is_read else y
             for k, (y, is_read) in enumerate(zip(ys[loop.carry :], read[loop.carry :], strict=True))
@@ -164,5 +174,5 @@ def _check_slices(graph: Graph, equation: Equation, stacks: dict[Operand, int]) 
                 raise OrderError
 
 
-def _run(trace: ReverseTrace, graph: Graph, args: Sequence[Any]) -> list[Any]:
-    return _Tape(trace).run(graph, args)
+def _run(trace: ReverseTrace, graph: Graph, args: Sequence[Any], later: Sequence[int]) -> tuple[list[Any], list[Any]]:
+    return _Tape(trace).run(graph, args, later)

@@ -25,8 +25,9 @@ from funcgrad._ops.program.scan import Cut, Loop, cut_at_residuals, scan_p
 
 # A loop in which more of the last rounds lack a cotangent is differentiated equation by equation.
 _MOST_PEELED = 4
-# ``run(trace, graph, args)`` runs a program under a reverse trace and returns its outputs.
-Run = Callable[[ReverseTrace, Graph, Sequence[Any]], list[Any]]
+# ``run(trace, graph, args, later)`` runs a program under a reverse trace. Equations after it read the inputs with the
+# numbers ``later``. It returns the outputs, and the inputs as these equations read them.
+Run = Callable[[ReverseTrace, Graph, Sequence[Any], Sequence[int]], tuple[list[Any], list[Any]]]
 
 
 class OrderError(Exception):
@@ -105,7 +106,7 @@ class ReverseRounds:
         if len({id(x) for x in outputs if type(x) is not Literal}) < len(outputs):
             raise OrderError
         for k, x in enumerate(body.inputs[: loop.constants]):
-            reads = [equation.primitive is index_p for equation in body.equations if x in equation.operands]
+            reads = _are_reads(body, x)
             if active[k] and any(reads) and (not all(reads) or self._later[k]):
                 raise OrderError
         for k, x in enumerate(body.inputs[loop.constants : loop.constants + loop.carry], loop.constants):
@@ -125,6 +126,11 @@ class ReverseRounds:
             firsts = all(loop.constants <= k < loop.constants + loop.carry and not self._later[k] for k in same)
             if len(same) > 2 or not firsts or any(uses_of(loop.body, loop.body.inputs[k]) > 1 for k in same):
                 raise OrderError
+
+    def summed(self) -> list[int]:
+        """Return the numbers of the constants whose cotangents are sums over rounds, in the order of the rounds."""
+        body = self.loop.body
+        return [k for k in self.seeds.constants if not any(_are_reads(body, body.inputs[k]))]
 
     def check_peeled(self, later: Sequence[bool]) -> None:
         """Refuse results and rows that several equations of a round read and equations after the loop too."""
@@ -249,10 +255,12 @@ def _round_back(
         reverse = ReverseTrace()
         with reverse:
             xs = [reverse.input(x) if flag else x for x, flag in zip(values, active, strict=True)]
-            ys = run(reverse, body, xs)
+            leaves = [*seeds.constants, *seeds.rows, *[loop.constants + p for p, _ in seeds.shifted]]
+            # `check` has seen that all rounds read a constant by index, if one does. Their order is no matter.
+            later = [k for k in leaves if not any(_are_reads(body, body.inputs[k]))]
+            ys, after = run(reverse, body, xs, later)
         pairs: list[tuple[Any, Any]] = []
-        leaves = [*seeds.constants, *seeds.rows, *[loop.constants + p for p, _ in seeds.shifted]]
-        for x in [*[xs[k] for k in leaves], *[ys[p] for p in seeds.carry], *[ys[k] for k in seeds.stacks]]:
+        for x in [*[after[k] for k in leaves], *[ys[p] for p in seeds.carry], *[ys[k] for k in seeds.stacks]]:
             seed = staging.input(Aval(x.shape, x.dtype))
             pairs.append((x, seed))
         absent = {len(leaves) + i for i, p in enumerate(seeds.carry) if p not in given}
@@ -278,6 +286,20 @@ def moves(y: Any, trace: ReverseTrace) -> bool:
 
 def value_of(y: Any, trace: ReverseTrace) -> Any:
     return y._value if type(y) is ReverseTracer and y._owner is trace else y
+
+
+def _are_reads(graph: Graph, x: Operand) -> list[bool]:
+    """Return for each use of a value in a program, and in its loops, whether it is a read by index."""
+    found: list[bool] = []
+    for equation in graph.equations:
+        if equation.primitive is not scan_p:
+            found += [equation.primitive is index_p] * (x in equation.operands)
+            continue
+        loop: Loop = equation.params["loop"]
+        for k, each in enumerate(equation.operands):
+            if each is x:
+                found += _are_reads(loop.body, loop.body.inputs[k]) if k < loop.constants else [False]
+    return found
 
 
 def uses_of(graph: Graph, x: Operand) -> int:

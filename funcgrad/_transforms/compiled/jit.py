@@ -98,8 +98,8 @@ def jit(
             of the call: each new way is staged once, as a straight program. A call beyond runs without compilation. A
             call on XLA donates nothing then.
         roll: whether stretches of a long program that repeat, as a Python loop leaves them, are compiled as loops
-            (`Graph.roll`). The results are the same. A program of up to 400 equations on XLA, 64 on Numba and 20,000
-            on NumPy stays as it is.
+            (`Graph.roll`). The results are the same. A program of up to 400 equations on XLA and NumPy, and of up to 64
+            on Numba, stays as it is.
 
     Returns:
         A function like ``f``. On XLA its results are ``jax.Array`` s, except for those of 64 bits. Outside JAX's 64-bit

@@ -132,3 +132,18 @@ def test_arrays_with_gaps_are_copied_first() -> None:
     compiled = fg.jit(lambda c, xs: fg.scan(_turned, c, xs), engine="numba")
     for a, b in zip(compiled(wide[0], wide), fg.scan(_turned, wide[0], wide), strict=True):
         np.testing.assert_allclose(a, b, 1e-15)
+
+
+def test_a_long_body_is_one_kernel() -> None:
+    def step(h: Any, x: Any) -> tuple[Any, Any]:
+        for k in range(120):
+            h = np.sin(h * (0.5 + 0.01 * k)) + x
+        return h, h
+
+    def f(h: Any, xs: Any) -> Any:
+        return fg.scan(step, h, xs)[1]
+
+    args = np.ones(3), np.linspace(-1.0, 1.0, 15).reshape(5, 3)
+    compiled = fg.jit(f, engine="numba")
+    np.testing.assert_array_equal(compiled(*args), fg.jit(f, engine="numpy")(*args))
+    assert "for t0" not in compiled.source(*args)

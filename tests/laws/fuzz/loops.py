@@ -13,12 +13,18 @@ from random import Random
 from typing import Any
 
 import numpy as np
+import pytest
 
 import funcgrad as fg
+from funcgrad._transforms.base import shortening
 from tests.laws.fuzz.check import Report
 from tests.laws.fuzz.faulty import judged
 
 ROUNDS = 9
+# In so many rounds programs roll before they are differentiated. One program in this many runs them.
+_MANY_ROUNDS, _EACH = 30, 4
+# A gradient's program of this many equations rolls before it is differentiated.
+_LEAST_EQUATIONS = 20
 # The NumPy engine runs all programs, and each other engine one in this many: a loop takes Numba seconds to compile.
 _ENGINES = (("numpy", 1), ("numba", 20), ("xla", 20))
 _VALUES = (
@@ -56,8 +62,8 @@ class Looping:
     def text(self) -> str:
         return f"# tests.laws.fuzz.loops.looping_of({self.seed})\n{self.source}"
 
-    def made(self) -> Callable[..., Any]:
-        scope: dict[str, Any] = {"np": np, "fg": fg, "n": ROUNDS}
+    def made(self, rounds: int = ROUNDS) -> Callable[..., Any]:
+        scope: dict[str, Any] = {"np": np, "fg": fg, "n": rounds}
         exec(compile(self.source, f"<loops {self.seed}>", "exec"), scope)
         return scope["f"]
 
@@ -123,8 +129,7 @@ _WHEN = ("t == 4", "t % 2", "t < 3", "t > 6")
 def findings(program: Looping, report: Report) -> list[str]:
     """Return the differences between a rolled program and the plain one."""
     f = program.made()
-    rng = np.random.default_rng(program.seed)
-    args = rng.standard_normal(ROUNDS), rng.standard_normal((ROUNDS, 3)), np.float64(rng.standard_normal())
+    args = _arguments(program, ROUNDS)
     report.programs += 1
     wrong = []
     for name, g in (("value", f), ("gradient", fg.grad(f, argnums=(0, 1, 2)))):
@@ -148,11 +153,44 @@ def findings(program: Looping, report: Report) -> list[str]:
             wrong.append(f"{name}: raised {refusal.error} in {refusal.place}: {refusal.text}")
             continue
         report.checks["loops: rolled"] += rolled is not graph
-        for k, (a, b) in enumerate(zip(map(np.asarray, found), map(np.asarray, expected), strict=True)):
-            # The first results are NumPy's: evaluated, then compiled. Matrix products may be rounded differently.
-            exact = k < 2 * count and "@" not in program.source
-            if a.shape != b.shape or a.dtype != b.dtype:
-                wrong.append(f"{name}: type {a.dtype}{a.shape} for {b.dtype}{b.shape}")
-            elif not (np.array_equal(a, b, equal_nan=True) if exact else np.allclose(a, b, 1e-9, 1e-12, True)):
-                wrong.append(f"{name}: value: result {k} differs by {np.max(np.abs(a - b)):.2e}")
+        # The first results are NumPy's: evaluated, then compiled. Matrix products may be rounded differently.
+        exact = 0 if "@" in program.source else 2 * count
+        wrong += [f"{name}: {text}" for text in _differences(found, expected, exact)]
+    return wrong or (_early_findings(program, report) if program.seed % _EACH == 0 else [])
+
+
+def _early_findings(program: Looping, report: Report) -> list[str]:
+    """Return the differences between a program that may roll before it is differentiated, and the plain one."""
+    gradient = fg.grad(program.made(_MANY_ROUNDS), argnums=(0, 1, 2))
+    args = _arguments(program, _MANY_ROUNDS)
+    report.checks["loops: rolled early"] += 1
+    try:
+        expected = fg.tree.leaves(fg.make_graph(gradient)(*args)(*args))
+    except Exception as error:  # noqa: BLE001  (what the plain program refuses is not looked at here)
+        report.refusals["loops", type(error).__name__, ""] += 1
+        return []
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(shortening, "_LEAST_EQUATIONS", _LEAST_EQUATIONS)
+            found = fg.tree.leaves(fg.jit(gradient, engine="numpy")(*args))
+    except Exception as error:  # noqa: BLE001  (what is raised is what is looked at)
+        refusal, _ = judged(error)
+        return [f"early: raised {refusal.error} in {refusal.place}: {refusal.text}"]
+    exact = 0 if "@" in program.source else len(found)
+    return [f"early: {text}" for text in _differences(found, expected, exact)]
+
+
+def _arguments(program: Looping, rounds: int) -> tuple[Any, ...]:
+    rng = np.random.default_rng(program.seed)
+    return rng.standard_normal(rounds), rng.standard_normal((rounds, 3)), np.float64(rng.standard_normal())
+
+
+def _differences(found: list[Any], expected: list[Any], exact: int) -> list[str]:
+    """Compare results. The first ``exact`` ones agree to the last bit."""
+    wrong = []
+    for k, (a, b) in enumerate(zip(map(np.asarray, found), map(np.asarray, expected), strict=True)):
+        if a.shape != b.shape or a.dtype != b.dtype:
+            wrong.append(f"type {a.dtype}{a.shape} for {b.dtype}{b.shape}")
+        elif not (np.array_equal(a, b, equal_nan=True) if k < exact else np.allclose(a, b, 1e-9, 1e-12, True)):
+            wrong.append(f"value: result {k} differs by {np.max(np.abs(a - b)):.2e}")
     return wrong
