@@ -136,7 +136,7 @@ def test_inference_tensors(pytorch: PyTorch) -> None:
 
 
 def materialized(torch: Any, choice: bool | None) -> list[Any]:
-    """What ``backward`` gets for outputs that nothing uses, and the gradients."""
+    """Return what ``backward`` gets for outputs that nothing uses, and the gradients."""
     seen: list[Any] = []
 
     class Parts(torch.autograd.Function):

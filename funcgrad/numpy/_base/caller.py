@@ -100,14 +100,18 @@ class Caller:
         """The public module and name of SciPy's function; ``None`` if it is another."""
         return scipys_name(self._frame)
 
+    @property
+    def outer(self) -> Caller | None:
+        """The function that called this one; ``None`` if Python was started with it."""
+        frame = self._frame.f_back
+        return None if frame is None else Caller(frame)
+
     def outwards(self, *packages: str) -> Iterator[Caller]:
         """Yield this function, its caller, and so on, as long as their modules begin with this name."""
-        caller = self
-        while caller.module.startswith(packages):
+        caller: Caller | None = self
+        while caller is not None and caller.module.startswith(packages):
             yield caller
-            if caller._frame.f_back is None:
-                return
-            caller = Caller(caller._frame.f_back)
+            caller = caller.outer
 
 
 @functools.lru_cache(maxsize=4096)
@@ -118,7 +122,7 @@ def _called(code: CodeType) -> dict[int, str]:
     at a call of a Python function may be at the end of the instruction's cache, so all offsets up to the next count.
     """
     found: dict[int, str] = {}
-    # By the start of an expression: where its parts end, and their names.
+    # The parts of each expression, where they end and their names, under the position at which the expression starts.
     parts: dict[Any, list[tuple[Any, str]]] = {}
     instructions = list(dis.get_instructions(code))
     for each, following in itertools.pairwise(instructions):
@@ -146,9 +150,9 @@ def asking(replacements: str) -> Caller:
     Args:
         replacements: the module of the replacements.
     """
-    frame = sys._getframe(2)
-    passes_on = frame.f_globals.get("__name__") == replacements and frame.f_back is not None
-    return Caller(frame.f_back if passes_on and frame.f_back else frame)
+    by = Caller(sys._getframe(2))
+    outer = by.outer
+    return outer if by.module == replacements and outer is not None else by
 
 
 def refuse_to_scipy(by: Caller, through: tuple[str, ...] = ()) -> None:
