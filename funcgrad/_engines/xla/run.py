@@ -73,6 +73,16 @@ class _Lax:
         return jax.dtypes.canonicalize_dtype(dtype)
 
     @staticmethod
+    def dot_general(*operands: Any, precision: Any = None, **options: Any) -> Any:
+        """Return ``jax.lax.dot_general`` with all digits of the operands' dtype, unless the user asks JAX for fewer."""
+        return _jax_lax.dot_general(*operands, precision=_precision(precision), **options)
+
+    @staticmethod
+    def conv_general_dilated(*operands: Any, precision: Any = None, **options: Any) -> Any:
+        """Return ``jax.lax.conv_general_dilated`` with all digits of the operands' dtype, as `dot_general`."""
+        return _jax_lax.conv_general_dilated(*operands, precision=_precision(precision), **options)
+
+    @staticmethod
     def is_traced(x: Value) -> bool:
         """Return whether ``x`` belongs to a program that is compiled later.
 
@@ -150,6 +160,16 @@ class _Lax:
 
         call.defjvp(rule, symbolic_zeros=True)
         return call(*xs)
+
+
+def _precision(precision: Any) -> Any:
+    """Return the precision of a product.
+
+    JAX's default on GPUs and TPUs rounds float32 operands to 10 or 7 binary digits. ``jax.default_matmul_precision``
+    asks for that.
+    """
+    config: Any = jax.config
+    return precision or (None if config.jax_default_matmul_precision else "highest")
 
 
 lax = _Lax()

@@ -47,19 +47,27 @@ def conv_xla(lax: Any, x: Any, kernel: Any, *, window: Any) -> Any:
         # This is the derivative of the first case by its kernel.
         on_cpu = _by_places
     else:
-        return _convolved(lax, window, x, kernel)
+        return convolved(lax, window, x, kernel)
     if lax.is_traced(x) or lax.is_traced(kernel):
         return _by_platform(lax, window, on_cpu, x, kernel)
     return _compiled(lax, window, on_cpu)(x, kernel)
 
 
-def _convolved(lax: Any, window: Any, x: Any, kernel: Any) -> Any:
+def convolved(lax: Any, window: Any, x: Any, kernel: Any) -> Any:
+    """Return the convolution that XLA has. On GPUs it has none for integers."""
+    if x.dtype.kind in "iu":
+        by_rounds = partial(_by_rounds, lax, window)
+        return lax.platform_dependent(x, kernel, cpu=partial(_by_xla, lax, window), default=by_rounds)
+    return _by_xla(lax, window, x, kernel)
+
+
+def _by_xla(lax: Any, window: Any, x: Any, kernel: Any) -> Any:
     strides, padding, spread, dilation, groups = window
     return lax.conv_general_dilated(x, kernel, strides, padding, spread, dilation, feature_group_count=groups)
 
 
 def _by_platform(lax: Any, window: Any, on_cpu: Callable[..., Any], x: Any, kernel: Any) -> Any:
-    return lax.platform_dependent(x, kernel, cpu=partial(on_cpu, lax, window), default=partial(_convolved, lax, window))
+    return lax.platform_dependent(x, kernel, cpu=partial(on_cpu, lax, window), default=partial(convolved, lax, window))
 
 
 @lru_cache(maxsize=256)
@@ -85,6 +93,31 @@ def _by_offsets(lax: Any, window: Any, x: Any, kernel: Any) -> Any:
         )
         y = term if y is None else lax.add(y, term)
     return lax.convert_element_type(lax.reshape(y, (shape[0], groups * outs, *lengths)), wide)
+
+
+def _by_rounds(lax: Any, window: Any, x: Any, kernel: Any) -> Any:
+    """Return the sum over the kernel's elements, one in each round of a loop, of their products with the image."""
+    lengths = window.lengths(x.shape[2:], kernel.shape[2:])
+    groups, (out, inner, *offsets), n = window.groups, kernel.shape, x.shape[0]
+    wide, image, factors = _widened(lax, window, x, kernel)
+    factors = lax.reshape(factors, (groups, out // groups, inner, math.prod(offsets)))
+    spans = [(m - 1) * step + 1 for m, step in zip(lengths, window.strides, strict=True)]
+    starts = np.array(list(product(*map(range, offsets))), np.int32) * np.array(window.dilation, np.int32)
+
+    def added(y: Any, each: Any) -> Any:
+        start, number = each
+        first = lax.convert_element_type(0, np.int32)
+        at = [first, first, *[lax.index_in_dim(start, axis, keepdims=False) for axis in range(len(spans))]]
+        part = lax.dynamic_slice(image, at, (n, groups * inner, *spans))
+        part = _part(lax, part, [0] * len(spans), lengths, window.strides)
+        part = lax.reshape(part, (n, groups, inner, math.prod(lengths)))
+        factor = lax.dynamic_index_in_dim(factors, number, 3, keepdims=False)
+        return lax.add(y, lax.dot_general(factor, part, (((2,), (2,)), ((0,), (1,))))), None
+
+    zeros = lax.full((groups, out // groups, n, math.prod(lengths)), 0, image.dtype)
+    y, _ = lax.scan(added, zeros, (starts, np.arange(len(starts), dtype=np.int32)))
+    y = lax.transpose(y, (2, 0, 1, 3))
+    return lax.convert_element_type(lax.reshape(y, (n, out, *lengths)), wide)
 
 
 def _by_gathering(lax: Any, window: Any, x: Any, kernel: Any) -> Any:

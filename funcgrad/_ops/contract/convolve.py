@@ -13,6 +13,8 @@ from funcgrad._core.forms import Forms
 from funcgrad._core.lazy import LazyModule
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.derivative import Multilinear
+from funcgrad._ops.contract.conv import Window
+from funcgrad._ops.contract.conv_xla import convolved
 from funcgrad._ops.layout.broadcast import batch_all
 from funcgrad._ops.layout.depends import with_kernel
 from funcgrad._ops.layout.shape import flip
@@ -39,9 +41,13 @@ def _convolve_xla(lax: Lax, a: Array, v: Array, *, full: bool) -> Any:
         return lax.full(y_shape, 0, a.dtype)
     xs = lax.reshape(a, (1, count, a.shape[-1]))
     kernels = lax.reshape(lax.rev(v, (len(stack),)), (count, 1, m))
-    padding = [(m - 1, m - 1) if full else (0, 0)]
-    y = lax.conv_general_dilated(xs, kernels, (1,), padding, feature_group_count=count)
-    return lax.reshape(y, y_shape)
+    return lax.reshape(convolved(lax, _by_channel(count, (m,), full), xs, kernels), y_shape)
+
+
+def _by_channel(count: int, kernel: tuple[int, ...], full: bool) -> Window:
+    """Return the window of a convolution of one image by a kernel of its own for each of its channels."""
+    ones = (1,) * len(kernel)
+    return Window(ones, tuple([(m - 1, m - 1) if full else (0, 0) for m in kernel]), ones, ones, count)
 
 
 def _length(n: int, m: int, *, full: bool) -> int:
@@ -102,11 +108,8 @@ def _convolve_axes_xla(lax: Lax, a: Array, v: Array, *, rank: int, full: bool) -
     if not count:
         return lax.full(y_shape, 0, a.dtype)
     turned = lax.rev(v, tuple(range(v.ndim - rank, v.ndim)))
-    padding = [(m - 1, m - 1) if full else (0, 0) for m in kernel]
     images, kernels = lax.reshape(a, (1, count, *space)), lax.reshape(turned, (count, 1, *kernel))
-    return lax.reshape(
-        lax.conv_general_dilated(images, kernels, (1,) * rank, padding, feature_group_count=count), y_shape
-    )
+    return lax.reshape(convolved(lax, _by_channel(count, kernel, full), images, kernels), y_shape)
 
 
 def _lengths(a_shape: tuple[int, ...], v_shape: tuple[int, ...], rank: int, full: bool) -> tuple[int, ...]:

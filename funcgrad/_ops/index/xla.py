@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -35,9 +36,12 @@ def update_xla(lax: Lax, x: Array, v: Array, *arrays: Array, index: Index, add: 
         return lax.ne(update_xla(lax, *counts, *arrays, index=index, add=True), lax.full_like(x, 0, np.int32))
     plan = resolve(index, x.shape, tuple([a.shape for a in arrays]))
     reads = lax.is_traced(v)
+    # Equal numbers may be written in any order.
+    ordered = not add and not index.unique and hasattr(v, "dtype")
     v = _reshape(lax, v, plan.gathered) if hasattr(v, "dtype") else lax.full(plan.gathered, v, x.dtype)
     if arrays:
-        part = _scatter(lax, _cut(lax, x, plan), v, plan, arrays, unique=index.unique, add=add)
+        write = _set_in_order if ordered else _scatter
+        part = write(lax, _cut(lax, x, plan), v, plan, arrays, unique=index.unique, add=add)
     else:
         part = lax.add(_cut(lax, x, plan), v) if add else v
     return _paste(lax, x, part, plan, reads=reads)
@@ -203,14 +207,55 @@ def _scatter(lax: Lax, x: Value, v: Value, plan: ResolvedIndex, arrays: tuple, *
     positions, known = _positions(lax, plan, arrays)
     if 0 in plan.gathered:
         return x
-    numbers = lax.ScatterDimensionNumbers(
+    function = lax.scatter_add if add else lax.scatter
+    mode = "promise_in_bounds" if known else "drop"
+    return function(x, positions, v, _scatter_numbers(lax, plan), unique_indices=unique, mode=mode)
+
+
+def _scatter_numbers(lax: Lax, plan: ResolvedIndex) -> Any:
+    return lax.ScatterDimensionNumbers(
         update_window_dims=_window_axes(plan),
         inserted_window_dims=plan.array_axes,
         scatter_dims_to_operand_dims=plan.array_axes,
     )
-    function = lax.scatter_add if add else lax.scatter
-    mode = "promise_in_bounds" if known else "drop"
-    return function(x, positions, v, numbers, unique_indices=unique, mode=mode)
+
+
+def _set_in_order(lax: Lax, x: Value, v: Value, plan: ResolvedIndex, arrays: tuple, **_: bool) -> Any:
+    """Write values at positions of which some may be equal: as in NumPy, the last one stays.
+
+    XLA writes in this order on CPUs alone. On GPUs the order is random, so each value that would be overwritten gets a
+    position out of bounds, where nothing is written.
+    """
+    positions, known = _positions(lax, plan, arrays)
+    if 0 in plan.gathered:
+        return x
+    lengths = [plan.base[axis] for axis in plan.array_axes]
+    write = functools.partial(lax.scatter, dimension_numbers=_scatter_numbers(lax, plan), mode="drop")
+    if known:
+        lost = _overwritten(positions, lengths)
+        return write(x, np.where(lost[..., None], np.array(lengths, positions.dtype), positions), v)
+
+    def last(x: Value, positions: Value, v: Value) -> Any:
+        count = len(lengths)
+        numbers = lax.ScatterDimensionNumbers((), tuple(range(count)), tuple(range(count)))
+        order = lax.reshape(np.arange(math.prod(plan.batch), dtype=np.int32), plan.batch)
+        greatest = lax.scatter_max(lax.full(lengths, -1, np.int32), positions, order, numbers, mode="drop")
+        found = lax.GatherDimensionNumbers((), tuple(range(count)), tuple(range(count)))
+        stays = lax.eq(lax.gather(greatest, positions, found, (1,) * count, mode="fill", fill_value=-1), order)
+        outside = lax.broadcast_in_dim(np.array(lengths, positions.dtype), positions.shape, (positions.ndim - 1,))
+        shown = lax.broadcast_in_dim(stays, positions.shape, range(positions.ndim - 1))
+        return write(x, lax.select(shown, positions, outside), v)
+
+    return lax.platform_dependent(x, positions, v, cpu=write, default=last)
+
+
+def _overwritten(positions: np.ndarray, lengths: Sequence[int]) -> np.ndarray:
+    """Return which positions occur again later."""
+    numbers = np.ravel_multi_index(tuple(np.moveaxis(positions, -1, 0)), lengths).ravel()
+    stays = np.unique(numbers[::-1], return_index=True)[1]
+    lost = np.ones(numbers.size, bool)
+    lost[numbers.size - 1 - stays] = False
+    return lost.reshape(positions.shape[:-1])
 
 
 def _window_axes(plan: ResolvedIndex) -> tuple[int, ...]:

@@ -15,7 +15,7 @@ from funcgrad._ops.layout.batching import batch_same
 from funcgrad._ops.layout.diagonal import diagonal, embed_diagonal
 from funcgrad._ops.layout.shape import expand_dims
 from funcgrad._ops.linalg.matrices import adjoint, product, swapped
-from funcgrad._ops.linalg.sylvester import sylvester
+from funcgrad._ops.linalg.sylvester import schur_xla, sylvester
 from funcgrad._types import Array, Lax, Value
 
 scipy_linalg = LazyModule("scipy.linalg")
@@ -53,8 +53,8 @@ def snapped(values: Value) -> Any:
 
 
 def triangular_form(lax: Lax, x: Value) -> tuple[Any, Any]:
-    """Return Schur's form on XLA: ``z t z^H = x`` with a complex upper triangle ``t``. XLA supports it on CPUs only."""
-    t, z = lax.linalg.schur(cast(x, complex_dtype(x.dtype)))
+    """Return Schur's form on XLA: ``z t z^H = x`` with a complex upper triangle ``t``."""
+    t, z = schur_xla(lax, cast(x, complex_dtype(x.dtype)))
     values = diagonal(t)
     return t + embed_diagonal(snapped(values) - values, t.shape[-2:]), z
 

@@ -38,6 +38,28 @@ def _solved(a: np.ndarray, b: np.ndarray, q: np.ndarray) -> np.ndarray:
     return u @ (scale * y) @ v.conj().T
 
 
+def schur_xla(lax: Lax, x: Value) -> Any:
+    """Return Schur's form ``z t z^H = x`` of complex matrices on XLA: ``t`` and ``z``.
+
+    XLA has it on CPUs alone. Elsewhere SciPy computes it on the host while the program runs.
+    """
+
+    def on_host(x: Value) -> Any:
+        return lax.pure_callback(_schur, [Aval(x.shape, x.dtype)] * 2, x)
+
+    return lax.platform_dependent(x, cpu=lambda x: list(lax.linalg.schur(x)), default=on_host)
+
+
+def _schur(x: Array) -> list[np.ndarray]:
+    """Return Schur's forms of a stack of matrices; NaN for those with infinite elements or NaN, as XLA gives."""
+    t, z = np.full_like(x, np.nan), np.full_like(x, np.nan)
+    with untraced():
+        for i in np.ndindex(x.shape[:-2]):
+            if np.isfinite(x[i]).all():
+                t[i], z[i] = scipy_linalg.schur(x[i], output="complex")
+    return [t, z]
+
+
 def _sylvester_numpy(a: Array, b: Array, q: Array) -> list[Any]:
     y = np.empty(q.shape, q.dtype)
     with untraced():
@@ -51,7 +73,7 @@ def _sylvester_xla(lax: Lax, a: Array, b: Array, q: Array) -> list[Any]:
     """Solve column by column: ``(r + s[k, k]) y[:, k] = f[:, k] - y s[:, k]``."""
     if not q.size:
         return [q]
-    (r, u), (s, v) = (lax.linalg.schur(cast(x, complex_dtype(x.dtype))) for x in (a, b))
+    (r, u), (s, v) = (schur_xla(lax, cast(x, complex_dtype(x.dtype))) for x in (a, b))
     right = product(product(adjoint(u), cast(q, r.dtype)), v)
     axis = len(q.shape) - 1
     values, shifts = diagonal(r), diagonal(s)
