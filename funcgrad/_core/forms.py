@@ -67,7 +67,7 @@ class Forms(NamedTuple):
             those of the primitive's NumPy implementation to the last bit.
         new_memory: whether results of the NumPy implementation never share memory with operands.
         layout: computes the layout of the result on a mesh with explicit axes, from the layouts of the operands:
-            ``layout(*operands, **params)``. See ``_engines/xla/layouts.py``.
+            ``layout(*operands, **params)``. See ``_core/spread.py``.
         requires: a condition on the last operand, which XLA checks after the call.
         fold: gives the result if the types of the operands determine it. ``fold(operands, aval, **params)`` returns an
             operand, a number, or ``None``.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import jax
@@ -17,11 +16,12 @@ from funcgrad._core.bind import Tracer, active_trace
 from funcgrad._core.graph.ir import Graph
 from funcgrad._core.numbers import typed
 from funcgrad._core.primitive import Primitive
+from funcgrad._core.spread import Spread, result_layout
 from funcgrad._engines.xla import random
 from funcgrad._engines.xla.checks import checked, with_checks
 from funcgrad._engines.xla.compound import as_compiled_function
 from funcgrad._engines.xla.devices import alike, array_like, as_arrays, beside, is_jax_tracer
-from funcgrad._engines.xla.layouts import Spread, result_layout
+from funcgrad._engines.xla.host import WIDE, debug_callback, elementwise_callback, pure_callback
 from funcgrad._engines.xla.modes import WIDE_LAST, enter, inside_jax_trace, leave, scope
 from funcgrad._engines.xla.separate import separate_p
 from funcgrad._engines.xla.shardings import laid_out, put, spread_over, typed_at
@@ -43,18 +43,6 @@ __all__ = [
 ]
 
 Array = jax.Array
-
-
-@functools.cache
-def _worker() -> ThreadPoolExecutor:
-    """Return a pool with one thread whose floating-point mode is that of Python's threads.
-
-    XLA's own threads flush denormal numbers to zero, and some of SciPy's algorithms then give wrong values. A thread
-    inherits the mode of the thread that starts it, so this one must start while a program is traced.
-    """
-    pool = ThreadPoolExecutor(1, thread_name_prefix="funcgrad-host")
-    pool.submit(int).result()
-    return pool
 
 
 class _Lax:
@@ -129,37 +117,9 @@ class _Lax:
         function.defjvp(push)
         return function
 
-    @staticmethod
-    def pure_callback(function: Callable[..., Any], avals: Sequence[Aval], *xs: Value) -> Any:
-        """Call a Python function of NumPy arrays when the program runs."""
-        structs = [jax.ShapeDtypeStruct(aval.shape, aval.dtype) for aval in avals]
-        return jax.pure_callback(function, structs, *xs, vmap_method="sequential")
-
-    @staticmethod
-    def debug_callback(function: Callable[..., Any], *xs: Value, ordered: bool = False) -> None:
-        """Call a Python function of NumPy arrays that returns nothing when the program runs."""
-        jax.debug.callback(function, *xs, ordered=ordered)
-
-    @staticmethod
-    def elementwise_callback(function: Callable[..., Any], aval: Aval, push: Callable[..., Any], *xs: Value) -> Any:
-        """Call an elementwise Python function of NumPy arrays when the program runs.
-
-        JAX differentiates it by ``push(primals, tangents)``. A tangent is ``None`` if its operand has none.
-        """
-        struct = jax.ShapeDtypeStruct(aval.shape, aval.dtype)
-        worker = _worker()
-
-        def host(*arrays: Any) -> Any:
-            return worker.submit(function, *arrays).result()
-
-        call = jax.custom_jvp(lambda *xs: jax.pure_callback(host, struct, *xs, vmap_method="broadcast_all"))
-
-        def rule(primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
-            zero = jax.custom_derivatives.SymbolicZero
-            return push(tuple(primals), [None if isinstance(t, zero) else t for t in tangents])
-
-        call.defjvp(rule, symbolic_zeros=True)
-        return call(*xs)
+    pure_callback = staticmethod(pure_callback)
+    debug_callback = staticmethod(debug_callback)
+    elementwise_callback = staticmethod(elementwise_callback)
 
 
 def _precision(precision: Any) -> Any:
@@ -185,20 +145,16 @@ def run(primitive: Primitive, operands: tuple, params: dict) -> Any:
         return _run(primitive, operands, params)
     with jax.enable_x64(True):
         y = _run(primitive, operands, params)
-    if active_trace() is not None or any(isinstance(x, Array) and x.dtype in _WIDE for x in operands):
+    if active_trace() is not None or any(isinstance(x, Array) and x.dtype in WIDE for x in operands):
         # A running transform converts its results itself. A caller with 64-bit arrays outside the mode made them on
         # purpose.
         return y
     return [lasting(part) for part in y] if primitive.multiple_results else lasting(y)
 
 
-# Outside its 64-bit mode JAX cuts these dtypes to 32 bits.
-_WIDE = frozenset(map(np.dtype, ("f8", "c16", "i8", "u8")))
-
-
 def is_wide(dtype: np.dtype) -> bool:
     """Return whether JAX keeps values of this dtype only in its 64-bit mode."""
-    return dtype in _WIDE
+    return dtype in WIDE
 
 
 def wide_last() -> bool:
@@ -219,7 +175,7 @@ def lasting(x: Value, given: Iterable[Any] = ()) -> Any:
     writeable NumPy array, unless one of the arguments is a 64-bit ``jax.Array``. Inside a user's JAX trace the user's
     mode applies. An array on other machines stays as it is.
     """
-    if x.dtype not in _WIDE or wide_last() or is_jax_tracer(x) or any(map(_is_wide_array, given)):
+    if x.dtype not in WIDE or wide_last() or is_jax_tracer(x) or any(map(_is_wide_array, given)):
         return x
     # A program of another engine may return NumPy arguments unchanged.
     return np.array(x) if isinstance(x, Array) and x.is_fully_addressable else x
