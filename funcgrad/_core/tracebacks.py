@@ -206,7 +206,8 @@ def scipys_name(frame: FrameType) -> tuple[str, str] | None:
         # The function that a decorator of SciPy's calls.
         wrapped = frame.f_locals.get("f")
         room, name = _room(str(getattr(wrapped, "__module__", ""))), getattr(wrapped, "__name__", "")
-    return (room, name) if room.startswith("scipy.") and room != "scipy._lib" else None
+    private = room in {"scipy._lib", "scipy._external"}
+    return (room, name) if room.startswith("scipy.") and not private else None
 
 
 def _room(module: str) -> str:

@@ -25,6 +25,7 @@ from numpy.polynomial import chebyshev, hermite, hermite_e, laguerre, legendre, 
 from funcgrad._core.aval import aval_of
 from funcgrad._core.bind import Tracer
 from funcgrad._core.tracebacks import caller_level
+from funcgrad._ops.elementwise.cast import complex_dtype
 from funcgrad._ops.elementwise.select import select
 from funcgrad._public import publish
 from funcgrad._types import ArrayLike
@@ -38,7 +39,7 @@ from funcgrad.numpy._math.elementwise import absolute, sqrt
 from funcgrad.numpy._reduce.reductions import as_array, sum_
 from funcgrad.numpy._reduce.sorting import sort
 from funcgrad.numpy._reduce.statistics import inexact
-from funcgrad.numpy.linalg._eigen import eigvals, lstsq
+from funcgrad.numpy.linalg._eigen import ALWAYS_COMPLEX, lstsq, real_eigvals
 
 __all__ = [
     "Chebyshev",
@@ -118,6 +119,9 @@ def _functions(numpys: ModuleType, prefix: str) -> tuple[Function, Function]:
     family = numpys.__name__.rpartition(".")[2]
     vander, companion = (getattr(numpys, prefix + function) for function in ("vander", "companion"))
 
+    # NumPy 2.5 gives real roots of the other families, and of lines.
+    stays_complex = ALWAYS_COMPLEX and prefix in ("cheb", "leg", "herme")
+
     def fit(
         x: ArrayLike, y: ArrayLike, deg: Any, rcond: float | None = None, full: bool = False, w: ArrayLike = None
     ) -> Any:
@@ -133,7 +137,8 @@ def _functions(numpys: ModuleType, prefix: str) -> tuple[Function, Function]:
             return np.array([], c.dtype)
         # LAPACK would take objects without an error and compute wrong numbers. The turned matrix has smaller errors.
         matrix = companion(elements(c) if isinstance(c, Tracer) else c)
-        return sort(eigvals(as_array(matrix)[::-1, ::-1]))
+        found = sort(real_eigvals(f"polynomial.{family}.{prefix}roots", as_array(matrix)[::-1, ::-1]))
+        return found.astype(complex_dtype(found.dtype)) if stays_complex and c.shape[0] > 2 else found
 
     numpys_fit, numpys_roots = getattr(numpys, f"{prefix}fit"), getattr(numpys, f"{prefix}roots")
     for function, like in ((fit, numpys_fit), (roots, numpys_roots)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 
 import jax
 import pytest
@@ -16,6 +17,11 @@ of_this_release = pytest.mark.skipif(
 )
 
 
+def is_module(path: str) -> bool:
+    """Return whether JAX has a module of this name, which ``import jax`` need not import."""
+    return importlib.util.find_spec(path) is not None
+
+
 @of_this_release
 @pytest.mark.parametrize("module", MODULES)
 def test_each_name_is_here_or_has_a_reason(module: str) -> None:
@@ -27,7 +33,10 @@ def test_each_name_is_here_or_has_a_reason(module: str) -> None:
 @pytest.mark.parametrize("module", MODULES)
 def test_no_name_is_invented(module: str) -> None:
     theirs = importlib.import_module(module)
-    assert [name for name in here(module) if not hasattr(theirs, name)] == []
+    # Later releases of JAX have lost jax.scipy.optimize.
+    removed = {"jax.scipy": {"optimize"}}.get(module, set()) if not jax.__version__.startswith(f"{RELEASE}.") else set()
+    unknown = [name for name in here(module) if not (hasattr(theirs, name) or is_module(f"{module}.{name}"))]
+    assert set(unknown) <= removed
 
 
 @of_this_release

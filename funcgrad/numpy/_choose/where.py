@@ -56,16 +56,23 @@ def _chosen(condition: ArrayLike, x: ArrayLike, y: ArrayLike) -> Any:
     return bind(select_p, (_truth(condition), *promote_weakly(x, y)), NO_PARAMS)
 
 
+_REFUSES = np.lib.NumpyVersion(np.__version__) >= "2.5.0"
+
+
 def _wrapped(x: ArrayLike, y: ArrayLike) -> tuple:
     """Prepare the operands of ``where``.
 
-    A Python int that the other's integer dtype cannot hold is cast, as by NumPy.
+    A Python int that the other's integer dtype cannot hold is cast, as by NumPy; NumPy 2.5 refuses it.
     """
     if type(x) is int and type(y) is not int:
         return _wrapped(y, x)[::-1]
     if type(y) is int and type(x) is not int and is_integer(dtype_of(x)):
         bounds = np.iinfo(dtype_of(x))
         if not bounds.min <= y <= bounds.max:
+            if _REFUSES:
+                raise OverflowError(
+                    f"where: Python integer {y} out of bounds for {dtype_of(x)}. Convert the array with astype."
+                )
             return x, np.asarray(y).astype(dtype_of(x))[()]
     return x, y
 

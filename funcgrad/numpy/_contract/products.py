@@ -210,7 +210,7 @@ def _interleaved(xs: tuple[int, ...], ys: tuple[int, ...]) -> tuple[int, ...]:
 def cross(
     a: ArrayLike, b: ArrayLike, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
 ) -> Any:
-    """Return ``numpy.cross``. As in NumPy, vectors of two components lie in a plane, and are deprecated."""
+    """Return ``numpy.cross``. As in NumPy, vectors of two components are deprecated, and refused since NumPy 2.5."""
     if axis is not None:
         axisa = axisb = axisc = axis
     a, b = promote(as_value(a), as_value(b))
@@ -220,6 +220,11 @@ def cross(
         raise ValueError(
             f"cross: the vectors have {a.shape[-1]} and {b.shape[-1]} components; needed 2 or 3. "
             "Check which axis the components lie along: axis=, axisa= and axisb= say it."
+        )
+    if 2 in lengths and _IN_SPACE_ALONE:
+        raise ValueError(
+            f"cross: the vectors have {a.shape[-1]} and {b.shape[-1]} components; needed 3, since NumPy 2.5. Append a "
+            "third component, 0."
         )
     if 2 in lengths:
         warnings.warn(_FLAT_VECTORS, DeprecationWarning, stacklevel=caller_level())
@@ -233,6 +238,7 @@ def cross(
     return c if order[-1] == last else transpose(c, tuple(order))
 
 
+_IN_SPACE_ALONE = np.lib.NumpyVersion(np.__version__) >= "2.5.0"
 _FLAT_VECTORS = (
     "Arrays of 2-dimensional vectors are deprecated. Use arrays of 3-dimensional vectors instead. "
     "(deprecated in NumPy 2.0)"

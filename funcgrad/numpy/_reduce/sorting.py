@@ -8,7 +8,10 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import aval_of
+from funcgrad._core.bind import NO_PARAMS, bind
 from funcgrad._ops.elementwise.cast import cast
+from funcgrad._ops.elementwise.logic import isnan_p
+from funcgrad._ops.layout.shape import flip
 from funcgrad._ops.reduce import sort as ops
 from funcgrad._types import ArrayLike
 from funcgrad.numpy._base.axes import normalize_axis
@@ -22,22 +25,45 @@ from funcgrad.numpy._reduce.reductions import as_array
 
 @implements(np.sort)
 def sort(
-    a: ArrayLike, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: bool | None = None
+    a: ArrayLike,
+    axis: int | None = -1,
+    kind: Any = None,
+    order: Any = None,
+    *,
+    stable: bool | None = None,
+    descending: bool | None = None,
 ) -> Any:
-    """``numpy.sort``."""
+    """``numpy.sort``; ``descending`` is an argument of NumPy 2.5."""
     a, axis = _along(a, axis)
     _check_kind(a, kind, order, stable)
-    return ops.sort(a, axis)
+    return ops.gather_along_axis(a, _falling(a, axis), axis) if descending else ops.sort(a, axis)
 
 
 @implements(np.argsort)
 def argsort(
-    a: ArrayLike, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: bool | None = None
+    a: ArrayLike,
+    axis: int | None = -1,
+    kind: Any = None,
+    order: Any = None,
+    *,
+    stable: bool | None = None,
+    descending: bool | None = None,
 ) -> Any:
     """Return ``numpy.argsort``, always stable. The result carries no derivative."""
     a = as_array(a)
     _check_kind(a, kind, order, stable)
-    return ops.argsort(*along(a, axis))
+    a, axis = along(a, axis)
+    return _falling(a, axis) if descending else ops.argsort(a, axis)
+
+
+def _falling(a: ArrayLike, axis: int) -> Any:
+    """Return the positions that sort an array from large to small: stable, and with NaN at the end."""
+    axes = (axis,)
+    positions = a.shape[axis] - 1 - flip(ops.argsort(flip(a, axes), axis), axes)
+    if a.dtype.kind not in "fcV":
+        return positions
+    unknown = bind(isnan_p, (ops.gather_along_axis(a, positions, axis),), NO_PARAMS)
+    return ops.gather_along_axis(positions, ops.argsort(unknown, axis), axis)
 
 
 @implements(np.partition)

@@ -14,6 +14,7 @@ from funcgrad._core.bind import NO_PARAMS, bind
 from funcgrad._core.words import shown
 from funcgrad._ops.elementwise.arithmetic import eq_p, ne_p
 from funcgrad._ops.elementwise.cast import cast, real_p
+from funcgrad._ops.elementwise.logic import isfinite_p
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.index.gather import slice_axis
 from funcgrad._ops.index.join import concatenate
@@ -69,31 +70,41 @@ def _eigh(name: str, a: ArrayLike, triangle: str) -> tuple[Any, Any]:
     return spectral.eigh(squares(name, a), lower=triangle in ("L", "l"))
 
 
+# Since NumPy 2.5 eigenvalues are complex. Before, those of real matrices were real if all of them were.
+ALWAYS_COMPLEX = np.lib.NumpyVersion(np.__version__) >= "2.5.0"
+
+
 @beside_numpys(np.linalg.eig)
 def eig(a: ArrayLike) -> Any:
-    """Return ``numpy.linalg.eig``. Real matrices have to be known, because NumPy's dtype depends on the eigenvalues.
+    """Return ``numpy.linalg.eig``. Before NumPy 2.5 its dtype depends on the eigenvalues of a real matrix.
 
-    The vectors are LAPACK's, of length 1 and with a real largest component. If eigenvalues are equal, their derivative
-    is NaN. Under ``jit`` write ``a.astype(complex)``. XLA supports it on CPUs.
+    There a real matrix has to be known: under ``jit`` write ``a.astype(complex)``. The vectors are LAPACK's, of length
+    1 and with a real largest component. If eigenvalues are equal, their derivative is NaN. XLA supports it on CPUs.
     """
-    return _EigResult(*_eig("linalg.eig", a))
+    a = squares("linalg.eig", a)
+    w, v = general.eig(a)
+    whole = ALWAYS_COMPLEX or not _all_real("linalg.eig", a, w)
+    return _EigResult(w, v) if whole else _EigResult(*[bind(real_p, (x,), NO_PARAMS) for x in (w, v)])
 
 
 @beside_numpys(np.linalg.eigvals)
 def eigvals(a: ArrayLike) -> Any:
     """``numpy.linalg.eigvals``; see `eig`."""
-    return _eig("linalg.eigvals", a)[0]
+    return general.eig(squares("linalg.eigvals", a))[0] if ALWAYS_COMPLEX else real_eigvals("linalg.eigvals", a)
 
 
-def _eig(name: str, a: ArrayLike) -> tuple[Any, Any]:
+def real_eigvals(name: str, a: ArrayLike) -> Any:
+    """Return the eigenvalues of known matrices: real ones, if the matrices and all eigenvalues are real."""
     a = squares(name, a)
-    w, v = general.eig(a)
+    w = general.eig(a)[0]
+    return bind(real_p, (w,), NO_PARAMS) if _all_real(name, a, w) else w
+
+
+def _all_real(name: str, a: ArrayLike, w: ArrayLike) -> bool:
     if a.dtype.kind == "c":
-        return w, v
-    known = concrete_value(
-        w, f"numpy.{name} of a real matrix, whose dtype depends on them (a.astype(complex) has one),"
-    )
-    return (bind(real_p, (w,), NO_PARAMS), bind(real_p, (v,), NO_PARAMS)) if np.all(np.imag(known) == 0) else (w, v)
+        return False
+    told = f"numpy.{name} of a real matrix, whose dtype depends on them (a.astype(complex) has one),"
+    return bool(np.all(np.imag(concrete_value(w, told)) == 0))
 
 
 @implements(np.linalg.svd)
@@ -227,9 +238,11 @@ def cond(x: ArrayLike, p: ArrayLike = None) -> Any:
         )
     if p not in (None, 2, -2):
         return norm(x, p, axis=(-2, -1)) * norm(inv(x), p, axis=(-2, -1))
-    values = spectral.svd(x)[1]
+    # LAPACK may refuse infinite elements.
+    finite = all_(bind(isfinite_p, (x,), NO_PARAMS), (-2, -1))
+    values = spectral.svd(select(expand_dims(finite, (len(x.shape) - 2, len(x.shape) - 1)), x, 1))[1]
     greatest, least = max_(values, -1), min_(values, -1)
-    ratio = least / greatest if p == -2 else greatest / least
-    # The ratio of infinities is NaN. If the matrix has no NaN, NumPy calls it singular.
+    ratio = select(finite, least / greatest if p == -2 else greatest / least, np.nan)
+    # If the matrix has no NaN, NumPy calls it singular.
     known = all_(bind(eq_p, (x, x), NO_PARAMS), (-2, -1))
     return select(known & bind(ne_p, (ratio, ratio), NO_PARAMS), np.inf, ratio)

@@ -22,7 +22,7 @@ from funcgrad.numpy._contract.products import outer
 from funcgrad.numpy._math.elementwise import sqrt
 from funcgrad.numpy._reduce.reductions import sum_
 from funcgrad.numpy._reduce.statistics import inexact
-from funcgrad.numpy.linalg._eigen import eigvals, lstsq
+from funcgrad.numpy.linalg._eigen import eigvals, lstsq, real_eigvals
 from funcgrad.numpy.linalg._systems import inv
 
 
@@ -104,7 +104,7 @@ def roots(p: ArrayLike) -> Any:
     if count < 1:
         return np.roots(known)
     below = np.eye(count - 1, count, dtype=p.dtype)
-    found = eigvals(concatenate([reshape(-p[1:] / p[0], (1, count)), below], 0))
+    found = real_eigvals("roots", concatenate([reshape(-p[1:] / p[0], (1, count)), below], 0))
     return concatenate([found, np.zeros(zeros, found.dtype)], 0) if zeros else found
 
 

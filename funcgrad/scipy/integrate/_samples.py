@@ -13,6 +13,7 @@ from funcgrad._core.bind import Tracer
 from funcgrad._core.lazy import LazyModule
 from funcgrad._types import ArrayLike
 from funcgrad.numpy.extend import as_value, holds_tracer, known_value, normalize_axis
+from funcgrad.scipy._version import since
 
 theirs = LazyModule("scipy.integrate")
 special = LazyModule("scipy.special")
@@ -115,13 +116,17 @@ def simpson(y: ArrayLike, x: ArrayLike = None, *, dx: ArrayLike = 1.0, axis: int
     whole = _parabolas(y, n if n % 2 else n - 1, widths, dx)
     if n % 2:
         return whole
-    # SciPy has these two widths in double precision, also where dx is a Python number.
-    width: Any = fnp.astype(fnp.asarray(as_value(dx)), np.float64) if widths is None else None
+    # SciPy has these two widths in double precision, also where dx is a Python number, before SciPy 1.18.
+    width: Any = fnp.astype(fnp.asarray(as_value(dx)), _width(y.dtype)) if widths is None else None
     before, last = (width, width) if widths is None else (widths[..., -2], widths[..., -1])
     alpha = (2 * last**2 + 3 * before * last) / (6 * (last + before))
     beta = (last**2 + 3.0 * before * last) / (6 * before)
     eta = last**3 / (6 * before * (before + last))
     return whole + alpha * y[..., -1] + beta * y[..., -2] - eta * y[..., -3]
+
+
+def _width(dtype: np.dtype) -> np.dtype:
+    return dtype if dtype.kind == "f" and since("1.18.0") else np.dtype(np.float64)
 
 
 def _require_distinct(name: str, widths: ArrayLike) -> None:

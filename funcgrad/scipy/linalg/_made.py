@@ -12,6 +12,7 @@ from funcgrad._core.aval import type_text
 from funcgrad._ops.linalg.matrices import conjugated
 from funcgrad._types import ArrayLike
 from funcgrad.numpy.extend import known_value, promote
+from funcgrad.scipy._version import since
 from funcgrad.scipy.linalg._arguments import array, embedded, refuse, widened
 from funcgrad.scipy.linalg._systems import solve
 
@@ -167,8 +168,8 @@ def fiedler(a: ArrayLike) -> Any:
                [3, 0]])
     """
     a = _vector("fiedler", a)
-    if a.shape == (0,):
-        # SciPy gives a vector back.
+    if a.shape == (0,) and not since("1.18.0"):
+        # Earlier releases of SciPy give a vector back.
         return a
     return fnp.absolute(a[..., :, None] - a[..., None, :])
 

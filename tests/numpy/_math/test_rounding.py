@@ -17,6 +17,7 @@ AWKWARD = np.array([-2.5, -1.5, -0.5, -0.0, 0.0, 0.5, 1.5, 2.5, 1e300, -7.3, 0.1
 INTEGERS = np.array([-7, -3, -1, 0, 2, 7, 25])
 
 
+@pytest.mark.filterwarnings("ignore:numpy.fix is deprecated:DeprecationWarning")
 @pytest.mark.parametrize("name", ["floor", "ceil", "trunc", "rint", "fix", "signbit", "spacing"])
 def test_rounding(name: str) -> None:
     check(lambda x: getattr(np, name)(x), AWKWARD)

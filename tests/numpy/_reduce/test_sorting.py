@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import funcgrad as fg
+import funcgrad.numpy as fnp
 from funcgrad._core.bind import Tracer
 from tests.numpy._surface import check_surface
 
@@ -207,3 +208,30 @@ def test_complex_numbers_with_nan_come_last() -> None:
     for engine in ("xla", "numpy"):
         np.testing.assert_array_equal(np.asarray(fg.jit(np.sort, engine=engine)(x)), np.sort(x))
         np.testing.assert_array_equal(np.asarray(fg.jit(np.argsort, engine=engine)(x)), np.argsort(x))
+
+
+FALLING = {
+    "floats": np.array([3.0, np.nan, 1.0, 3.0, -0.0, 0.0, np.inf]),
+    "rows": np.array([[3, 1, 2], [1, 1, 5]], np.uint8),
+    "complex": np.array([1 + 2j, np.nan, 3, 1 + 1j]),
+    "truths": np.array([True, False, True]),
+}
+
+
+@pytest.mark.parametrize("name", FALLING)
+@pytest.mark.parametrize("engine", ["numpy", "xla"])
+def test_from_large_to_small(name: str, engine: Any) -> None:
+    """Numbers in falling order: stable, and with NaN at the end."""
+    x = FALLING[name]
+    kept = x[~np.isnan(x)] if x.ndim == 1 else x
+    turned = np.flip(np.sort(np.flip(kept, -1), kind="stable"), -1)
+    expected = np.concatenate([turned, x[np.isnan(x)]]) if x.ndim == 1 else turned
+    options: dict[str, Any] = {"stable": True, "descending": True}
+    positions = fg.jit(lambda x: fnp.argsort(x, **options), engine=engine)
+    values = fg.jit(lambda x: fnp.sort(x, **options), engine=engine)
+    np.testing.assert_array_equal(values(x), expected)
+    np.testing.assert_array_equal(np.take_along_axis(x, np.asarray(positions(x)), -1), expected)
+    equal = np.asarray(positions(np.array([1, 2, 1, 2])))
+    np.testing.assert_array_equal(equal, [1, 3, 0, 2])
+    if np.lib.NumpyVersion(np.__version__) >= "2.5.0":
+        np.testing.assert_array_equal(positions(x), np.argsort(x, **options))

@@ -43,6 +43,9 @@ def test_compiled_and_batched(engine: Any) -> None:
         got = fg.jit(fg.grad(loss), engine=engine)(z)
         np.testing.assert_allclose(got, fg.grad(loss)(z), atol=1e-10)
         np.testing.assert_allclose(fg.vmap(fg.grad(loss))(np.stack([z, z]))[1], fg.grad(loss)(z), atol=1e-10)
+    if np.lib.NumpyVersion(np.__version__) >= "2.5.0":
+        same(fg.jit(np.linalg.eigvals, engine=engine)(A), np.linalg.eigvals(A), 1e-12)
+        return
     with pytest.raises(ConcretizationTypeError, match="dtype depends on them"):
         fg.jit(np.linalg.eigvals, engine=engine)(A)
 
@@ -57,15 +60,15 @@ def test_values_against_jax() -> None:
 
 def test_equal_eigenvalues() -> None:
     """Their sum has a derivative, their vectors have none."""
-    same(fg.grad(lambda a: np.sum(np.linalg.eigvals(a)))(np.eye(2)), np.eye(2), 0)
-    assert np.all(np.isnan(fg.grad(lambda a: np.linalg.eig(a)[1][0, 1])(np.eye(2))[0, 1]))
+    same(fg.grad(lambda a: np.real(np.sum(np.linalg.eigvals(a))))(np.eye(2)), np.eye(2), 0)
+    assert np.all(np.isnan(fg.grad(lambda a: np.real(np.linalg.eig(a)[1][0, 1]))(np.eye(2))[0, 1]))
 
 
 def test_kinds() -> None:
     for a in (A.astype(np.float32), TURNING.astype(np.complex64), np.array([[1, 2], [3, 4]]), np.zeros((2, 0, 0))):
         got = fg.make_graph(lambda a: np.linalg.eigvals(a.astype(np.result_type(a, np.complex64))))(a)(a)
         same(got, np.linalg.eigvals(a.astype(np.result_type(a, np.complex64))), 1e-6)
-    bar = fg.grad(lambda a: np.sum(np.linalg.eigvals(a) ** 2))(A.astype(np.float32))
+    bar = fg.grad(lambda a: np.real(np.sum(np.linalg.eigvals(a) ** 2)))(A.astype(np.float32))
     assert bar.dtype == np.float32
     np.testing.assert_allclose(bar, 2 * A.T, rtol=1e-5)
     with pytest.raises(np.linalg.LinAlgError, match="square"):
