@@ -35,7 +35,7 @@ def write_json(suite: Suite, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     content: dict[str, Any] = {
         "suite": suite.name,
-        "environment": environment(),
+        "environment": environment(suite.accelerator),
         "cases": [_case_json(case) for case in suite.cases],
         "checks": [{**vars(check), "reached": check.reached} for check in suite.checks],
         "breakdowns": [vars(breakdown) for breakdown in suite.breakdowns],
@@ -44,10 +44,12 @@ def write_json(suite: Suite, path: Path) -> None:
     path.write_text(json.dumps(content, indent=1) + "\n")
 
 
-def environment() -> dict[str, Any]:
-    """Return what a reader needs to judge the numbers: date, processor, cores, Python and package versions."""
+def environment(accelerator: str | None = None) -> dict[str, Any]:
+    """Return what a reader needs to judge the numbers: date, device, processor, cores, Python and package versions."""
     return {
         "date": dt.datetime.now(dt.UTC).date().isoformat(),
+        "device": "cpu" if accelerator is None else "gpu",
+        "accelerator": accelerator,
         "processor": _processor(),
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
         "python": platform.python_version(),

@@ -98,13 +98,14 @@ class Breakdown:
 
 @dataclass
 class Suite:
-    """The results of one benchmark module."""
+    """The results of one benchmark module. `accelerator` names the GPU that it ran on; None on the CPU."""
 
     name: str
     cases: list[Case] = field(default_factory=list[Case])
     checks: list[Check] = field(default_factory=list[Check])
     breakdowns: list[Breakdown] = field(default_factory=list[Breakdown])
     notes: list[str] = field(default_factory=list[str])
+    accelerator: str | None = None
 
 
 def interleave(contenders: Mapping[str, Callable[[], object]], effort: Effort) -> dict[str, Samples]:

@@ -39,8 +39,8 @@ def gmm(suite: Suite, effort: Effort) -> None:
         for name, engine in ENGINES.items()
     }
     their_x, theirs = jnp.asarray(x), [jnp.asarray(each) for each in given.values()]
-    by_jax = jax.jit(jax.grad(lambda parameters: peers.log_posterior(jnp, parameters, their_x, 1.0, 0)))
-    contenders["JAX"] = partial(by_jax, theirs)
+    by_jax = jax.jit(jax.grad(lambda parameters, x: peers.log_posterior(jnp, parameters, x, 1.0, 0)))
+    contenders["JAX"] = partial(by_jax, theirs, their_x)
     held, torch_x = [torch.tensor(each, requires_grad=True) for each in given.values()], torch.tensor(x)
 
     def by_torch() -> Any:

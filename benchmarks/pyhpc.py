@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import import_module
+from itertools import product
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -28,6 +29,7 @@ from benchmarks.npbench._run import apart
 ENGINES = ("numpy", "numba", "xla")
 OURS = "funcgrad, XLA"
 CLOSE = 1e-6  # the largest difference from the first contender, over the largest number
+SIZES = {"cpu": (65536,), "gpu": (65536, 1048576)}
 LABELS = {"numpy": "funcgrad, NumPy", "numba": "funcgrad, Numba", "xla": OURS}
 
 Runs = dict[str, Callable[[], Any]]
@@ -49,18 +51,6 @@ class Program(NamedTuple):
     entry: str
     by: tuple[int, ...]
     kept: int = 0
-
-    @property
-    def numbers(self) -> tuple[int, ...]:
-        """Positions of the arguments of a loss that takes only those to differentiate by."""
-        return tuple(range(len(self.by)))
-
-    def filled(self, inputs: Sequence[Any], chosen: Sequence[Any]) -> list[Any]:
-        """Return all arguments, with the chosen ones in their places."""
-        given = list(inputs)
-        for i, each in zip(self.by, chosen, strict=True):
-            given[i] = each
-        return given
 
 
 PROGRAMS = {
@@ -92,32 +82,28 @@ def total(np: Any, results: Any) -> Any:
 
 
 def measure(suite: Suite, effort: Effort, checkout: Path, name: str, size: int) -> None:
-    """Time a program's value and its gradient for each contender that has them."""
+    """Time a program's value and its gradient for each contender that has them. On a GPU those that compute on it."""
     program = PROGRAMS[name]
     inputs = tuple(_module(checkout, program, "__init__").generate_inputs(size))
     values: Runs = {}
     gradients: Runs = {}
-    plain = _plain(checkout, program)
-    held = [inputs[i] for i in program.by]
-
-    def loss(*chosen: Any) -> Any:
-        return total(np, plain(*program.filled(inputs, chosen)))
-
-    for engine in ENGINES:
-        value, gradient = fg.jit(loss, engine=engine), fg.jit(fg.value_and_grad(loss, program.numbers), engine=engine)
-        given = [jax.numpy.asarray(each) for each in held] if engine == "xla" else held
+    loss = _plain(checkout, program)
+    for engine in ENGINES if suite.accelerator is None else ("xla",):
+        value, gradient = fg.jit(loss, engine=engine), fg.jit(fg.value_and_grad(loss, program.by), engine=engine)
+        given = [jax.numpy.asarray(each) for each in inputs] if engine == "xla" else inputs
         values[LABELS[engine]] = _staged(value, given)
         gradients[LABELS[engine]] = _staged(gradient, given)
-    values["NumPy"] = partial(loss, *held)
-    gradients["funcgrad, eager"] = partial(_intercepted, fg.value_and_grad(loss, program.numbers), held)
-    values["Numba"] = _by_numba(checkout, program, inputs)
+    values["NumPy"] = partial(loss, *inputs)
+    if suite.accelerator is None:
+        gradients["funcgrad, eager"] = partial(_intercepted, fg.value_and_grad(loss, program.by), inputs)
+        values["Numba"] = _by_numba(checkout, program, inputs)
     _add_jax(checkout, program, inputs, values, gradients)
-    _add_torch(checkout, program, inputs, values, gradients)
+    _add_torch(checkout, program, inputs, suite, values, gradients)
     for what, contenders in (("value", values), ("gradient", gradients)):
-        working = _working(suite, f"{name}, {what}", contenders)
+        case = f"{name}, {what}, {size:,} points"
+        working = _working(suite, case, contenders)
         if OURS in working:
-            times = interleave(working, effort.at_most(15))
-            suite.cases.append(Case(f"{name}, {what}, {size:,} points", times, OURS))
+            suite.cases.append(Case(case, interleave(working, effort.at_most(15)), OURS))
 
 
 def _working(suite: Suite, case: str, contenders: Runs) -> Runs:
@@ -125,7 +111,7 @@ def _working(suite: Suite, case: str, contenders: Runs) -> Runs:
     wanted, found = None, {}
     for name, run in contenders.items():
         try:
-            result = [np.asarray(leaf, np.float64) for leaf in fg.tree.leaves(run())]
+            result = [_on_host(leaf) for leaf in fg.tree.leaves(run())]
         except Exception as error:  # noqa: BLE001  (what a contender cannot do is a line of the report)
             suite.notes.append(f"{case}: {name} does not run: {type(error).__name__}: {str(error).splitlines()[0]}")
             continue
@@ -152,6 +138,10 @@ def _beside(result: list[np.ndarray], wanted: list[np.ndarray]) -> tuple[int, bo
     return count, all(apart(a, b) <= CLOSE for a, b in zip(filled, wanted, strict=True))
 
 
+def _on_host(leaf: Any) -> np.ndarray:
+    return np.asarray(leaf.detach().cpu() if hasattr(leaf, "detach") else leaf, np.float64)
+
+
 def _intercepted(f: Callable[..., Any], arguments: Sequence[Any]) -> Any:
     with fg.intercept():
         return jax.block_until_ready(f(*arguments))
@@ -173,18 +163,21 @@ def main(arguments: list[str] | None = None) -> int:
     """Run what the command line asks for."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.pyhpc", description=__doc__)
     parser.add_argument("checkout", type=Path, help="where dionhaefner/pyhpc-benchmarks was cloned")
-    parser.add_argument("--size", type=int, default=65536, help="grid points, as pyhpc-benchmarks counts them")
+    parser.add_argument("--size", type=int, nargs="+", help="grid points, as pyhpc-benchmarks counts them")
     parser.add_argument("--only", default="", metavar="TEXT", help="only programs whose name contains TEXT")
     parser.add_argument("--quick", action="store_true", help="few rounds and a small size")
-    parser.add_argument("--output", type=Path, default=RESULTS / "pyhpc.json")
+    parser.add_argument("--device", choices=tuple(SIZES), help="where to compute; without it, JAX's default device")
+    parser.add_argument("--output", type=Path, help="results/pyhpc.json on the CPU, results/pyhpc_gpu.json on a GPU")
     options = parser.parse_args(arguments)
-    suite = Suite("pyhpc")
-    with jax.enable_x64(True):
-        for name in PROGRAMS:
+    device = options.device or jax.default_backend()
+    suite = Suite("pyhpc", accelerator=None if device == "cpu" else jax.devices(device)[0].device_kind)
+    output = options.output or RESULTS / ("pyhpc.json" if device == "cpu" else f"pyhpc_{device}.json")
+    sizes = (4096,) if options.quick else options.size or SIZES[device]
+    with jax.enable_x64(True), jax.default_device(jax.devices(device)[0]):
+        for name, size in product(PROGRAMS, sizes):
             if options.only in name:
-                size = 4096 if options.quick else options.size
                 measure(suite, QUICK if options.quick else FULL, options.checkout, name, size)
-                write_json(suite, options.output)  # The times so far, if the run is ended early.
+                write_json(suite, output)  # The times so far, if the run is ended early.
     print(markdown(suite))
     return 0
 
@@ -200,67 +193,74 @@ def _module(checkout: Path, program: Program, name: str) -> ModuleType:
     return module
 
 
-def _plain(checkout: Path, program: Program) -> Callable[..., Sequence[Any]]:
-    """Return the NumPy version as a function that leaves its arguments as they are."""
+def _plain(checkout: Path, program: Program) -> Callable[..., Any]:
+    """Return the loss of the NumPy version, as a function that leaves its arguments as they are."""
     module = _module(checkout, program, f"{program.stem}_numpy")
     if hasattr(module, "solve_tridiag"):
         vars(module)["solve_tridiag"] = solve_tridiag
     entry = getattr(module, program.entry)
 
-    def run(*arguments: Any) -> Sequence[Any]:
+    def loss(*arguments: Any) -> Any:
         own = [np.copy(each) for each in arguments]  # inside of `fg.intercept()` arrays that take traced values
-        returned = entry(*own)
-        return own[-program.kept :] if program.kept else returned
-
-    return run
-
-
-def _by_numba(checkout: Path, program: Program, inputs: tuple[Any, ...]) -> Callable[[], Any]:
-    entry = getattr(_module(checkout, program, f"{program.stem}_numba"), program.entry)
-
-    def run() -> Any:
-        own = [each.copy() for each in inputs]
         returned = entry(*own)
         return total(np, own[-program.kept :] if program.kept else returned)
 
-    return run
+    return loss
+
+
+def _by_numba(checkout: Path, program: Program, inputs: tuple[Any, ...]) -> Callable[[], Any]:
+    run = _module(checkout, program, f"{program.stem}_numba").run
+    return lambda: total(np, run(*(each.copy() for each in inputs)))
 
 
 def _add_jax(checkout: Path, program: Program, inputs: tuple[Any, ...], values: Runs, gradients: Runs) -> None:
     entry = getattr(_module(checkout, program, f"{program.stem}_jax"), program.entry)
     given = [jax.numpy.asarray(each) for each in inputs]
-    held = [given[i] for i in program.by]
 
-    def loss(*chosen: Any) -> Any:
-        return total(jax.numpy, entry(*program.filled(given, chosen)))
+    def loss(*arguments: Any) -> Any:
+        return total(jax.numpy, entry(*arguments))
 
-    value, gradient = jax.jit(loss), jax.jit(jax.value_and_grad(loss, program.numbers))
-    values["JAX"] = lambda: jax.block_until_ready(value(*held))
-    gradients["JAX"] = lambda: jax.block_until_ready(gradient(*held))
+    value, gradient = jax.jit(loss), jax.jit(jax.value_and_grad(loss, program.by))
+    values["JAX"] = lambda: jax.block_until_ready(value(*given))
+    gradients["JAX"] = lambda: jax.block_until_ready(gradient(*given))
 
 
-def _add_torch(checkout: Path, program: Program, inputs: tuple[Any, ...], values: Runs, gradients: Runs) -> None:
+def _add_torch(
+    checkout: Path, program: Program, inputs: tuple[Any, ...], suite: Suite, values: Runs, gradients: Runs
+) -> None:
     if importlib.util.find_spec("torch") is None:
         return
     torch: Any = import_module("torch")
+    on_gpu = suite.accelerator is not None
+    if on_gpu and not torch.cuda.is_available():
+        suite.notes.append("PyTorch has no CUDA here")
+        return
     entry = getattr(_module(checkout, program, f"{program.stem}_pytorch"), program.entry)
-    given = [torch.as_tensor(each) for each in inputs]
+    given = [torch.as_tensor(each, device="cuda" if on_gpu else "cpu") for each in inputs]
 
-    def loss(*chosen: Any) -> Any:
-        own = [each.clone() for each in program.filled(given, chosen)]
-        return total(torch, entry(*own))
+    def loss(held: Sequence[Any]) -> Any:
+        return total(torch, entry(*(each.clone() for each in held)))
 
     def value() -> Any:
         with torch.no_grad():
-            return loss(*(given[i] for i in program.by))
+            return _arrived(torch, on_gpu, loss(given))
 
     def gradient() -> Any:
-        held = [given[i].detach().clone().requires_grad_(True) for i in program.by]
-        found = loss(*held)
-        return found, torch.autograd.grad(found, held)
+        held = list(given)
+        for i in program.by:
+            held[i] = given[i].detach().clone().requires_grad_(True)
+        found = loss(held)
+        return _arrived(torch, on_gpu, (found, torch.autograd.grad(found, [held[i] for i in program.by])))
 
     values["PyTorch"] = value
     gradients["PyTorch"] = gradient
+
+
+def _arrived(torch: Any, on_gpu: bool, results: Any) -> Any:
+    """Return results of PyTorch once the GPU has computed them."""
+    if on_gpu:
+        torch.cuda.synchronize()
+    return results
 
 
 if __name__ == "__main__":

@@ -42,9 +42,10 @@ def machine(name: str) -> str:
     """A sentence on where and when a suite was run."""
     where = suite(name)["environment"]
     packages = ", ".join(f"{each} {version}" for each, version in where["packages"].items() if version)
+    gpu = f"{where['accelerator']}, " if where.get("accelerator") else ""
     return (
-        f"*{where['date']}, {where['processor']}, {where['cores']} cores, {where['system']}, Python {where['python']}; "
-        f"{packages}.*"
+        f"*{where['date']}, {gpu}{where['processor']}, {where['cores']} cores, {where['system']}, "
+        f"Python {where['python']}; {packages}.*"
     )
 
 

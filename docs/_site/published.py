@@ -55,14 +55,34 @@ def _ratios(row: _table.Row) -> dict[str, float]:
 
 def times(name: str, command: str) -> str:
     """Return the times and notes of a suite's last run in Markdown, or the command that makes one."""
-    if not (RESULTS / f"{name}.json").exists():
+    if not _is_stored(name):
         return f"`benchmarks/results` holds no run of this suite yet. `{command}` makes one."
     notes = "\n".join(f"- {note}" for note in suite(name)["notes"])
-    return "\n\n".join([table(name), notes])
+    return "\n\n".join([table(name), _losses(name), notes])
+
+
+def _losses(name: str) -> str:
+    """Return the cases in which another contender is faster than each of funcgrad's, as a sentence and a list."""
+    lines: list[str] = []
+    for case in suite(name)["cases"]:
+        best = {who: each["best"] for who, each in case["contenders"].items()}
+        ours = min((who for who in best if who.startswith("funcgrad")), key=best.__getitem__)
+        ahead = [f"{who} {best[who] / best[ours]:.2f}" for who in best if best[who] < best[ours]]
+        if ahead:
+            lines.append(f"- {case['case']} ({ours}): {', '.join(ahead)}")
+    count = len(suite(name)["cases"])
+    if not lines:
+        return f"Each of the {count} cases is fastest with one of funcgrad's engines."
+    title = f"In {len(lines)} of {count} cases others are faster than funcgrad's fastest engine. Their time over ours:"
+    return "\n".join([title, "", *lines])
 
 
 def chart(name: str) -> Figure | None:
     """Draw the times of a suite's last run, if there is one."""
-    if not (RESULTS / f"{name}.json").exists():
+    if not _is_stored(name):
         return None
     return bars([(name, case["case"], case["case"]) for case in suite(name)["cases"]])
+
+
+def _is_stored(name: str) -> bool:
+    return (RESULTS / f"{name}.json").exists()

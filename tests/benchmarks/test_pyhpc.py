@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from benchmarks import pyhpc
-from benchmarks._timing import Suite
+from benchmarks._report import write_json
+from benchmarks._timing import QUICK, Suite
 
 
 def _run(*values: float) -> Callable[[], Any]:
@@ -52,3 +55,45 @@ def test_a_tridiagonal_system_is_solved() -> None:
     for i in range(3):
         matrix = np.diag(b[i]) + np.diag(a[i, 1:], -1) + np.diag(c[i, :-1], 1)
         np.testing.assert_allclose(matrix @ found[i], d[i])
+
+
+TOY = {
+    "__init__": "import numpy as np\ndef generate_inputs(size): return np.arange(1.0, size), np.arange(size - 1)",
+    "toy_numpy": "def entry(x, n): return x * x * n",
+    "toy_numba": "def run(x, n, device='cpu'): return x * x * n",
+    "toy_jax": "def entry(x, n): return x * x * n",
+    "toy_pytorch": "def entry(x, n): return x * x * n",
+}
+
+
+@pytest.fixture
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "benchmarks" / "toy"
+    folder.mkdir(parents=True)
+    for name, text in TOY.items():
+        (folder / f"{name}.py").write_text(text)
+    monkeypatch.setattr(pyhpc, "PROGRAMS", {"toy": pyhpc.Program("toy", "toy", "entry", (0,))})
+    return tmp_path
+
+
+HOST = {"funcgrad, NumPy", "funcgrad, Numba", "funcgrad, eager", "Numba"}
+
+
+@pytest.mark.parametrize("accelerator", [None, "a GPU"])
+def test_a_gpu_times_what_computes_on_it(checkout: Path, accelerator: str | None) -> None:
+    suite = Suite("pyhpc", accelerator=accelerator)
+    with pyhpc.jax.enable_x64(True):
+        pyhpc.measure(suite, QUICK, checkout, "toy", 8)
+    value, gradient = suite.cases
+    timed = {*value.samples, *gradient.samples}
+    assert {"funcgrad, XLA", "JAX", "NumPy"} <= timed
+    assert timed & HOST == (set() if accelerator else HOST)
+    write_json(suite, checkout / "pyhpc.json")
+    environment = json.loads((checkout / "pyhpc.json").read_text())["environment"]
+    assert (environment["device"], environment["accelerator"]) == ("gpu" if accelerator else "cpu", accelerator)
+
+
+def test_times_are_stored_by_device(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pyhpc, "RESULTS", checkout)
+    assert pyhpc.main([str(checkout), "--quick", "--device", "cpu"]) == 0
+    assert json.loads((checkout / "pyhpc.json").read_text())["environment"]["device"] == "cpu"
