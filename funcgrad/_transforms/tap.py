@@ -69,8 +69,8 @@ class Taps(Mapping[str, Seen]):
             return self.found[name]
         except KeyError:
             raise KeyError(
-                f"taps: nothing came by under the name {name!r}; needed one of {sorted(self.found)}. Mark a value in a "
-                "function that is called inside the context: fg.tap(name, x)."
+                f"taps: no value with the name {name!r} was recorded; needed one of {sorted(self.found)}. Name a value "
+                "in a function that is called inside the context: fg.tap(name, x)."
             ) from None
 
     def __iter__(self) -> Iterator[str]:

@@ -260,8 +260,9 @@ class Tensor(TensorBase):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
         if not self.is_leaf and (value.shape, value.dtype) != (self.shape, self.dtype):
             raise RuntimeError(
-                f"data of a tensor with a history, {self.aval}, was to become {value.aval}: its gradient would have no "
-                "meaning for what made the tensor. Assign data of that shape and dtype, or compute with a new tensor."
+                f"data of a tensor with a history, {self.aval}, was to become {value.aval}: its gradient would "
+                "not fit the operation that made the tensor. Assign data of the same shape and dtype, or make a new "
+                "tensor."
             )
         WRITES.note((self,))
         set_value(self, value._value)

@@ -262,7 +262,9 @@ class Config:
         elif name in ("jax_debug_nans", "jax_debug_infs", "jax_disable_jit"):
             if value:
                 what = "jax.disable_jit()" if name == "jax_disable_jit" else "fg.debug_nans()"
-                raise ValueError(f"{name}: it was set for the whole process; here it is a context. Write with {what}.")
+                raise ValueError(
+                    f"{name}: it cannot be set for the whole process here. Write with {what}: around the call."
+                )
         else:
             jax_names.lookup("config").update(name, value)
 

@@ -92,8 +92,9 @@ def plainly(name: str, f: Callable[..., Any], why: Exception | None = None) -> C
             y = f(*xs)
         if traced_leaves(y):
             raise NotDifferentiableError(
-                f"{name}: the function branches on the numbers it is given, and closes over a traced value; of such a "
-                "function only the arguments are known. Pass the value in args, or choose with np.where."
+                f"{name}: the function branches on the numbers of its arguments, and closes over a traced value; a "
+                "function that branches has derivatives only by its arguments. Pass the value in args, or choose with "
+                "np.where."
             ) from why
         return y
 

@@ -156,8 +156,8 @@ def jit(
     donate_argnums = static.with_positions(donate_argnums, names)
     if on.tracing is None and (in_shardings is not None or out_shardings is not None):
         raise ValueError(
-            f'jit: shardings of {name_of(f)} were given to engine "{engine}", whose arrays lie in one memory; needed '
-            'engine="xla". Leave in_shardings and out_shardings out, or the engine.'
+            f'jit: shardings of {name_of(f)} were given to engine "{engine}", whose arrays are in one memory; needed '
+            'engine="xla". Leave out in_shardings and out_shardings, or the engine.'
         )
     if paths > 1:
         jitted = _with_paths(f, static, on, donate_argnums, (in_shardings, out_shardings), paths)

@@ -143,7 +143,7 @@ def _length(f: Callable[..., Any], rows: list[Any], length: int | None) -> int:
     if () in shapes:
         raise ValueError(
             f"scan: a leaf of xs for {name_of(f)} is {aval_of(rows[shapes.index(())])}; needed an array with a leading "
-            "axis to go along. Put what is the same in each step into a closure or the carry."
+            "axis to loop over. Put values that are the same in each step into a closure or the carry."
         )
     lengths = {shape[0] for shape in shapes}
     if length is not None:

@@ -63,9 +63,9 @@ def _refuse_as_index(x: Tracer, by: Caller) -> NoReturn:
         else "funcgrad.numpy.take(array, i, axis=0) for array[i]"
     )
     raise TracerArrayConversionError(
-        f"an index was asked of a value {x.aval}: a NumPy array, which has no hook for it, met an index that is traced "
-        f"under {transform}. Write {other}, or make the array an argument of the transformed "
-        "function, which traces it too."
+        f"an index was asked of a value {x.aval}: a plain NumPy array was indexed by a value that is traced under "
+        f"{transform}, and NumPy has no hook for this. Write {other}, or make the array an argument of the transformed "
+        "function, so that it is traced too."
     )
 
 

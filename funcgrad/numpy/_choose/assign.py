@@ -94,8 +94,9 @@ def _with_mask(x: Tracer, key: Any, value: ArrayLike) -> tuple[Any, Any] | None:
     beside = entries[:i] + entries[i + 1 :]
     if len(found) > 1 or not all(type(entry) in _BASIC for entry in beside) or _set_apart(entries, i):
         raise TracerAssignmentError(
-            "x[..., mask, ...] = v: the mask is traced, so how many elements it selects is not known, and it stands "
-            "beside other index arrays, or apart from an integer. Write x[...] = np.where(mask, values, x)."
+            "x[..., mask, ...] = v: the mask is traced, so the number of elements that it selects is not known, and "
+            "the index has other index arrays, or an integer that is not next to the mask. Write x[...] = "
+            "np.where(mask, values, x)."
         )
     mask = settled(entries[i])
     rank = len(mask.shape)

@@ -67,8 +67,8 @@ def _row(name: str) -> Callable[[Any], list[Any]]:
         y = settled_array(y)
         if y.dtype.kind == "c":
             raise TypeError(
-                f"{name}: the function returned {aval_of(y)}; needed real numbers. Return real and imaginary parts, "
-                "one behind the other."
+                f"{name}: the function returned {aval_of(y)}; needed real numbers. Return the real and imaginary "
+                "parts in one array."
             )
         return [fnp.atleast_1d(fnp.astype(y, float))]
 

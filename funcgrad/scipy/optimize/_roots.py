@@ -190,7 +190,7 @@ def fsolve(  # noqa: PLR0917  (SciPy's arguments)
     if full_output:
         raise UnsupportedFunctionError(
             f"{name}: full_output was asked for with traced values; needed 0. Use fg.scipy.optimize.root, whose result "
-            "says it all."
+            "has all of it."
         )
 
     def find(solver: Root, given: Sequence[np.ndarray], rest: Sequence[np.ndarray]) -> tuple[Any, Any, Any]:

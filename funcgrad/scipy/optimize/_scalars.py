@@ -277,7 +277,7 @@ def newton(  # noqa: PLR0917  (SciPy's arguments)
     if full_output:
         raise UnsupportedFunctionError(
             f"{name}: full_output was asked for with traced values; needed False. Use fg.scipy.optimize.root_scalar, "
-            "whose result says it all."
+            "whose result has all of it."
         )
 
     def find(solver: Any, given: Sequence[np.ndarray], rest: Sequence[np.ndarray]) -> tuple[Any, Any, Any]:

@@ -73,7 +73,7 @@ class SparseArray:
         x = fnp.asarray(x)
         if not 0 < len(x.shape) < 3 or x.shape[0] != self.shape[not turned]:
             raise ValueError(
-                f"{self!r} @ x: x, transposed where it stands on the left, is {type_text(x.shape, x.dtype)}; needed a "
+                f"{self!r} @ x: x (transposed, if it is the left operand) is {type_text(x.shape, x.dtype)}; needed a "
                 "vector or matrix as long as the rows. Reshape it, or use fg.vmap for stacks."
             )
         data, x = promote(self.data, x)
