@@ -11,10 +11,11 @@ from funcgrad._core.words import shown
 from funcgrad._engines import settle_effects
 from funcgrad._ops.program.tap import VALUE, Seen, close, is_open, open_for, tap_p
 from funcgrad._transforms.base.arguments import taken
+from funcgrad._types import Value
 from funcgrad.tree import flatten, key_paths, unflatten
 
 
-def tap(name: str, x: Any) -> Any:
+def tap(name: str, x: Value) -> Any:
     """Mark a value and return it unchanged. `taps` reads the value and its cotangent.
 
     Without an open `taps` nothing happens: no operation is recorded or compiled.

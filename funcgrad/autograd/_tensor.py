@@ -12,7 +12,7 @@ from funcgrad import numpy as fnp
 from funcgrad._core.aval import is_inexact
 from funcgrad._core.bind import Tracer, lasting_traces
 from funcgrad._core.tracebacks import folded
-from funcgrad._types import Array
+from funcgrad._types import Array, PyTree
 from funcgrad.autograd._called import called_value
 from funcgrad.autograd._memory.history import base_of, begin
 from funcgrad.autograd._memory.views import alias, array_function, copied, getitem, iterate
@@ -206,7 +206,11 @@ class Tensor(TensorBase):
 
     @folded
     def backward(
-        self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None
+        self,
+        gradient: Array = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+        inputs: PyTree = None,
     ) -> None:
         """Compute the gradient of this tensor by the leaves and add it to their ``grad``: `autograd.backward`.
 

@@ -15,7 +15,7 @@ from funcgrad._public import publish
 from funcgrad._transforms.base.arguments import check_callable, name_of
 from funcgrad._transforms.base.pickled import picklable
 from funcgrad._transforms.base.stage import is_stageable, stage_leaves
-from funcgrad._types import ArrayLike
+from funcgrad._types import ArrayLike, Value
 from funcgrad.tree import TreeDef, flatten, unflatten
 
 P = ParamSpec("P")
@@ -23,7 +23,7 @@ P = ParamSpec("P")
 __all__ = ["from_jax", "to_jax"]
 
 
-def array_like(value: Any, x: ArrayLike) -> Any:
+def array_like(value: Value, x: ArrayLike) -> Any:
     """Return a NumPy array as a ``jax.Array`` on the device of ``x``, with its sharding."""
     return xla.array_like(value, x)
 

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from funcgrad import nn
 from funcgrad._public import publish
+from funcgrad._types import DeviceLike, ScalarLike
 from funcgrad.autograd import Tensor, no_grad, tensor
 from funcgrad.optim._lr_scheduler.base import LRScheduler
 from funcgrad.optim._torch.optimizer import Optimizer
@@ -139,7 +140,7 @@ class AveragedModel(nn.Module):
     def __init__(
         self,
         model: nn.Module,
-        device: Any = None,
+        device: DeviceLike = None,
         avg_fn: Average | None = None,
         multi_avg_fn: Averages | None = None,
         use_buffers: bool = False,
@@ -184,7 +185,7 @@ class AveragedModel(nn.Module):
 
 
 @no_grad()
-def update_bn(loader: Iterable[Any], model: nn.Module, device: Any = None) -> None:
+def update_bn(loader: Iterable[Any], model: nn.Module, device: DeviceLike = None) -> None:
     """Compute the running statistics of a model's batch norms anew, as means over all batches of a loader.
 
     Args:
@@ -249,7 +250,7 @@ class SWALR(LRScheduler):
     def __init__(
         self,
         optimizer: Optimizer,
-        swa_lr: Any,
+        swa_lr: ScalarLike,
         anneal_epochs: int = 10,
         anneal_strategy: Literal["cos", "linear"] = "cos",
         last_epoch: int = -1,

@@ -136,7 +136,7 @@ def stage_loop_body(
         avals = fitted
 
 
-def in_type(x: Any, aval: Aval) -> Any:
+def in_type(x: Value, aval: Aval) -> Any:
     """Return a value as an array or scalar of this dtype."""
     return cast(x, aval.dtype) if hasattr(x, "dtype") else aval.dtype.type(x)
 

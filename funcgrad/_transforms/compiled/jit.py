@@ -23,6 +23,7 @@ from funcgrad._transforms.compiled.source_paths import SourcePaths
 from funcgrad._transforms.compiled.typed import Compiled, Decorator, F
 from funcgrad._transforms.compiled.xla_function import XlaFunction
 from funcgrad._transforms.compiled.xla_paths import XlaPaths
+from funcgrad._types import PyTree
 
 Names = str | Sequence[str]
 Numbers = int | Sequence[int]
@@ -36,8 +37,8 @@ def jit(
     static_argnames: Names = (),
     donate_argnums: Numbers = (),
     donate_argnames: Names = (),
-    in_shardings: Any = None,
-    out_shardings: Any = None,
+    in_shardings: PyTree = None,
+    out_shardings: PyTree = None,
     engine: str = "xla",
     paths: int = 1,
     roll: bool = True,
@@ -49,8 +50,8 @@ def jit(
     static_argnames: Names = (),
     donate_argnums: Numbers = (),
     donate_argnames: Names = (),
-    in_shardings: Any = None,
-    out_shardings: Any = None,
+    in_shardings: PyTree = None,
+    out_shardings: PyTree = None,
     engine: str = "xla",
     paths: int = 1,
     roll: bool = True,
@@ -63,8 +64,8 @@ def jit(
     static_argnames: Names = (),
     donate_argnums: Numbers = (),
     donate_argnames: Names = (),
-    in_shardings: Any = None,
-    out_shardings: Any = None,
+    in_shardings: PyTree = None,
+    out_shardings: PyTree = None,
     engine: str = "xla",
     paths: int = 1,
     roll: bool = True,

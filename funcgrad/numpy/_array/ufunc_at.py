@@ -27,7 +27,7 @@ from funcgrad.numpy._choose.writes import check_target
 from funcgrad.numpy._reduce.cumulative import flat
 
 
-def ufunc_at(ufunc: np.ufunc, x: ArrayLike, indices: Any, *operands: ArrayLike) -> None:
+def ufunc_at(ufunc: np.ufunc, x: ArrayLike, indices: ArrayLike, *operands: ArrayLike) -> None:
     """Apply ``ufunc.at``, unbuffered: an element that is selected twice is computed twice.
 
     Raises:

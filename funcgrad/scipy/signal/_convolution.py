@@ -207,7 +207,9 @@ def _reversed(v: ArrayLike) -> Any:
     return fnp.conjugate(turned) if v.dtype.kind == "c" else turned
 
 
-def convolve2d(in1: ArrayLike, in2: ArrayLike, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0) -> Any:
+def convolve2d(
+    in1: ArrayLike, in2: ArrayLike, mode: str = "full", boundary: str = "fill", fillvalue: ArrayLike = 0
+) -> Any:
     """``scipy.signal.convolve2d``: `convolve` of images, which go on beyond their edges.
 
     Args:
@@ -234,7 +236,9 @@ def convolve2d(in1: ArrayLike, in2: ArrayLike, mode: str = "full", boundary: str
     return _with_edges("convolve2d", a, v, (mode, boundary, fillvalue), 1)
 
 
-def correlate2d(in1: ArrayLike, in2: ArrayLike, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0) -> Any:
+def correlate2d(
+    in1: ArrayLike, in2: ArrayLike, mode: str = "full", boundary: str = "fill", fillvalue: ArrayLike = 0
+) -> Any:
     """``scipy.signal.correlate2d``: `correlate` of images, with the arguments of `convolve2d`."""
     a, v = _images("correlate2d", in1, in2, mode)
     if mode == "valid" and _larger_first("correlate2d", a, v, (0, 1))[0] is not a:

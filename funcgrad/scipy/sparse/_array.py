@@ -80,7 +80,7 @@ class SparseArray:
         rows, columns, starts = self.places
         return sparse_product(data, rows, columns, starts, x, shape=self.shape, turned=turned)
 
-    def __mul__(self, number: Any) -> SparseArray:
+    def __mul__(self, number: ArrayLike) -> SparseArray:
         number = as_value(number)
         if np.ndim(number):
             raise ValueError(
@@ -93,7 +93,7 @@ class SparseArray:
     def __neg__(self) -> SparseArray:
         return self * -1
 
-    def __truediv__(self, number: Any) -> SparseArray:
+    def __truediv__(self, number: ArrayLike) -> SparseArray:
         return self * (1 / as_value(number))
 
     def __add__(self, other: ArrayLike) -> SparseArray:
@@ -142,7 +142,7 @@ def as_sparse(a: ArrayLike) -> SparseArray:
     return SparseArray(data, places, (int(a.shape[0]), int(a.shape[1])))
 
 
-def coo_array(arg1: Any, shape: Sequence[int] | None = None) -> SparseArray:
+def coo_array(arg1: ArrayLike, shape: Sequence[int] | None = None) -> SparseArray:
     """Make a sparse matrix of elements and their rows and columns; those in one place are summed.
 
     Args:
@@ -195,7 +195,7 @@ def _check_places(data: ArrayLike, rows: np.ndarray, columns: np.ndarray, shape:
         )
 
 
-def csr_array(arg1: Any, shape: Sequence[int] | None = None) -> SparseArray:
+def csr_array(arg1: ArrayLike, shape: Sequence[int] | None = None) -> SparseArray:
     """Make a sparse matrix of elements row by row: ``(data, columns, starts)``, or as `coo_array`.
 
     Example:
