@@ -19,6 +19,7 @@ ALLOWED = {
     "interop": 25,
     "sharding.py": 40,
     "torch": 20,
+    "tree": 22,
 }
 OTHERS = 17
 ALL = 10
