@@ -18,9 +18,8 @@ T = TypeVar("T")
 class named:  # noqa: N801  (called as a function, and entered as a context)
     """Name a block of a program. Graphs show its operations together under this name, forward and backward.
 
-    Names change neither numbers nor compiled programs, and cost nothing where there are none. Blocks nest, each call is
-    a new block, and transforms keep them: the equations of a gradient belong to the block of the function they
-    differentiate.
+    Names change neither numbers nor compiled programs. Blocks nest, and each call is a new block. Transforms keep
+    blocks: the equations of a gradient belong to the block of the function that they differentiate.
 
     Args:
         name: the name of the block.

@@ -93,9 +93,9 @@ open_taps: list[Taps] = []
 def taps() -> Iterator[Taps]:
     """Read the values that `tap` marks, inside the context and after it: ``seen[name]`` is ``(value, cotangent)``.
 
-    Functions compiled by `funcgrad.jit` that are called inside are compiled anew, with their marks, and so are the
-    bodies of loops, whose last step is seen. Under `vmap` the whole batch is seen. Values that a program does not need
-    for its results are not computed, and not seen.
+    If a function compiled by `funcgrad.jit`, or a loop, is called inside, it is compiled again with its marks. Of a
+    loop, the values of the last round are read. Under `vmap` the values of the whole batch are read. A value that the
+    results of a program do not need is not computed, so it cannot be read.
 
     Returns:
         A context manager. Its value is a mapping of each name to the ``(value, cotangent)`` that were seen last.

@@ -20,7 +20,7 @@ def place(idx: Any, count: int) -> int:
 
 
 class _Numbered(Module):
-    """Modules in an order; after a deletion they are numbered anew."""
+    """Modules in an order; after a deletion they are numbered again."""
 
     def __len__(self) -> int:
         return len(self._modules)

@@ -186,7 +186,7 @@ class AveragedModel(nn.Module):
 
 @no_grad()
 def update_bn(loader: Iterable[Any], model: nn.Module, device: DeviceLike = None) -> None:
-    """Compute the running statistics of a model's batch norms anew, as means over all batches of a loader.
+    """Compute the running statistics of a model's batch norms again, as means over all batches of a loader.
 
     Args:
         loader: batches; of a list or tuple the first element is the input.

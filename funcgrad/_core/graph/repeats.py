@@ -74,7 +74,7 @@ def _distances(kinds: np.ndarray) -> Sequence[int]:
         same = runs[order][1:] == runs[order][:-1]
         values, counts = np.unique(np.diff(order)[same], return_counts=True)
         found.update(int(p) for p in values[np.argsort(-counts, kind="stable")][:_TRIED])
-        # Runs of twice the width, numbered anew.
+        # Runs of twice the width, numbered again.
         pairs = runs[:-width] * (int(runs.max()) + 1) + runs[width:]
         _, runs = np.unique(pairs, return_inverse=True)
         width *= 2

@@ -91,7 +91,7 @@ class StagingTrace(Trace):
         del self.equations[count:], self._serials[count:]
 
     def drop_effects(self, start: int) -> None:
-        """Forget the equations with effects from ``start`` on. The program runs again, and records them anew."""
+        """Forget the equations with effects from ``start`` on. The program runs again, and records them again."""
         kept = [k for k in range(start, len(self.equations)) if not self.equations[k].has_effect]
         if len(kept) < len(self.equations) - start:
             self.equations[start:] = [self.equations[k] for k in kept]

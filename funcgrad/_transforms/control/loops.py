@@ -307,8 +307,8 @@ def cond(pred: Value, true_fun: Callable[..., Any], false_fun: Callable[..., Any
     """Apply one of two functions, chosen by a boolean.
 
     If the boolean is traced, both functions are staged, and the program decides. If its value is known (eager code),
-    the chosen function runs on the given values. Both are staged then, too, when they are first met with operands of
-    these types, so that eager code refuses what a compiled program refuses.
+    the chosen function runs on the given values. Eager code also stages both functions, once for operands of these
+    types, so that it raises the same errors as a compiled program.
 
     Args:
         pred: a boolean scalar; another number counts as true unless it is zero.

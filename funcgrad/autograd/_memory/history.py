@@ -2,7 +2,7 @@
 
 Tensors share memory and write to it. The tensor that is no view, the *root*, keeps the history of the memory. A write
 to the root or to a view of it gives the root another node. A view knows the steps from its root (`remember_view`). If
-the root's history has changed, the view's own node is recorded anew before it is read again. Programs without such a
+the root's history has changed, the view's own node is recorded again before it is read again. Programs without such a
 write pay nothing for it: the first one sets the trace's ``histories`` and its ``refresh`` hook.
 """
 
@@ -74,7 +74,7 @@ def _is_stale(x: Tensor) -> bool:
 
 
 def _renew(x: Tensor) -> None:
-    """Record anew how a view comes from its root."""
+    """Record again how a view comes from its root."""
     _refuse_special(x, _INDIRECT)
     y = root_of(x)
     with recorded(True):

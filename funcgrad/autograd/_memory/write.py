@@ -162,7 +162,7 @@ def _record_write(x: Tensor, node: Any, v: Array, index: Index, arrays: tuple, t
 
 
 def _record_functional(root: Tensor, steps: list, v: Array, index: Index, arrays: tuple) -> None:
-    """Do the same if the cotangent of the value is no view: compute the root anew."""
+    """Do the same if the cotangent of the value is no view: compute the root again."""
     old = root._owner.constant(root._value.copy())
     old._node = root._node
     y = replaced(old, steps, v, index, arrays)

@@ -123,5 +123,5 @@ def _check_device(x: Tensor, device: DeviceLike) -> None:
         return
     raise RuntimeError(
         f"to: the device {shown(device)} was asked for, and the tensor {x.aval} is on {str(x.device)!r}; needed the "
-        "device of the value, which is NumPy's or JAX's. Make the tensor anew: tensor(jax.device_put(array, device))."
+        "device of the value, which is NumPy's or JAX's. Make a new tensor: tensor(jax.device_put(array, device))."
     )

@@ -123,7 +123,7 @@ class Histories(Protocol):
         ...
 
     def renew(self, x: TensorBase) -> None:
-        """Record anew how a tensor comes from its root, if it is a stale view."""
+        """Record again how a tensor comes from its root, if it is a stale view."""
         ...
 
     def will_have_node(self, x: TensorBase) -> bool:

@@ -49,7 +49,7 @@ class LRScheduler:
     Args:
         optimizer: the optimizer with the groups that the scheduler writes to.
         last_epoch: the number of scheduler steps taken, minus one, to continue with groups that have their
-            ``initial_lr``; -1 begins anew.
+            ``initial_lr``; -1 begins at the first epoch.
 
     Raises:
         TypeError: ``optimizer`` is not one of funcgrad's.

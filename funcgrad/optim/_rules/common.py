@@ -43,13 +43,13 @@ def eps(default: float, about: str = "the number added to the root, in gradient 
 def weight_decay(default: float = 0.0) -> Number:
     """Return weight decay, which the Python number 0 turns off."""
     about = (
-        "the factor of the penalty ``weight_decay / 2 * params**2``, in gradient units per parameter unit; where it is "
-        "decoupled, parameters shrink by ``lr * weight_decay`` of themselves instead."
+        "the factor of the penalty ``weight_decay / 2 * params**2``, in gradient units per parameter unit; if it is "
+        "decoupled, a step multiplies parameters by ``1 - lr * weight_decay`` instead."
     )
     return Number("weight_decay", default, "Invalid weight_decay value: {}", optional=True, about=about)
 
 
-MAXIMIZE = Flag("maximize", about="go uphill.")
+MAXIMIZE = Flag("maximize", about="maximize the loss instead of minimizing it.")
 DECOUPLED = Flag("decoupled_weight_decay", about="shrink the parameters themselves, and leave the gradient unchanged.")
 
 

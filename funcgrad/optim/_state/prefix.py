@@ -155,7 +155,7 @@ def of_vector(vector: ScalarLike) -> Sequence[Any]:
             return np.asarray(vector).tolist()
         # In a JAX trace without 64 bits, this turns the float64 of a step under fg.jit into float32.
         vector = cast_p(vector, dtype=FLOAT64)
-    # Cut the vector once. If each loop cut it anew, XLA would not fuse the loops (three per parameter instead of two).
+    # Cut the vector once. If each loop cut it again, XLA would not fuse the loops (three per parameter instead of two).
     return separate_p(*split(vector, ((),) * vector.shape[0]))
 
 

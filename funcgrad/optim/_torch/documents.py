@@ -37,7 +37,7 @@ OF_CLASS = {
 STEP = """Take one step with the gradients that `backward` has left, or with given ones.
 
 Args:
-    closure: computes the loss anew, with gradients, and returns it.
+    closure: computes the loss again, with gradients, and returns it.
     grads: a pytree of gradients, ``None`` where there is none, with leaves in the order of the parameters: the
         result of ``fg.grad`` for them.
 
@@ -157,14 +157,17 @@ def of_update(rule: Rule) -> str:
             "",
             *_wrapped(
                 "It works on NumPy and JAX arrays, inside ``fg.jit`` and ``jax.jit`` (donate ``state`` and ``params``)"
-                ", and under ``fg.grad``. float16 and bfloat16 parameters are computed with in float32, rounded once."
+                ", and under ``fg.grad``. A step of float16 or bfloat16 parameters is computed in float32, rounded once."
             ),
             *(["", *_wrapped(rule.rows)] if rule.rows else []),
             "",
             *_listed(
                 "Args",
                 [
-                    ("grads", "a pytree like ``params``; where it has ``None``, parameter and slots stay as they are."),
+                    (
+                        "grads",
+                        "a pytree like ``params``; for a gradient ``None``, parameter and slots stay unchanged.",
+                    ),
                     ("state", f"what `{rule.name}_init` or the previous step returned."),
                     ("params", "a pytree of float or complex arrays."),
                     ("into", _INTO),

@@ -84,7 +84,7 @@ class LBFGS(Optimizer):
         """Take one step of up to ``max_iter`` iterations.
 
         Args:
-            closure: computes the loss anew, with gradients, and returns it.
+            closure: computes the loss again, with gradients, and returns it.
 
         Returns:
             The loss before the step.

@@ -142,7 +142,7 @@ class Optimizer:
         """Take one step. Subclasses define it.
 
         Args:
-            closure: computes the loss anew, with gradients, and returns it.
+            closure: computes the loss again, with gradients, and returns it.
         """
         raise NotImplementedError
 

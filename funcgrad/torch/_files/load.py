@@ -211,7 +211,7 @@ def _from_archive(archive: zipfile.ZipFile) -> Any:
     byteorder = f"{prefix}byteorder"
     if byteorder in archive.namelist() and archive.read(byteorder).strip() != b"little":
         raise RuntimeError(
-            "load: the file was written in another byte order; needed little-endian numbers. Save it anew."
+            "load: the file was written in another byte order; needed little-endian numbers. Save it on this machine."
         )
 
     def read(key: str) -> bytes:
