@@ -33,7 +33,7 @@ _JAXS_NOTE = "JAX_TRACEBACK_FILTERING"
 # Advice for an error at a write of a traced value into a plain array.
 TAKES_TRACED = (
     "Make one that takes traced values: np.zeros(n, like=x), where x is traced, or fnp.zeros(n) of funcgrad.numpy. "
-    "Call code that you cannot edit inside of: with fg.intercept(). There np.ndarray(n), a type, stays plain: write "
+    "If you cannot edit the code, call it inside: with fg.intercept(). There np.ndarray(n), a type, stays plain: write "
     "np.empty(n)."
 )
 WRITTEN_INTO_PLAIN = (

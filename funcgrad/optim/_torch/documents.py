@@ -157,7 +157,7 @@ def of_update(rule: Rule) -> str:
             "",
             *_wrapped(
                 "It works on NumPy and JAX arrays, inside ``fg.jit`` and ``jax.jit`` (donate ``state`` and ``params``)"
-                ", and under ``fg.grad``. A step of float16 or bfloat16 parameters is computed in float32, rounded once."
+                ", and under ``fg.grad``. float16 and bfloat16 parameters: a step is in float32, rounded once."
             ),
             *(["", *_wrapped(rule.rows)] if rule.rows else []),
             "",
