@@ -70,7 +70,7 @@ def getfield(self: Tracer, *_: Any, **__: Any) -> NoReturn:
 
 
 _SHARES = "Ask numpy.may_share_memory of the arguments before the transform."
-_LAYOUT = "Lay it out with np.ascontiguousarray(x), and leave the question out."
+_LAYOUT = "Write np.ascontiguousarray(x) if the layout matters, and leave the test out."
 HIDDEN: dict[str, Callable[[Tracer], NoReturn]] = {
     "base": _hidden("base", _SHARES),
     "ctypes": _hidden("ctypes", "Call functions in C by fg.call_numpy."),

@@ -44,8 +44,8 @@ _NOTE = (
     "funcgrad.numpy.polynomial.Polynomial (Chebyshev, ...) for numpy.polynomial's, whose operators hide our error. "
 )
 _READ_ONLY = (
-    "What NumPy's code in C (np.asarray, np.nditer) makes of a traced array x is another array, and can only be read: "
-    "write into x itself, as in for i in np.ndindex(x.shape): x[i] = v."
+    "NumPy's code in C (np.asarray, np.nditer) makes another array from a traced array x, and this array is read-only. "
+    "Write into x itself, as in for i in np.ndindex(x.shape): x[i] = v."
 )
 
 
