@@ -40,7 +40,7 @@ def get_ema_avg_fn(decay: float = 0.999) -> Average:
         The function of an average, a parameter and a count.
 
     Raises:
-        ValueError: ``decay`` lies outside of 0 to 1.
+        ValueError: ``decay`` is not from 0 to 1.
 
     Example:
         >>> from funcgrad.autograd import tensor
@@ -273,7 +273,7 @@ class SWALR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def _part(self, step: int) -> float:
-        """Return which part of the way lies behind after a number of steps."""
+        """Return the fraction of the way that a number of steps covers."""
         t = max(0.0, min(1.0, step / max(1, self.anneal_epochs)))
         return t if self._anneal_strategy == "linear" else (1 - math.cos(math.pi * t)) / 2
 

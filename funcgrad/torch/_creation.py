@@ -25,7 +25,7 @@ from funcgrad.autograd.extend import (
 from funcgrad.torch._functions import as_tensor_argument, written
 
 Made = Callable[..., Any]
-# Arguments that say where a tensor lies. There is one place.
+# Arguments that choose the device and layout of a tensor. There is only one choice.
 _PLACES = ("layout", "pin_memory", "memory_format", "names")
 
 

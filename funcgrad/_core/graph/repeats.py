@@ -65,7 +65,7 @@ def _longest(kinds: np.ndarray) -> Repeat | None:
 def _distances(kinds: np.ndarray) -> Sequence[int]:
     """Return likely lengths of a round, short ones first: frequent distances between equal runs of equations.
 
-    One equation alone may stand several times in a round; a long run of equations stands there once.
+    One equation may occur several times in a round; a long run of equations occurs there once.
     """
     found: set[int] = set()
     runs, width = kinds, 1

@@ -1,4 +1,4 @@
-"""Staging: a function runs once on abstract values, and each primitive that meets one becomes an equation."""
+"""Staging: a function runs once on abstract values, and each primitive with such an operand becomes an equation."""
 
 from __future__ import annotations
 

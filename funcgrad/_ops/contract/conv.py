@@ -29,7 +29,7 @@ class Window(NamedTuple):
 
     Args:
         strides: how far the kernel moves between neighbouring positions of the result.
-        padding: how many zeros stand before and after the image; a negative number cuts the image.
+        padding: how many zeros are before and after the image; a negative number cuts the image.
         spread: the distance between neighbouring elements of the image, with zeros between them.
         dilation: the distance between neighbouring elements of the kernel.
         groups: the number of independent groups of channels.

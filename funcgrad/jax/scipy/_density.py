@@ -45,7 +45,7 @@ class gaussian_kde:  # noqa: N801  (JAX's name)
         if weights.shape != (self.n,):
             raise ValueError(
                 f"gaussian_kde: weights have shape {weights.shape}; needed one for each point, ({self.n},). "
-                "The points stand along the last axis of the dataset."
+                "The points are along the last axis of the dataset."
             )
         self.weights = weights / jnp.sum(weights)
         self.neff = 1.0 / jnp.sum(self.weights**2)

@@ -32,7 +32,7 @@ def abscissae(name: str, x: ArrayLike) -> Any:
     if known is not None and not (np.diff(known) > 0).all():
         raise ValueError(
             f"scipy.interpolate.{name}: x must be strictly increasing sequence of finite values, and some element is "
-            "no greater than the one before. Sort x and the values, and leave out what stands twice."
+            "no greater than the one before. Sort x and the values, and leave out repeated points."
         )
     return x
 

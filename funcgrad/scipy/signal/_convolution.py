@@ -32,7 +32,7 @@ _BOUNDARIES = {
 
 
 def _both(name: str, in1: ArrayLike, in2: ArrayLike, mode: str) -> tuple[Any, Any]:
-    """Return both as arrays, in the order in which the second lies inside the first."""
+    """Return both as arrays; the second one is inside the first."""
     a, v = fnp.asarray(as_value(in1)), fnp.asarray(as_value(in2))
     if len(a.shape) != len(v.shape):
         raise ValueError(
@@ -70,7 +70,7 @@ def convolve(in1: ArrayLike, in2: ArrayLike, mode: str = "full", method: str = "
     Args:
         in1: an array.
         in2: as many axes.
-        mode: ``'full'``; ``'valid'`` for the positions at which one array lies completely inside the other; ``'same'``
+        mode: ``'full'``; ``'valid'`` for the positions at which one array is completely inside the other; ``'same'``
             for the middle of the full result, in the shape of ``in1``.
         method: ``'direct'`` for sums, ``'fft'`` for transforms, ``'auto'`` for the one that SciPy expects to be faster.
 

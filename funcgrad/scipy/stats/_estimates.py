@@ -75,7 +75,7 @@ def boxcox_llf(lmb: ArrayLike, data: ArrayLike, *, axis: int | None = 0) -> Any:
     logs = fnp.log(_floats(data))
     count = logs.size if axis is None else logs.shape[axis]
     mean = fnp.mean(logs, axis, keepdims=True)
-    # Numbers of size 1 do not overflow in a power. The factor exp(lmb * mean) stands outside the variance.
+    # Numbers of size 1 do not overflow in a power. The factor exp(lmb * mean) is outside the variance.
     variance = fnp.var(special.boxcox(fnp.exp(logs - mean), as_value(lmb)), axis)
     spread = 2 * as_value(lmb) * fnp.mean(logs, axis) + fnp.log(variance)
     return (as_value(lmb) - 1) * fnp.sum(logs, axis) - count / 2 * spread

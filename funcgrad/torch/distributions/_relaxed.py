@@ -81,7 +81,7 @@ class RelaxedBernoulli(_Relaxed):
     arg_constraints: ClassVar[Any] = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.unit_interval
 
-    # PyTorch checks the probabilities whatever `validate_args` is.
+    # PyTorch checks the probabilities for any `validate_args`.
     _inner = staticmethod(lambda temperature, probs, logits, _: LogitRelaxedBernoulli(temperature, probs, logits))
     _outer = transforms.SigmoidTransform
 
