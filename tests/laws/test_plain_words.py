@@ -92,7 +92,7 @@ def test_no_sentence_of_a_page_opens_with_such_a_word(path: Path) -> None:
 
 
 def test_such_sentences_are_found() -> None:
-    page = "# A title\n\nNames behave as in NumPy. Where it\nis a view, it shares. What is it?\n\n* Of all, one.\n\n    Such\n"
+    page = "# A title\n\nNames are usual. Where it\nis a view, it shares. What is it?\n\n* Of all, one.\n\n    Such\n"
     assert [x for x in sentences(page) if RIDDLE.match(x)] == [
         "Where it is a view, it shares.",
         "What is it?",

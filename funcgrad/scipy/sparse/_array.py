@@ -135,8 +135,8 @@ def as_sparse(a: ArrayLike) -> SparseArray:
         return a
     if not is_sparse(a):
         raise TypeError(
-            f"scipy.sparse: a {type(a).__name__} was given; needed a sparse matrix, SciPy's or one of coo_array. Convert "
-            "it with scipy.sparse.csr_array, or use fg.scipy.linalg for dense matrices."
+            f"scipy.sparse: a {type(a).__name__} was given; needed a sparse matrix, SciPy's or one of coo_array. "
+            "Convert it with scipy.sparse.csr_array, or use fg.scipy.linalg for dense matrices."
         )
     data, places = elements_of_sparse(a)
     return SparseArray(data, places, (int(a.shape[0]), int(a.shape[1])))
