@@ -1,12 +1,13 @@
 """Names for the types of arguments in signatures.
 
-Type checkers take all of these names as ``Any``. A function accepts every array that implements NumPy's protocols, and
+Type checkers take the names of arrays as ``Any``. A function accepts every array that implements NumPy's protocols, and
 no type of Python's covers those of NumPy, JAX, PyTorch, pandas and traced values together. The names tell a reader
 what a function accepts.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 Array: TypeAlias = Any
@@ -38,3 +39,33 @@ Key: TypeAlias = Any
 
 Lax: TypeAlias = Any
 """The operations that an XLA implementation of a primitive calls: ``jax.lax``, with a few of the engine's own."""
+
+ScalarLike: TypeAlias = Any
+"""A Python or NumPy number, or an array of shape ``[]``, also a traced one."""
+
+IndexLike: TypeAlias = Any
+"""An index, as in ``x[index]``: integers, slices, arrays, ``None``, ``...``, or a tuple of these."""
+
+ShapeLike: TypeAlias = int | Sequence[int]
+"""The lengths of axes, or the length of one axis."""
+
+PerAxis: TypeAlias = int | Sequence[int]
+"""An integer for all spatial axes, or one for each, such as the stride of a convolution."""
+
+OutputSize: TypeAlias = int | Sequence[int | None] | None
+"""The lengths of the spatial axes of a result; ``None`` stands for the length in the input."""
+
+Padding: TypeAlias = int | Sequence[int] | str
+"""The elements added at both ends of spatial axes: an integer, one for each axis, ``"same"`` or ``"valid"``."""
+
+AxesLike: TypeAlias = int | Sequence[int] | None
+"""An axis or several axes; ``None`` often stands for all of them."""
+
+DeviceLike: TypeAlias = Any
+"""The name of a device, such as ``"cpu"``, a device of JAX, or ``None``."""
+
+Hyper: TypeAlias = Any
+"""The hyperparameters of one step: an attribute for each, which is ``None`` for a term that is turned off."""
+
+Arguments: TypeAlias = Any
+"""Further arguments that SciPy passes to a function of the user: a tuple, or a single argument."""

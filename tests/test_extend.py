@@ -176,7 +176,7 @@ def test_rules_that_are_not_one_per_operand_are_refused(rules: Any, error: type[
 def test_a_name_of_the_librarys_is_refused(name: str, module: str | None) -> None:
     """Engines, rules and pickled graphs know the library's primitives by name."""
     before = dict(primitives)
-    said = rf"^primitive {name}: it was to be declared, .* needed another name, .* Call it 'my_{name}', say\.$"
+    said = rf"^primitive {name}: the library has a primitive of this name .* Call it 'my_{name}', for example\.$"
     with pytest.raises(ValueError, match=said):
         extend.elementwise(name, "x", numpy=np.cos, xla="cos", maps=[lambda t, x: -t * np.sin(x)], module=module)
     with pytest.raises(ValueError, match=said):
@@ -208,7 +208,7 @@ def test_what_a_pickle_could_mistake_is_refused() -> None:
     data = pickle.dumps(before)
     after = fg.make_graph(halved(0.25, module="mine"))(np.ones(2))
     with pytest.raises(
-        pickle.PicklingError, match=r"mine has declared another of this name since; .* Make the graph anew"
+        pickle.PicklingError, match=r"mine has declared another primitive of this name since, .* Make the graph again"
     ):
         pickle.dumps(before)
     # As of a function that was defined again: what was written down before means the one that is there now.

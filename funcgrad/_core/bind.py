@@ -46,7 +46,7 @@ _INSTEAD = {"shape": "x = x.reshape(shape)", "dtype": "x = x.astype(dtype)", "st
 def keeps(name: str) -> Callable[[Any, Any], NoReturn]:
     """Return the setter of an attribute that cannot be set. It raises an error that says what to write."""
 
-    def refuse(self: Any, value: Any) -> NoReturn:
+    def refuse(self: Any, value: Value) -> NoReturn:
         raise AttributeError(
             f"x.{name} = value: x is a traced array {self.aval}, whose {name} cannot be set. A traced array keeps its "
             f"shape and dtype as long as it lives. Write {_INSTEAD.get(name, 'x[...] = value, or make a new array')}."
@@ -99,7 +99,7 @@ class Tracer:
         def __getattr__(self, name: str) -> Any:
             """Return the shape, dtype or aval, or an attached attribute. Kinds of tracers store them differently."""
 
-        def __setattr__(self, name: str, value: Any) -> None: ...
+        def __setattr__(self, name: str, value: Value) -> None: ...
 
 
 def is_traced(x: object) -> bool:
@@ -152,7 +152,7 @@ class Trace:
     # Whether `apply` may begin at once: the trace has not ended and has no hook. Each operation reads only this field.
     direct = True
     # ``refresh(trace, operands)``, the hook before an application: it brings views up to date after a write, and says
-    # whether the primitive has to be dispatched anew.
+    # whether the primitive has to be dispatched again.
     refresh: Callable[[Trace, tuple], bool] | None = None
     # ``check(trace, primitive, operands, params, y)``, the hook after an application: `fg.debug_nans` sets it.
     check: Callable[[Trace, Primitive, tuple, dict, Any], None] | None = None

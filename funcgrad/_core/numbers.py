@@ -57,7 +57,7 @@ def weak_where(ys: Sequence[Any], avals: Iterable[Aval]) -> list[Any]:
     ]
 
 
-def number_of(y: Any) -> Any:
+def number_of(y: Value) -> Any:
     """Return a result without derivative as the user gets it: a weak number as Python's number.
 
     NumPy would promote a `WeakFloat` as ``np.float64``, because only our own functions know that it is weak.

@@ -165,9 +165,9 @@ class Primitive:
     ) -> None:
         if name in _names_of_the_library:
             raise ValueError(
-                f"primitive {name}: it was to be declared, and the library has a primitive of this name; needed "
-                "another name, since engines and pickled graphs know the library's by theirs. "
-                f"Call it 'my_{name}', say."
+                f"primitive {name}: the library has a primitive of this name already; needed another name, because "
+                "pickled graphs refer to the library's primitives by name. "
+                f"Call it 'my_{name}', for example."
             )
         self.name = name
         self.forms = forms
@@ -217,13 +217,14 @@ class Primitive:
             return primitive_named, (self.name,)
         if self.module is None:
             raise pickle.PicklingError(
-                f"primitive {self.name}: it was pickled, and was declared without its module; needed the module, by "
-                "which a pickle finds it again. Declare it with module=__name__."
+                f"primitive {self.name}: it cannot be pickled, because it was declared without its module; needed the "
+                "module, by which a pickle finds it again. Declare it with module=__name__."
             )
         if primitives.get(_key(self.name, self.module)) is not self:
             raise pickle.PicklingError(
-                f"primitive {self.name}: it was pickled, and {self.module} has declared another of this name since; a "
-                "pickle would mean the other. Make the graph anew, with the primitive that is declared now."
+                f"primitive {self.name}: it cannot be pickled, because {self.module} has declared another primitive of "
+                "this name since, and the pickle would refer to that one. Make the graph again, with the primitive "
+                "that is declared now."
             )
         return primitive_named, (self.name, self.module)
 

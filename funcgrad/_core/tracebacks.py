@@ -33,7 +33,7 @@ _JAXS_NOTE = "JAX_TRACEBACK_FILTERING"
 # Advice for an error at a write of a traced value into a plain array.
 TAKES_TRACED = (
     "Make one that takes traced values: np.zeros(n, like=x), where x is traced, or fnp.zeros(n) of funcgrad.numpy. "
-    "Call code that you cannot edit inside of: with fg.intercept(). There np.ndarray(n), a type, stays plain: write "
+    "If you cannot edit the code, call it inside: with fg.intercept(). There np.ndarray(n), a type, stays plain: write "
     "np.empty(n)."
 )
 WRITTEN_INTO_PLAIN = (
@@ -51,8 +51,8 @@ def full_tracebacks(full: bool = True) -> Iterator[None]:
     """Show the library's own frames in the tracebacks of exceptions, or leave them out.
 
     An exception that leaves a transform shows the lines of the user's code, without those of the library between and
-    below them. The environment variable ``FUNCGRAD_FULL_TRACEBACKS=1`` shows all of them from the start; this context
-    has the last word, in the thread that enters it.
+    below them. The environment variable ``FUNCGRAD_FULL_TRACEBACKS=1`` shows all of them from the start. This context
+    overrides the variable in the thread that enters it.
 
     Args:
         full: whether all frames are shown inside the context.

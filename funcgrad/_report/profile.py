@@ -14,6 +14,7 @@ from funcgrad._core.bind import Tracer, bind, is_engine_value
 from funcgrad._core.graph.ir import Graph, Literal
 from funcgrad._core.graph.line import Line
 from funcgrad._core.graph.show import Names, equation_text
+from funcgrad._types import Value
 from funcgrad.errors import ConcretizationTypeError
 
 # The time limit keeps a profile short, and a median needs no more runs than the other limit.
@@ -116,7 +117,7 @@ def _run(graph: Graph, leaves: Sequence[Any], fixed: dict[Any, Any], times: Sequ
         values.update(zip(equation.results, y if equation.primitive.multiple_results else [y], strict=True))
 
 
-def _bare(x: Any) -> Any:
+def _bare(x: Value) -> Any:
     if isinstance(x, Tracer):
         raise ConcretizationTypeError(
             f"profile: an argument or a constant is {x.aval}, traced by a running {x._owner.transform}; needed "

@@ -26,7 +26,7 @@ _opening = threading.Lock()
 def debug_nans(infinities: bool = True) -> Iterator[None]:
     """Raise an error if an operation makes a NaN or an infinity out of finite numbers, and name it and its line.
 
-    A NaN in the data may pass forward. The operation in which a gradient meets it is named.
+    A NaN in the data raises no error in the forward pass. If a gradient reads it, the error names the operation.
 
     The checks work forward and backward, under every transform, and for tensors. The results of a compiled function are
     checked, and if they are not finite, its program runs again operation by operation. So only values that reach its

@@ -54,16 +54,17 @@ class _TemplateCheck(string.Formatter):
             return super().get_value(key, args, kwargs)
         wanted = f"argument {key}" if isinstance(key, int) else f"an argument {key!r}"
         raise ValueError(
-            f"debug_print: {self._template!r} asks for {wanted}; needed with it, where {len(args)} and "
-            f"{sorted(kwargs)} arrived. Pass it: fg.debug_print('x = {{x}}', x=x); a brace is written twice."
+            f"debug_print: {self._template!r} has a place for {wanted}; the call has {len(args)} positional arguments "
+            f"and the names {sorted(kwargs)}. Pass it: fg.debug_print('x = {{x}}', x=x). To print a brace, write it "
+            "twice."
         )
 
     def check_unused_args(self, used_args: Any, args: Any, kwargs: Any) -> None:
         unused = [key for key in [*range(len(args)), *kwargs] if key not in used_args]
         if unused:
             raise ValueError(
-                f"debug_print: {self._template!r} has no place for argument {unused[0]!r}; needed one for each, so "
-                "that nothing is left out in silence. Write {} or a name in braces, and no f before the string."
+                f"debug_print: {self._template!r} has no place for argument {unused[0]!r}; needed a place for each, so "
+                "that no argument is left out. Write {} or a name in braces, and no f before the string."
             )
 
     def format_field(self, value: Any, format_spec: str) -> str:
@@ -82,15 +83,15 @@ def _check(template: str, args: tuple, kwargs: dict) -> None:
         list(check.parse(template))
     except ValueError as error:
         raise ValueError(
-            f"debug_print: {template!r} is no template ({error}); needed one of str.format's. A brace that is to be "
-            "printed is written twice."
+            f"debug_print: {template!r} is not a template ({error}); needed a template of str.format. To print a "
+            "brace, write it twice."
         ) from None
     try:
         check.vformat(template, args, kwargs)
     except (AttributeError, IndexError, KeyError, TypeError) as error:
         raise ValueError(
-            f"debug_print: {template!r} asks for a part that its argument does not have ({error}); needed one that is "
-            "there before the program runs. Take the part first, and print that."
+            f"debug_print: {template!r} reads a part that its argument does not have ({error}); needed a part that "
+            "exists before the program runs. Compute the part first, and print it."
         ) from None
 
 

@@ -18,9 +18,8 @@ T = TypeVar("T")
 class named:  # noqa: N801  (called as a function, and entered as a context)
     """Name a block of a program. Graphs show its operations together under this name, forward and backward.
 
-    Names change neither numbers nor compiled programs, and cost nothing where there are none. Blocks nest, each call is
-    a new block, and transforms keep them: the equations of a gradient belong to the block of the function they
-    differentiate.
+    Names change neither numbers nor compiled programs. Blocks nest, and each call is a new block. Transforms keep
+    blocks: the equations of a gradient belong to the block of the function that they differentiate.
 
     Args:
         name: the name of the block.
@@ -53,8 +52,8 @@ class named:  # noqa: N801  (called as a function, and entered as a context)
     def __init__(self, name: str) -> None:
         if not isinstance(name, str):
             raise TypeError(
-                f"named: the name must be a string. Arrived {name!r} of type {type(name).__name__}. Name first, then "
-                "hand over the function: fg.named('attention')(f)."
+                f"named: the name must be a string. Arrived {name!r} of type {type(name).__name__}. Pass the name "
+                "first and then the function: fg.named('attention')(f)."
             )
         self.name = name
         # A token for each time that it was entered and not left.
@@ -72,8 +71,8 @@ class named:  # noqa: N801  (called as a function, and entered as a context)
         """Return the same function with named calls."""
         if not callable(f):
             raise TypeError(
-                f"named: what is named {self.name!r} is a {type(f).__name__}; needed a function. Hand over the "
-                "function itself, not its result; around statements write: with fg.named(name)."
+                f"named: the name {self.name!r} was given to a {type(f).__name__}; needed a function. Pass the "
+                "function itself, not its result. To name statements, write: with fg.named(name)."
             )
         name = self.name
 

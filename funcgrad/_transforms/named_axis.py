@@ -27,7 +27,7 @@ Names = Hashable | tuple[Hashable, ...]
 
 
 @folded
-def psum(x: Any, axis_name: Names) -> Any:
+def psum(x: Value, axis_name: Names) -> Any:
     """Add up a value over all elements of a named axis of `vmap`.
 
     Args:
@@ -57,7 +57,7 @@ def psum(x: Any, axis_name: Names) -> Any:
 
 
 @folded
-def pmean(x: Any, axis_name: Names) -> Any:
+def pmean(x: Value, axis_name: Names) -> Any:
     """Compute the mean of a value over all elements of a named axis of `vmap`.
 
     Args:
@@ -83,7 +83,7 @@ def pmean(x: Any, axis_name: Names) -> Any:
 
 
 @folded
-def pmax(x: Any, axis_name: Names) -> Any:
+def pmax(x: Value, axis_name: Names) -> Any:
     """Compute the greatest value over all elements of a named axis of `vmap`.
 
     Args:
@@ -108,7 +108,7 @@ def pmax(x: Any, axis_name: Names) -> Any:
 
 
 @folded
-def pmin(x: Any, axis_name: Names) -> Any:
+def pmin(x: Value, axis_name: Names) -> Any:
     """Compute the least value over all elements of a named axis of `vmap`.
 
     Args:
@@ -133,7 +133,7 @@ def pmin(x: Any, axis_name: Names) -> Any:
 
 
 @folded
-def all_gather(x: Any, axis_name: Hashable, *, axis: int = 0, tiled: bool = False) -> Any:
+def all_gather(x: Value, axis_name: Hashable, *, axis: int = 0, tiled: bool = False) -> Any:
     """Collect a value of all elements of a named axis of `vmap`, in each element.
 
     Args:
@@ -159,7 +159,7 @@ def all_gather(x: Any, axis_name: Hashable, *, axis: int = 0, tiled: bool = Fals
     """
     trace = _trace_of("all_gather", axis_name)
 
-    def gathered(x: Any) -> Any:
+    def gathered(x: Value) -> Any:
         y = _gathered(trace, x)
         rank = len(y.shape) - tiled
         if not -rank <= axis < rank:
@@ -219,7 +219,7 @@ def _folded(
     for name in _names(axis_name):
         trace = _trace_of(asked, name)
 
-        def folded(x: Any, trace: BatchTrace = trace) -> Any:
+        def folded(x: Value, trace: BatchTrace = trace) -> Any:
             x = as_value(taken(x))
             if not isinstance(x, Tracer):
                 return fold_same(x, int(trace.size))

@@ -11,10 +11,11 @@ from funcgrad._core.words import shown
 from funcgrad._engines import settle_effects
 from funcgrad._ops.program.tap import VALUE, Seen, close, is_open, open_for, tap_p
 from funcgrad._transforms.base.arguments import taken
+from funcgrad._types import Value
 from funcgrad.tree import flatten, key_paths, unflatten
 
 
-def tap(name: str, x: Any) -> Any:
+def tap(name: str, x: Value) -> Any:
     """Mark a value and return it unchanged. `taps` reads the value and its cotangent.
 
     Without an open `taps` nothing happens: no operation is recorded or compiled.
@@ -69,8 +70,8 @@ class Taps(Mapping[str, Seen]):
             return self.found[name]
         except KeyError:
             raise KeyError(
-                f"taps: nothing came by under the name {name!r}; needed one of {sorted(self.found)}. Mark a value in a "
-                "function that is called inside the context: fg.tap(name, x)."
+                f"taps: no value with the name {name!r} was recorded; needed one of {sorted(self.found)}. Name a value "
+                "in a function that is called inside the context: fg.tap(name, x)."
             ) from None
 
     def __iter__(self) -> Iterator[str]:
@@ -92,9 +93,9 @@ open_taps: list[Taps] = []
 def taps() -> Iterator[Taps]:
     """Read the values that `tap` marks, inside the context and after it: ``seen[name]`` is ``(value, cotangent)``.
 
-    Functions compiled by `funcgrad.jit` that are called inside are compiled anew, with their marks, and so are the
-    bodies of loops, whose last step is seen. Under `vmap` the whole batch is seen. Values that a program does not need
-    for its results are not computed, and not seen.
+    If a function compiled by `funcgrad.jit`, or a loop, is called inside, it is compiled again with its marks. Of a
+    loop, the values of the last round are read. Under `vmap` the values of the whole batch are read. A value that the
+    results of a program do not need is not computed, so it cannot be read.
 
     Returns:
         A context manager. Its value is a mapping of each name to the ``(value, cotangent)`` that were seen last.

@@ -27,7 +27,7 @@ from funcgrad._transforms.base.arguments import (
     taken,
 )
 from funcgrad._transforms.base.pickled import picklable
-from funcgrad._types import Value
+from funcgrad._types import PyTree, Value
 from funcgrad.errors import TreeMismatchError
 from funcgrad.tree import TreeDef, broadcast_prefix, flatten, key_path_str, leaves, unflatten
 
@@ -36,7 +36,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @picklable
 def vmap(
-    f: F, in_axes: Any = 0, out_axes: Any = 0, *, axis_name: Hashable | None = None, axis_size: int | None = None
+    f: F, in_axes: PyTree = 0, out_axes: PyTree = 0, *, axis_name: Hashable | None = None, axis_size: int | None = None
 ) -> F:
     """Make the function that maps ``f`` over an axis of its arguments, in batched operations rather than a loop.
 
@@ -104,8 +104,8 @@ def vmap(
 
 def mapped(
     f: Callable[..., Any],
-    in_axes: Any,
-    out_axes: Any,
+    in_axes: PyTree,
+    out_axes: PyTree,
     beside: Sequence[Any] = (),
     *,
     axis_name: Hashable | None = None,
@@ -152,7 +152,7 @@ def _is_axis(axis: Any) -> bool:
     return axis is None or isinstance(axis, int)
 
 
-def _axes_of(f: Callable[..., Any], in_axes: Any, args: tuple, kwargs: dict, in_tree: TreeDef) -> list[int | None]:
+def _axes_of(f: Callable[..., Any], in_axes: PyTree, args: tuple, kwargs: dict, in_tree: TreeDef) -> list[int | None]:
     if isinstance(in_axes, list):
         in_axes = tuple(in_axes)
     if isinstance(in_axes, tuple) and len(in_axes) != len(args):

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad._types import DTypeLike
 from funcgrad.autograd._methods.names import Shape
 from funcgrad.autograd._tape.base import is_tensor
 from funcgrad.autograd._tape.dtypes import default_dtype
 
 
-def called_value(given: tuple[Any, ...], dtype: Any = None) -> np.ndarray:
+def called_value(given: tuple[Any, ...], dtype: DTypeLike = None) -> np.ndarray:
     """Return zeros of the given sizes, or the given data in the default dtype.
 
     Raises:

@@ -45,8 +45,8 @@ def tensor(data: Array, dtype: DTypeLike = None, requires_grad: bool = False) ->
         value = _copied(data, None if dtype is None else number_dtype("tensor", dtype))
     except RecursionError:
         raise TypeError(
-            f"tensor: data is a {type(data).__name__} that is nested too deep, or holds itself; needed numbers in "
-            "lists of as many levels as the tensor has axes. Make it an array, or take the cycle out."
+            f"tensor: data is a {type(data).__name__} that is nested too deeply, or contains itself; needed numbers in "
+            "lists, with one level of lists for each axis. Make it an array, or remove the cycle."
         ) from None
     if requires_grad and not is_inexact(value.dtype):
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
@@ -55,7 +55,9 @@ def tensor(data: Array, dtype: DTypeLike = None, requires_grad: bool = False) ->
 
 def _copied(data: Array, dtype: np.dtype | None) -> Any:
     if isinstance(data, type):
-        raise TypeError(f"tensor: data is the class {data.__name__}; needed numbers or an array. Pass a value of it.")
+        raise TypeError(
+            f"tensor: data is the class {data.__name__}; needed numbers or an array. Pass an instance of it."
+        )
     data = data._value if isinstance(data, TensorBase) else converted(data)
     if isinstance(data, np.ndarray) and is_foreign_array(data):
         data = as_value(data)

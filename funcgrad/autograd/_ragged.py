@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from funcgrad._types import ArrayLike
 
 
-def check_nested(data: Any) -> None:
+def check_nested(data: ArrayLike) -> None:
     """Refuse lists of different lengths, and what is no number, in PyTorch's words.
 
     Raises:
@@ -22,7 +22,7 @@ def check_nested(data: Any) -> None:
     _check_level(data, sizes, 0)
 
 
-def _check_level(data: Any, sizes: list[int], dim: int) -> None:
+def _check_level(data: ArrayLike, sizes: list[int], dim: int) -> None:
     if dim == len(sizes):
         if isinstance(data, str):
             raise TypeError("new(): invalid data type 'str'")

@@ -7,13 +7,14 @@ Sources: ``aten/src/ATen/native/Distributions.h`` (``sample_gamma``, ``sample_bi
 from __future__ import annotations
 
 import math
-from typing import Any
+
+from funcgrad._types import Array
 
 # The constants of these formulas are float32 in PyTorch's sources.
 _SQUEEZE = 0.03310000151395798
 
 
-def gamma(source: Any, alpha: float) -> float:
+def gamma(source: Array, alpha: float) -> float:
     """Return a gamma distributed number of scale 1."""
     scale = 1.0
     if alpha < 1:
@@ -33,7 +34,7 @@ def gamma(source: Any, alpha: float) -> float:
             return scale * d * v
 
 
-def poisson(source: Any, rate: float) -> float:
+def poisson(source: Array, rate: float) -> float:
     """Return a Poisson distributed number."""
     if rate >= 10:
         return _poisson_of_many(source, rate)
@@ -47,7 +48,7 @@ def poisson(source: Any, rate: float) -> float:
         count += 1
 
 
-def _poisson_of_many(source: Any, rate: float) -> float:
+def _poisson_of_many(source: Array, rate: float) -> float:
     b = 0.931 + 2.53 * math.sqrt(rate)
     a = -0.059 + 0.02483 * b
     inverse, limit = 1.1239 + 1.1328 / (b - 3.4), 0.9277 - 3.6224 / (b - 2)
@@ -64,7 +65,7 @@ def _poisson_of_many(source: Any, rate: float) -> float:
             return float(k)
 
 
-def binomial(source: Any, count: float, p: float) -> float:
+def binomial(source: Array, count: float, p: float) -> float:
     """Return how many of ``count`` trials succeed."""
     if count <= 0 or p <= 0:
         return 0.0
@@ -75,7 +76,7 @@ def binomial(source: Any, count: float, p: float) -> float:
     return count - _of_few(source, count, 1 - p) if p > 0.5 else math.nan
 
 
-def _of_few(source: Any, count: float, p: float) -> float:
+def _of_few(source: Array, count: float, p: float) -> float:
     if count * p >= 10:
         return _of_many(source, count, p)
     total, found, log_p = 0.0, 0, math.log1p(-p)
@@ -86,7 +87,7 @@ def _of_few(source: Any, count: float, p: float) -> float:
         found += 1
 
 
-def _of_many(source: Any, count: float, p: float) -> float:
+def _of_many(source: Array, count: float, p: float) -> float:
     spread = math.sqrt(count * p * (1 - p))
     b = 1.15 + 2.53 * spread
     a = -0.0873 + 0.0248 * b + 0.01 * p
@@ -122,5 +123,5 @@ def _tail(k: float) -> float:
     return (1.0 / 12 - (1.0 / 360 - 1.0 / 1260 / square) / square) / (k + 1)
 
 
-def _uniform(source: Any) -> float:
+def _uniform(source: Array) -> float:
     return float(source.random())

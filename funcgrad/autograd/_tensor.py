@@ -12,7 +12,7 @@ from funcgrad import numpy as fnp
 from funcgrad._core.aval import is_inexact
 from funcgrad._core.bind import Tracer, lasting_traces
 from funcgrad._core.tracebacks import folded
-from funcgrad._types import Array
+from funcgrad._types import Array, PyTree
 from funcgrad.autograd._called import called_value
 from funcgrad.autograd._memory.history import base_of, begin
 from funcgrad.autograd._memory.views import alias, array_function, copied, getitem, iterate
@@ -206,7 +206,11 @@ class Tensor(TensorBase):
 
     @folded
     def backward(
-        self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None
+        self,
+        gradient: Array = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+        inputs: PyTree = None,
     ) -> None:
         """Compute the gradient of this tensor by the leaves and add it to their ``grad``: `autograd.backward`.
 
@@ -260,8 +264,9 @@ class Tensor(TensorBase):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
         if not self.is_leaf and (value.shape, value.dtype) != (self.shape, self.dtype):
             raise RuntimeError(
-                f"data of a tensor with a history, {self.aval}, was to become {value.aval}: its gradient would have no "
-                "meaning for what made the tensor. Assign data of that shape and dtype, or compute with a new tensor."
+                f"data of a tensor with a history, {self.aval}, was to become {value.aval}: its gradient would "
+                "not fit the operation that made the tensor. Assign data of the same shape and dtype, or make a new "
+                "tensor."
             )
         WRITES.note((self,))
         set_value(self, value._value)

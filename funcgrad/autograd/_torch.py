@@ -9,7 +9,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from funcgrad._types import Tensor
+from funcgrad._types import PyTree, Tensor
 
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 
@@ -29,7 +29,7 @@ def array_of(x: Tensor) -> np.ndarray:
     return np.array(plain.view(torch.int16).numpy().view(_BFLOAT16) if is_short else plain.numpy())
 
 
-def converted(tree: Any) -> Any:
+def converted(tree: PyTree) -> Any:
     """Replace the PyTorch tensors in dicts, lists and tuples by arrays.
 
     Return the argument itself if there are none.

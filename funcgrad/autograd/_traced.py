@@ -20,7 +20,7 @@ from funcgrad._core.trace.place import Place, as_place, shown, writable
 from funcgrad._ops.elementwise.logic import isfinite_p
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.program.barrier import stop_gradient_p
-from funcgrad._types import Array
+from funcgrad._types import Array, PyTree
 from funcgrad.autograd._tape.base import is_tensor, owned_array
 from funcgrad.autograd._tape.mode import inferring, recording
 from funcgrad.autograd._tensor import Tensor
@@ -33,13 +33,13 @@ class _Detached:
     """The step from a traced value to its view by `Tensor.detach`: the same memory, without a derivative."""
 
     @staticmethod
-    def _put(x: Any, part: Any) -> Any:
+    def _put(x: Array, part: Any) -> Any:
         """Return the new numbers with the derivative from before the write, as in PyTorch."""
         return part + select(isfinite_p(x), x - stop_gradient_p(x), 0) if is_inexact(x.dtype) else part
 
     view = View(_put, same_in_cotangents=False, numpy=lambda x: x)
 
-    def __call__(self, x: Any) -> Any:
+    def __call__(self, x: Array) -> Any:
         return bind(stop_gradient_p, (x,), NO_PARAMS)
 
 
@@ -84,11 +84,11 @@ class TracedTrace(Trace):
         """Whether `no_grad` began in this call, so that results count as constants."""
         return self._is_recording and not recording.get()
 
-    def constant(self, y: Any) -> Any:
+    def constant(self, y: Array) -> Any:
         """Return a tensor around a new value, which takes traced values even if its numbers are plain."""
         return y if is_tensor(y) else self.around(writable(y))
 
-    def around(self, y: Any) -> Any:
+    def around(self, y: Array) -> Any:
         """Return a tensor around a value."""
         made: Any = object.__new__(TracedTensor)
         value = owned_array(y)
@@ -127,11 +127,11 @@ class TracedTrace(Trace):
             )
         return y
 
-    def node_of(self, x: Any) -> None:
+    def node_of(self, x: Array) -> None:
         """Return ``None``: the transform outside records the derivative."""
         del x
 
-    def requires_grad(self, x: Any) -> bool:
+    def requires_grad(self, x: Array) -> bool:
         """Return ``False``: nothing is recorded on the tape."""
         del x
         return False
@@ -167,7 +167,7 @@ class TracedTensor(Tensor, around_traced=True):
         return f"tensor({self._value!r})"
 
 
-def read_only(y: Any) -> Any:
+def read_only(y: Array) -> Any:
     """Return an array that refuses writes; a traced value as it is."""
     if isinstance(y, np.ndarray):
         y = y.view()
@@ -175,11 +175,11 @@ def read_only(y: Any) -> Any:
     return y
 
 
-def lift(tree: Any, trace: TracedTrace | None = None) -> Any:
+def lift(tree: PyTree, trace: TracedTrace | None = None) -> Any:
     """Return a pytree with a tensor around each array and traced value; other leaves stay as they are."""
     trace = TracedTrace() if trace is None else trace
 
-    def lifted(x: Any) -> Any:
+    def lifted(x: Array) -> Any:
         if is_tensor(x) or isinstance(x, bool | int | float | complex) or not is_value(x):
             return x
         return trace.around(x)
@@ -187,12 +187,12 @@ def lift(tree: Any, trace: TracedTrace | None = None) -> Any:
     return tree_map(lifted, tree)
 
 
-def is_lifted(x: Any) -> bool:
+def is_lifted(x: Array) -> bool:
     """Return whether a value is a tensor around an array or a traced value."""
     return type(x) is TracedTensor
 
 
-def lower(x: Any) -> Any:
+def lower(x: Array) -> Any:
     """Return the array or traced value inside of a lifted tensor; other objects as they are."""
     return x._value if type(x) is TracedTensor else x
 

@@ -15,7 +15,7 @@ from funcgrad._public import publish
 from funcgrad._transforms.base.arguments import check_callable, name_of
 from funcgrad._transforms.base.pickled import picklable
 from funcgrad._transforms.base.stage import is_stageable, stage_leaves
-from funcgrad._types import ArrayLike
+from funcgrad._types import ArrayLike, Value
 from funcgrad.tree import TreeDef, flatten, unflatten
 
 P = ParamSpec("P")
@@ -23,7 +23,7 @@ P = ParamSpec("P")
 __all__ = ["from_jax", "to_jax"]
 
 
-def array_like(value: Any, x: ArrayLike) -> Any:
+def array_like(value: Value, x: ArrayLike) -> Any:
     """Return a NumPy array as a ``jax.Array`` on the device of ``x``, with its sharding."""
     return xla.array_like(value, x)
 
@@ -32,8 +32,9 @@ def array_like(value: Any, x: ArrayLike) -> Any:
 def from_jax(g: Callable[P, Any]) -> Callable[P, Any]:
     """Convert a function written in ``jax.numpy`` so that funcgrad differentiates, batches, stages and compiles it.
 
-    For our transforms it is a single operation; its derivatives, of any order, are JAX's. It runs compiled, with
-    NumPy's dtypes (float64 stays float64). For NumPy values it returns NumPy arrays, for ``jax.Array`` s those.
+    For funcgrad's transforms it is a single operation, and JAX computes its derivatives of any order. It runs compiled,
+    with NumPy's dtypes (float64 stays float64). It returns NumPy arrays if the arguments are NumPy's, and JAX's
+    arrays otherwise.
 
     ``fg.from_jax(model.apply)`` of a Flax model, and ``fg.from_jax(lambda model, x: model(x))`` of an Equinox module,
     are functions of parameters and data, which `sgd_update` trains; their pytrees need no conversion.
@@ -59,7 +60,7 @@ def from_jax(g: Callable[P, Any]) -> Callable[P, Any]:
 def converted(g: Callable[P, Any], *, compiled: bool = True) -> Callable[P, Any]:
     """Return `from_jax` of a function; if it is not ``compiled``, JAX runs its operations one by one on plain values.
 
-    A function that is converted anew for each call would be compiled for each call.
+    A function that is converted again for each call would be compiled for each call.
     """
     functions: dict[Any, tuple[Any, list[TreeDef]]] = {}
 

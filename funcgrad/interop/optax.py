@@ -15,7 +15,7 @@ from funcgrad._core.lazy import LazyModule
 from funcgrad._ops.elementwise.arithmetic import add_p, sub_p
 from funcgrad._ops.layout.fill import zeros_like
 from funcgrad._public import publish
-from funcgrad._types import Grads, Params, PyTree
+from funcgrad._types import Grads, Params, PyTree, Value
 from funcgrad.errors import TreeMismatchError
 from funcgrad.interop.jax import from_jax
 from funcgrad.tree import flatten, flatten_up_to, key_paths, unflatten
@@ -90,12 +90,12 @@ def to_optax(init: Init, update: Update, **options: Any) -> Any:
     return _optax.GradientTransformation(begin, step)
 
 
-def _is_data(value: Any) -> bool:
+def _is_data(value: Value) -> bool:
     """Return whether a hyperparameter may be another array in the next call."""
     return is_value(value) and not isinstance(value, int | float | complex | np.generic | np.ndarray)
 
 
-def _difference(new: Any, old: Any) -> Any:
+def _difference(new: Value, old: Value) -> Any:
     """Return the difference that, added to the old parameter, gives the new one."""
     change = sub_p(new, old)
     # Add the error that the rounding of the difference leaves in the sum.

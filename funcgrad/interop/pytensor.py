@@ -20,6 +20,7 @@ from funcgrad._transforms.base.shape_dtype import ShapeDtype
 from funcgrad._transforms.base.stage import eval_shape
 from funcgrad._transforms.derivative.forward import jvp
 from funcgrad._transforms.derivative.reverse import vjp
+from funcgrad._types import Value
 
 __all__ = ["as_op"]
 
@@ -108,7 +109,7 @@ def _of_moving(function: Callable[..., Any], moving: Sequence[bool], values: Seq
     return f, list(itertools.compress(values, moving))
 
 
-def _listed(y: Any) -> list[Any]:
+def _listed(y: Value) -> list[Any]:
     return list(y) if isinstance(y, tuple | list) else [y]
 
 

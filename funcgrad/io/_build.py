@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._engines import engine_of
+from funcgrad._types import PyTree
 from funcgrad.autograd import Tensor, tensor
 from funcgrad.errors import CheckpointError
 from funcgrad.interop.jax import array_like
@@ -71,7 +72,7 @@ class Match:
         where: the file and the calling function, for messages.
     """
 
-    def __init__(self, like: Any, where: str) -> None:
+    def __init__(self, like: PyTree, where: str) -> None:
         self.like = like
         self.where = where
         # The arrays of `like`, by the names of the file's arrays at the same positions. `check` fills it.
@@ -91,7 +92,7 @@ class Match:
             "`like` with the structure of the saved tree, or none to get dicts and arrays."
         )
 
-    def _build(self, node: Node, like: Any, path: str, arrays: Arrays | None) -> Any:
+    def _build(self, node: Node, like: PyTree, path: str, arrays: Arrays | None) -> Any:
         kind = type(like)
         if like is None or kind in PLAIN:
             return self._plain(node, like, path, arrays)
@@ -122,7 +123,7 @@ class Match:
         found = [self._build(x, y, f"{path}.{name}", arrays) for name, x, y in triples]
         return found if arrays is None else level.rebuild(level.metadata, found)
 
-    def _build_earlier(self, node: Node, like: Any, path: str, arrays: Arrays | None) -> tuple[Any] | None:
+    def _build_earlier(self, node: Node, like: PyTree, path: str, arrays: Arrays | None) -> tuple[Any] | None:
         """Return the tree of an earlier release, whose class had fewer fields; ``None`` if the file differs."""
         for form in getattr(like, EARLIER)():
             level = one_level(form)
@@ -155,7 +156,7 @@ class Match:
         if arrived != described_class(kind):
             raise self._differs(path, arrived, described_class(kind))
 
-    def _plain(self, node: Node, like: Any, path: str, arrays: Arrays | None) -> Any:
+    def _plain(self, node: Node, like: PyTree, path: str, arrays: Arrays | None) -> Any:
         if _is_array(node) and type(like) in _NUMBERS and node["shape"] == []:
             return None if arrays is None else built(node, arrays)
         value = built(node, _no_arrays) if _is_plain(node) else node
@@ -163,7 +164,7 @@ class Match:
             raise self._differs(path, described(node), type(like).__name__.removesuffix("Type"))
         return value
 
-    def _array(self, node: Node, like: Any, path: str, arrays: Arrays | None) -> Any:
+    def _array(self, node: Node, like: PyTree, path: str, arrays: Arrays | None) -> Any:
         shape, dtype = getattr(like, "shape", None), getattr(like, "dtype", None)
         if shape is None or dtype is None:
             raise CheckpointError(
@@ -215,7 +216,7 @@ def _is_plain(node: Node) -> bool:
     return not isinstance(node, dict) or not {"array", "list", "tuple", "dict"} & node.keys()
 
 
-def _again(like: Any, parts: Any) -> Any:
+def _again(like: PyTree, parts: Any) -> Any:
     """Build a container of the class of `like`, with the static data of `like`."""
     kind = type(like)
     if hasattr(like, "default_factory"):

@@ -19,6 +19,7 @@ import numpy as np
 from funcgrad import tree
 from funcgrad._core.bind import Tracer
 from funcgrad._engines import engine_of
+from funcgrad._types import PyTree
 from funcgrad.autograd import Tensor
 from funcgrad.errors import TracerArrayConversionError
 from funcgrad.tree.extend import Level, one_level
@@ -47,7 +48,7 @@ class Description:
         asked: the name of the calling function, for messages.
     """
 
-    def __init__(self, value: Any, asked: str) -> None:
+    def __init__(self, value: PyTree, asked: str) -> None:
         self.arrays: dict[str, np.ndarray] = {}
         # Arrays of which no process has the whole.
         self.spread: dict[str, Any] = {}
@@ -59,7 +60,7 @@ class Description:
         tree.leaves(value)  # register containers that only JAX knew
         self.node = self._describe(value, "")
 
-    def _describe(self, value: Any, path: str) -> Node:
+    def _describe(self, value: PyTree, path: str) -> Node:
         if value is None or type(value) in PLAIN:
             return _plain(value)
         if type(value) in SEQUENCES:
@@ -71,7 +72,7 @@ class Description:
         level = one_level(value)
         return self._array(value, path) if level is None else self._instance(value, level, path)
 
-    def _instance(self, value: Any, level: Level, path: str) -> Node:
+    def _instance(self, value: PyTree, level: Level, path: str) -> Node:
         named = list(zip(level.entries, level.children, strict=True))
         parts = [self._describe(part, f"{path}.{name}") for name, part in named]
         if isinstance(value, tuple):
@@ -79,7 +80,7 @@ class Description:
         pairs = [[self._key(name, path), part] for (name, _), part in zip(named, parts, strict=True)]
         return {"dict": pairs} | _class_of(value) | _static(level.metadata)
 
-    def _key(self, key: Any, path: str) -> Node:
+    def _key(self, key: PyTree, path: str) -> Node:
         if type(key) is tuple:
             return {"tuple": [self._key(part, path) for part in key]}
         if key is None or type(key) in PLAIN:
@@ -89,7 +90,7 @@ class Description:
             f"{key!r} of type {type(key).__name__} at tree{path}. Rename it."
         )
 
-    def _array(self, value: Any, path: str) -> Node:
+    def _array(self, value: PyTree, path: str) -> Node:
         array, said = self._numbers(value, path)
         name = re.sub(r"\W+", ".", path).strip(".") or "value"
         while name in self.paths:
@@ -98,7 +99,7 @@ class Description:
         self.paths[name] = path
         return {"array": name, "dtype": array.dtype.name, "shape": list(array.shape)} | said
 
-    def _numbers(self, value: Any, path: str) -> tuple[Any, dict[str, str]]:
+    def _numbers(self, value: PyTree, path: str) -> tuple[Any, dict[str, str]]:
         """Return the numbers of a leaf, contiguous and in native byte order, and its other fields."""
         said = {}
         if isinstance(value, Tensor):
@@ -138,7 +139,7 @@ class Description:
         return np.require(array, native, "C").reshape(array.shape), said
 
 
-def _plain(value: Any) -> Node:
+def _plain(value: PyTree) -> Node:
     """Return a plain value as JSON that restores it exactly, infinities and NaN included."""
     if isinstance(value, float) and not math.isfinite(value):
         return {"float": repr(value)}
@@ -154,17 +155,17 @@ def described_class(cls: type) -> str:
     return cls.__qualname__
 
 
-def _class_of(value: Any) -> dict[str, str]:
+def _class_of(value: PyTree) -> dict[str, str]:
     """Return the class of a container, if the kind of JSON object does not determine it."""
     return {} if type(value) in (list, tuple, dict) else {"class": described_class(type(value))}
 
 
-def static_text(metadata: Any) -> str:
+def static_text(metadata: PyTree) -> str:
     """Return the static data of a container as text to compare; empty if the text would contain a memory address."""
     text = repr(metadata)
     return "" if metadata is None or " at 0x" in text or " object at " in text else text
 
 
-def _static(metadata: Any) -> dict[str, str]:
+def _static(metadata: PyTree) -> dict[str, str]:
     text = static_text(metadata)
     return {"static": text} if text else {}

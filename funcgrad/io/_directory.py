@@ -107,7 +107,7 @@ class CheckpointDir:
                     _remove(self._file(old, "save").with_suffix(""))
         self._sweep()
 
-    def load(self, step: int | None = None, like: Any = None) -> Any:
+    def load(self, step: int | None = None, like: PyTree = None) -> Any:
         """Read a checkpoint, the latest one by default.
 
         A damaged checkpoint raises and is never skipped. Pass an earlier step to continue from that one.
@@ -139,7 +139,7 @@ class CheckpointDir:
                 error.add_note(f"The other checkpoints in {self.path} are of the steps {earlier}.")
             raise
 
-    def _load_latest(self, like: Any) -> Any:
+    def _load_latest(self, like: PyTree) -> Any:
         while True:
             step = self.latest()
             if step is None:

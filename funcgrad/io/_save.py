@@ -61,7 +61,7 @@ def write(path: Path, description: Description) -> None:
         write_file(path, description)
 
 
-def load(path: str | os.PathLike[str], like: Any = None) -> Any:
+def load(path: str | os.PathLike[str], like: PyTree = None) -> Any:
     """Read a pytree that `save` wrote, after checking all of it.
 
     The file cannot make this function load or run code, whoever wrote it. The checksums detect damage, not another

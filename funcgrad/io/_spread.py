@@ -20,6 +20,7 @@ import numpy as np
 from funcgrad._core.lazy import LazyModule
 from funcgrad._engines import engine_of
 from funcgrad._engines.xla.record import processes, xla
+from funcgrad._types import PyTree
 from funcgrad.errors import CheckpointError
 from funcgrad.io._build import Match, arrays_of, built
 from funcgrad.io._describe import DTYPES, Description, Node
@@ -125,7 +126,7 @@ def _checksum(path: Path) -> list[int]:
     return [size, total]
 
 
-def read_folder(path: Path, like: Any) -> Any:
+def read_folder(path: Path, like: PyTree) -> Any:
     """Read what `write_folder` wrote, on as many processes as there are now."""
     where = f"load: {os.fspath(path)}"
     if not (path / _TREE).exists():

@@ -12,7 +12,7 @@ import numpy as np
 from funcgrad._core.bind import Tracer, is_engine_value
 from funcgrad._core.trace.place import Place, settled
 from funcgrad._public import published_as
-from funcgrad._types import ArrayLike, Key
+from funcgrad._types import ArrayLike, IndexLike, Key
 from funcgrad.numpy.extend import At, stands_for_numbers
 from funcgrad.tree import map as tree_map
 
@@ -37,7 +37,7 @@ class _Kind(type):
         return super().__instancecheck__(x) or isinstance(x, Tracer) or is_engine_value(x)
 
 
-def _refuse_write(self: Any, key: Any, value: Any) -> NoReturn:
+def _refuse_write(self: Any, key: IndexLike, value: ArrayLike) -> NoReturn:
     del key, value
     raise TypeError(
         f"x[index] = value: x is an Array of shape {self.shape}, and arrays of funcgrad.jax never change, as in JAX. "
@@ -132,7 +132,7 @@ class _Selection:
 
     __slots__ = ("_selected",)
 
-    def __init__(self, selected: Any) -> None:
+    def __init__(self, selected: ArrayLike) -> None:
         self._selected = selected
 
     def __getattr__(self, name: str) -> Any:

@@ -17,6 +17,7 @@ from funcgrad._transforms import debug
 from funcgrad._transforms import named as names
 from funcgrad._transforms.compiled import jit as compiled
 from funcgrad._transforms.custom.callback import call_numpy
+from funcgrad._types import ArrayLike, DeviceLike
 from funcgrad.jax._array import plain, tree_of_arrays
 from funcgrad.jax._immutable import immutably
 from funcgrad.numpy.extend import numpy_promotion
@@ -193,7 +194,7 @@ def pure_callback(
     return tree_of_arrays(call_numpy(functools.partial(callback, **kwargs), result_shape_dtypes, *args))
 
 
-def block_until_ready(x: Any) -> Any:
+def block_until_ready(x: ArrayLike) -> Any:
     """``jax.block_until_ready``: wait until all arrays of a pytree are computed."""
     for leaf in leaves(x):
         if hasattr(leaf, "block_until_ready"):
@@ -201,7 +202,7 @@ def block_until_ready(x: Any) -> Any:
     return x
 
 
-def copy_to_host_async(x: Any) -> Any:
+def copy_to_host_async(x: ArrayLike) -> Any:
     """``jax.copy_to_host_async``: begin to copy the arrays of a pytree to the host's memory."""
     for leaf in leaves(x):
         if hasattr(leaf, "copy_to_host_async"):
@@ -209,12 +210,12 @@ def copy_to_host_async(x: Any) -> Any:
     return x
 
 
-def device_get(x: Any) -> Any:
+def device_get(x: ArrayLike) -> Any:
     """``jax.device_get``: the arrays of a pytree as NumPy's."""
     return tree_map(lambda leaf: np.asarray(leaf) if hasattr(leaf, "dtype") else leaf, x)
 
 
-def device_put(x: Any, device: Any = None, **options: Any) -> Any:
+def device_put(x: ArrayLike, device: DeviceLike = None, **options: Any) -> Any:
     """``jax.device_put``: the arrays of a pytree on a device or with a sharding; without one, where they are."""
     if device is None:
         return tree_of_arrays(tree_map(np.asarray, x))
@@ -246,7 +247,7 @@ class Config:
     jax_enable_x64 = True
     x64_enabled = True
 
-    def update(self, name: str, value: Any) -> None:
+    def update(self, name: str, value: ArrayLike) -> None:
         """Set one of JAX's settings.
 
         64-bit mode is always on here. To ask for it sets it in JAX too, for the arrays that other packages make. The
@@ -262,7 +263,9 @@ class Config:
         elif name in ("jax_debug_nans", "jax_debug_infs", "jax_disable_jit"):
             if value:
                 what = "jax.disable_jit()" if name == "jax_disable_jit" else "fg.debug_nans()"
-                raise ValueError(f"{name}: it was set for the whole process; here it is a context. Write with {what}.")
+                raise ValueError(
+                    f"{name}: it cannot be set for the whole process here. Write with {what}: around the call."
+                )
         else:
             jax_names.lookup("config").update(name, value)
 

@@ -16,7 +16,7 @@ from funcgrad._transforms.base.pickled import picklable
 from funcgrad._transforms.control import checkpoint as checkpoints
 from funcgrad._transforms.custom import decorators
 from funcgrad._transforms.derivative import forward, higher_order, reverse
-from funcgrad._types import PyTree
+from funcgrad._types import ArrayLike, PyTree
 from funcgrad.jax._array import Array, tree_of_arrays
 from funcgrad.jax._immutable import immutably
 from funcgrad.tree import map as tree_map
@@ -147,7 +147,7 @@ def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
     def forward_pass(*args: Any) -> Any:
         return fun(*args)[0], args
 
-    def backward_pass(args: tuple, cotangent: Any) -> tuple:
+    def backward_pass(args: tuple, cotangent: ArrayLike) -> tuple:
         bars = fun(*args)[1](cotangent)
         return bars if isinstance(bars, tuple) else (bars,)
 
@@ -161,6 +161,6 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     return stage.eval_shape(immutably(fun), *args, **kwargs)
 
 
-def typeof(x: Any) -> Any:
+def typeof(x: ArrayLike) -> Any:
     """``jax.typeof``: the shape and dtype of a value."""
     return aval_of(x)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad._types import DTypeLike, Key
+from funcgrad._types import ArrayLike, DTypeLike, Key, ShapeLike
 from funcgrad.jax._bridge import of_jax
 from funcgrad.jax._names import publish_as_jax
 from funcgrad.random import (
@@ -88,14 +88,14 @@ __all__ = [
 ]
 
 
-def key(seed: Any, *, impl: str | None = None) -> Any:
+def key(seed: ArrayLike, *, impl: str | None = None) -> Any:
     """``jax.random.key``: a key for a seed, as an array ``uint32[2]``."""
     if impl not in (None, "threefry2x32"):
         raise ValueError(f'key: impl is {impl!r}; funcgrad has the generator "threefry2x32" alone. Leave impl out.')
     return _key(seed)
 
 
-def PRNGKey(seed: Any, *, impl: str | None = None) -> Any:  # noqa: N802  (JAX's name)
+def PRNGKey(seed: ArrayLike, *, impl: str | None = None) -> Any:  # noqa: N802  (JAX's name)
     """``jax.random.PRNGKey``: a key for a seed, as an array ``uint32[2]``."""
     return key(seed, impl=impl)
 
@@ -105,7 +105,7 @@ def key_data(keys: Key) -> Any:
     return keys
 
 
-def wrap_key_data(key_bits_array: Any, *, impl: str | None = None) -> Any:
+def wrap_key_data(key_bits_array: ArrayLike, *, impl: str | None = None) -> Any:
     """``jax.random.wrap_key_data``: the key of these numbers, which they are themselves."""
     key(0, impl=impl)
     return key_bits_array
@@ -116,7 +116,7 @@ def clone(key: Key) -> Any:
     return key
 
 
-def bits(key: Key, shape: Any = (), dtype: DTypeLike = None) -> Any:
+def bits(key: Key, shape: ShapeLike = (), dtype: DTypeLike = None) -> Any:
     """``jax.random.bits``: random bits, of 64-bit integers unless asked otherwise."""
     return _bits(key, shape, np.uint64 if dtype is None else dtype)
 

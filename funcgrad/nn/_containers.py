@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self
 
+from funcgrad._types import Array
 from funcgrad.nn._module import Module
 
 
@@ -19,7 +20,7 @@ def place(idx: Any, count: int) -> int:
 
 
 class _Numbered(Module):
-    """Modules in an order; after a deletion they are numbered anew."""
+    """Modules in an order; after a deletion they are numbered again."""
 
     def __len__(self) -> int:
         return len(self._modules)
@@ -80,7 +81,7 @@ class Sequential(_Numbered):
         for name, module in named.items():
             self.add_module(str(name), module)
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Array) -> Any:
         """Compute the output of the last module."""
         for module in self._modules.values():
             input = module(input)

@@ -6,6 +6,7 @@ from typing import Any, NoReturn, Self
 
 import numpy as np
 
+from funcgrad._types import DeviceLike, DTypeLike
 from funcgrad.autograd import Tensor, tensor
 from funcgrad.autograd.extend import is_tensor
 
@@ -72,14 +73,14 @@ class Uninitialized:
 
     grad = None
 
-    def __init__(self, requires_grad: bool = False, device: Any = None, dtype: Any = None) -> None:
+    def __init__(self, requires_grad: bool = False, device: DeviceLike = None, dtype: DTypeLike = None) -> None:
         self.requires_grad = requires_grad
         self.dtype = np.dtype(np.float32 if dtype is None else dtype)
         self.made: Tensor | None = None
         if device is not None:
             self.detach().to(device=getattr(device, "type", device))
 
-    def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
+    def materialize(self, shape: Any, device: DeviceLike = None, dtype: DTypeLike = None) -> None:
         """Make the tensor, of zeros, which an initial distribution then fills."""
         del device
         self.made = tensor(np.zeros(tuple(shape), self.dtype if dtype is None else dtype))
@@ -138,10 +139,10 @@ class UninitializedParameter(Uninitialized):
         <UninitializedParameter>
     """
 
-    def __init__(self, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> None:
+    def __init__(self, requires_grad: bool = True, device: DeviceLike = None, dtype: DTypeLike = None) -> None:
         super().__init__(requires_grad, device, dtype)
 
-    def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
+    def materialize(self, shape: Any, device: DeviceLike = None, dtype: DTypeLike = None) -> None:
         """Make the parameter, of zeros, which an initial distribution then fills."""
         super().materialize(shape, device, dtype)
         self.made = Parameter(self.made, self.requires_grad)
@@ -163,7 +164,7 @@ class UninitializedBuffer(Uninitialized):
     """
 
     def __init__(
-        self, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True
+        self, requires_grad: bool = False, device: DeviceLike = None, dtype: DTypeLike = None, persistent: bool = True
     ) -> None:
         super().__init__(requires_grad, device, dtype)
         self.persistent = persistent

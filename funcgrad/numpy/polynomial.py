@@ -28,7 +28,7 @@ from funcgrad._core.tracebacks import caller_level
 from funcgrad._ops.elementwise.cast import complex_dtype
 from funcgrad._ops.elementwise.select import select
 from funcgrad._public import publish
-from funcgrad._types import ArrayLike
+from funcgrad._types import ArrayLike, ScalarLike
 from funcgrad.numpy._base.concrete import known_value
 from funcgrad.numpy._base.object_arrays import elements
 from funcgrad.numpy._base.plain import beside_numpys
@@ -65,7 +65,9 @@ __all__ = [
 Function = Callable[..., Any]
 
 
-def _least_squares(name: str, vander: Function, points: tuple[Any, Any, Any], deg: Any, rcond: Any, full: bool) -> Any:
+def _least_squares(
+    name: str, vander: Function, points: tuple[Any, Any, Any], deg: ScalarLike, rcond: Any, full: bool
+) -> Any:
     """Fit by least squares as ``numpy.polynomial.polyutils._fit``.
 
     With scaled columns, and zero for terms not fitted.
@@ -123,7 +125,7 @@ def _functions(numpys: ModuleType, prefix: str) -> tuple[Function, Function]:
     stays_complex = ALWAYS_COMPLEX and prefix in ("cheb", "leg", "herme")
 
     def fit(
-        x: ArrayLike, y: ArrayLike, deg: Any, rcond: float | None = None, full: bool = False, w: ArrayLike = None
+        x: ArrayLike, y: ArrayLike, deg: ScalarLike, rcond: float | None = None, full: bool = False, w: ArrayLike = None
     ) -> Any:
         weights = None if w is None else inexact(w)
         return _least_squares(f"{prefix}fit", vander, (inexact(x), inexact(y), weights), deg, rcond, full)

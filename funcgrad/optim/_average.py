@@ -17,7 +17,7 @@ from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.layout.copy import fresh
 from funcgrad._ops.layout.fill import zeros_like
 from funcgrad._ops.program.barrier import alike
-from funcgrad._types import Array, ArrayLike, Params
+from funcgrad._types import Array, ArrayLike, Params, ScalarLike
 from funcgrad.errors import HyperparameterError
 from funcgrad.optim._state.begin import placed
 from funcgrad.optim._state.hyperparameters import is_function, number
@@ -70,7 +70,7 @@ class EMAState(Shown):
         return dataclasses.replace(self, **changes)
 
 
-def ema_init(params: Params, *, decay: Any = 0.999, debias: bool = False) -> EMAState:
+def ema_init(params: Params, *, decay: ScalarLike = 0.999, debias: bool = False) -> EMAState:
     """Make the state that a moving average of parameters begins with.
 
     Args:
@@ -148,7 +148,7 @@ def ema_update(params: Params, state: EMAState) -> tuple[Any, EMAState]:
     )
 
 
-def _checked(decay: Any) -> Any:
+def _checked(decay: ScalarLike) -> Any:
     if not is_value(decay) or not is_real(aval_of(decay).dtype):
         raise TypeError(f"ema_init: decay is {shown(decay)}; needed a number from 0 to 1. 0.999 keeps 1,000 steps.")
     known = number(decay)
@@ -169,7 +169,7 @@ def _begun(p: ArrayLike, debias: bool) -> Any:
     return zeros_like(wide) if debias else fresh(wide, p)
 
 
-def _averaged(average: Array, p: ArrayLike, decay: Any) -> Any:
+def _averaged(average: Array, p: ArrayLike, decay: ScalarLike) -> Any:
     if not _is_averaged(p):
         return fresh(p, p)
     dtype = aval_of(average).dtype
@@ -179,7 +179,7 @@ def _averaged(average: Array, p: ArrayLike, decay: Any) -> Any:
     return add_p(mul_p(kept, average), mul_p(added, cast(p, dtype)))
 
 
-def _read(average: Array, p: ArrayLike, correction: Any) -> Any:
+def _read(average: Array, p: ArrayLike, correction: ScalarLike) -> Any:
     if not _is_averaged(p):
         return average
     dtype = aval_of(average).dtype

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from funcgrad._types import ScalarLike
 from funcgrad.optim._state.formulas import Formula, made
 
 Number = float | int
 
 
-def positive(name: str, option: str, value: Any) -> None:
+def positive(name: str, option: str, value: ScalarLike) -> None:
     """Raise an error that names the option unless the value is a positive number of steps."""
     if isinstance(value, str) or value is None:
         raise TypeError(f"{name}: {option} is {value!r}; needed a positive number of steps. Pass {option}=1000, say.")

@@ -13,7 +13,7 @@ from funcgrad._core.bind import is_value
 from funcgrad._core.words import shown
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.index.rows import Rows
-from funcgrad._types import ArrayLike, PyTree
+from funcgrad._types import ArrayLike, PyTree, ScalarLike
 from funcgrad.errors import HyperparameterError
 from funcgrad.optim._state.hyperparameters import number
 from funcgrad.tree import flatten, key_paths, unflatten
@@ -51,7 +51,7 @@ def global_norm(tree: PyTree) -> Any:
     return fnp.sqrt(total)
 
 
-def clip_by_global_norm(tree: PyTree, max_norm: Any) -> Any:
+def clip_by_global_norm(tree: PyTree, max_norm: ScalarLike) -> Any:
     """Scale all leaves of a pytree by one factor, so that its `global_norm` is at most ``max_norm``.
 
     If the norm is small enough, the leaves are returned unchanged, to the last bit. If the norm is NaN, every element
@@ -85,7 +85,7 @@ def clip_by_global_norm(tree: PyTree, max_norm: Any) -> Any:
     return _mapped("clip_by_global_norm", tree, lambda x: x * cast(factor, _real(aval_of(x).dtype)))
 
 
-def clip_by_value(tree: PyTree, max_value: Any) -> Any:
+def clip_by_value(tree: PyTree, max_value: ScalarLike) -> Any:
     """Clip each element of a pytree to ``[-max_value, max_value]``.
 
     Args:
@@ -170,7 +170,7 @@ def _real(dtype: np.dtype) -> np.dtype:
     return np.dtype(f"f{dtype.itemsize // 2}") if dtype.kind == "c" else dtype
 
 
-def _check_limit(asked: str, name: str, value: Any) -> None:
+def _check_limit(asked: str, name: str, value: ScalarLike) -> None:
     if not is_value(value) or not is_real(aval_of(value).dtype):
         raise TypeError(f"{asked}: {name} is {shown(value)}; needed a real number. Pass {name}=1.0, say.")
     if aval_of(value).shape != ():

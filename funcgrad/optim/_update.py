@@ -244,7 +244,7 @@ def _stepped(asked: str, masters: Sequence[Any], leaves: Sequence[Any], treedef:
     return [p if master is None else master for p, master in zip(leaves, masters, strict=True)]
 
 
-def _refuse_state(asked: str, what: str, i: int, arrived: Any, needed: Any, treedef: TreeDef) -> None:
+def _refuse_state(asked: str, what: str, i: int, arrived: ArrayLike, needed: ArrayLike, treedef: TreeDef) -> None:
     raise TreeMismatchError(
         f"{asked}: the {what} of params{key_paths(treedef)[i]} is {aval_of(arrived)}; needed {aval_of(needed)}, "
         f"the type of the parameter. Pass the state that {asked.removesuffix('update')}init made for these parameters."

@@ -1,7 +1,7 @@
 """Learning rates as functions of the number of steps taken. They are values that compare, hash, print and pickle.
 
 Each function here makes a `Formula`. Pass it as ``lr``, or call it with a step count. Two formulas made from equal
-numbers are equal, so a state with a schedule that was made again compiles nothing anew. Functions with optax's names
+numbers are equal, so a state with a schedule that was made again needs no new compilation. Functions with optax's names
 compute what optax's do. ``lr`` also accepts optax's own schedules, and any function of the step count.
 
 Example:

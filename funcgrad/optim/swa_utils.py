@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from funcgrad import nn
 from funcgrad._public import publish
+from funcgrad._types import DeviceLike, ScalarLike
 from funcgrad.autograd import Tensor, no_grad, tensor
 from funcgrad.optim._lr_scheduler.base import LRScheduler
 from funcgrad.optim._torch.optimizer import Optimizer
@@ -39,7 +40,7 @@ def get_ema_avg_fn(decay: float = 0.999) -> Average:
         The function of an average, a parameter and a count.
 
     Raises:
-        ValueError: ``decay`` lies outside of 0 to 1.
+        ValueError: ``decay`` is not from 0 to 1.
 
     Example:
         >>> from funcgrad.autograd import tensor
@@ -139,7 +140,7 @@ class AveragedModel(nn.Module):
     def __init__(
         self,
         model: nn.Module,
-        device: Any = None,
+        device: DeviceLike = None,
         avg_fn: Average | None = None,
         multi_avg_fn: Averages | None = None,
         use_buffers: bool = False,
@@ -184,8 +185,8 @@ class AveragedModel(nn.Module):
 
 
 @no_grad()
-def update_bn(loader: Iterable[Any], model: nn.Module, device: Any = None) -> None:
-    """Compute the running statistics of a model's batch norms anew, as means over all batches of a loader.
+def update_bn(loader: Iterable[Any], model: nn.Module, device: DeviceLike = None) -> None:
+    """Compute the running statistics of a model's batch norms again, as means over all batches of a loader.
 
     Args:
         loader: batches; of a list or tuple the first element is the input.
@@ -249,7 +250,7 @@ class SWALR(LRScheduler):
     def __init__(
         self,
         optimizer: Optimizer,
-        swa_lr: Any,
+        swa_lr: ScalarLike,
         anneal_epochs: int = 10,
         anneal_strategy: Literal["cos", "linear"] = "cos",
         last_epoch: int = -1,
@@ -272,7 +273,7 @@ class SWALR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def _part(self, step: int) -> float:
-        """Return which part of the way lies behind after a number of steps."""
+        """Return the fraction of the way that a number of steps covers."""
         t = max(0.0, min(1.0, step / max(1, self.anneal_epochs)))
         return t if self._anneal_strategy == "linear" else (1 - math.cos(math.pi * t)) / 2
 

@@ -22,7 +22,7 @@ FLOATS = (np.dtype(np.float16), np.dtype(np.float32), np.dtype(np.float64), ops.
 _WORD = np.dtype(np.uint32)
 
 
-def key(seed: Any) -> Any:
+def key(seed: ArrayLike) -> Any:
     """Make a key from a seed. The same key always gives the same numbers. It is the data of ``jax.random.key(seed)``.
 
     Args:

@@ -26,7 +26,7 @@ from funcgrad._engines import NUMPY, is_abstract
 from funcgrad._ops.program.callback import callback_p
 from funcgrad._ops.program.custom import custom_jvp_p, runs_at_once
 from funcgrad._ops.program.derived import staged_graph
-from funcgrad._types import ArrayLike, PyTree
+from funcgrad._types import Arguments, ArrayLike, PyTree
 from funcgrad.errors import NotDifferentiableError
 from funcgrad.numpy.extend import as_value
 from funcgrad.random.extend import DrawCheck
@@ -92,8 +92,9 @@ def plainly(name: str, f: Callable[..., Any], why: Exception | None = None) -> C
             y = f(*xs)
         if traced_leaves(y):
             raise NotDifferentiableError(
-                f"{name}: the function branches on the numbers it is given, and closes over a traced value; of such a "
-                "function only the arguments are known. Pass the value in args, or choose with np.where."
+                f"{name}: the function branches on the numbers of its arguments, and closes over a traced value; a "
+                "function that branches has derivatives only by its arguments. Pass the value in args, or choose with "
+                "np.where."
             ) from why
         return y
 
@@ -116,7 +117,7 @@ def refuse_traced(name: str, options: dict[str, Any]) -> None:
 
 
 def close(
-    name: str, f: Callable[..., Any], avals: Sequence[Aval], args: Any, settle: Callable[[Any], list[Any]]
+    name: str, f: Callable[..., Any], avals: Sequence[Aval], args: Arguments, settle: Callable[[Any], list[Any]]
 ) -> tuple[Closed, list[Any]]:
     """Return a function with its operands.
 
@@ -145,7 +146,7 @@ def close(
 
 
 def _as_it_is(
-    name: str, f: Callable[..., Any], count: int, args: Any, settle: Callable[[Any], list[Any]], why: Exception
+    name: str, f: Callable[..., Any], count: int, args: Arguments, settle: Callable[[Any], list[Any]], why: Exception
 ) -> tuple[Closed, list[Any]]:
     found, in_tree = flatten(args)
     leaves = list(map(settled, found))

@@ -35,7 +35,7 @@ def given_back(y: ArrayLike, dtype: np.dtype) -> Any:
 
 def map_coordinates(  # noqa: PLR0917  (SciPy's arguments)
     input: ArrayLike,  # noqa: A002  (SciPy's name)
-    coordinates: Any,
+    coordinates: ArrayLike,
     output: None = None,
     order: int = 3,
     mode: str = "constant",
@@ -134,7 +134,7 @@ def _by_splines(x: ArrayLike, places: list[Any], how: tuple[int, str], prefilter
     return total
 
 
-def _folded(place: Any, n: int, mode: str) -> Any:
+def _folded(place: ArrayLike, n: int, mode: str) -> Any:
     """Return the element at an integer coordinate, after the extension beyond the edges."""
     if mode == "grid-wrap":
         place = fnp.remainder(place, n)
@@ -145,7 +145,7 @@ def _folded(place: Any, n: int, mode: str) -> Any:
     return fnp.astype(known, np.dtype(np.int64))
 
 
-def _ends(place: Any, n: int, order: int, mode: str) -> list[tuple[Any, Any]]:
+def _ends(place: ArrayLike, n: int, order: int, mode: str) -> list[tuple[Any, Any]]:
     """Return the two neighbours of a coordinate, and their weights."""
     if order == 0:
         return [(_index(fnp.floor(fnp.add(place, 0.5)), n, mode), 1.0)]
@@ -154,18 +154,18 @@ def _ends(place: Any, n: int, order: int, mode: str) -> list[tuple[Any, Any]]:
     return [(_index(below, n, mode), fnp.subtract(1, share)), (_index(fnp.add(below, 1), n, mode), share)]
 
 
-def _index(place: Any, n: int, mode: str) -> Any:
+def _index(place: ArrayLike, n: int, mode: str) -> Any:
     whole = fnp.astype(place, np.dtype(np.int64))
     return fnp.remainder(whole, n) if mode == "grid-wrap" else fnp.clip(whole, 0, n - 1)
 
 
-def _mirrored(place: Any, n: int) -> Any:
+def _mirrored(place: ArrayLike, n: int) -> Any:
     last = max(n - 1, 1)
     found = fnp.subtract(last, fnp.absolute(fnp.subtract(fnp.remainder(place, 2 * last), last)))
     return found if n > 1 else fnp.multiply(found, 0)
 
 
-def _reflected(place: Any, n: int) -> Any:
+def _reflected(place: ArrayLike, n: int) -> Any:
     shifted = fnp.remainder(fnp.add(place, 0.5), 2 * n)
     return fnp.subtract(fnp.subtract(n, fnp.absolute(fnp.subtract(shifted, n))), 0.5)
 

@@ -178,7 +178,7 @@ class Minimum(_Implicit):
         return solve(matrix, fixed - free * (g_dot + h @ fixed))
 
 
-def _is_held(x: ArrayLike, g: Any, h: Any, bound: Any, sign: int) -> Any:
+def _is_held(x: ArrayLike, g: ArrayLike, h: ArrayLike, bound: ArrayLike, sign: int) -> Any:
     """Return which components a bound holds: those on it with a slope beyond it, and those that stop close to it.
 
     Methods that stay inside the bounds end close to them. Then the minimum along the component lies beyond the bound.

@@ -87,7 +87,7 @@ def _last_weights(n: int, z: float, edge: str) -> np.ndarray:
     return weights
 
 
-def shares(place: Any, order: int) -> tuple[Any, list[Any]]:
+def shares(place: ArrayLike, order: int) -> tuple[Any, list[Any]]:
     """Return the first of the ``order + 1`` elements that contribute at a coordinate, and the weight of each."""
     shifted = place if order % 2 else fnp.add(place, 0.5)
     below = fnp.floor(shifted)

@@ -21,7 +21,7 @@ from funcgrad.scipy._closed import Flat, is_traced
 Mask = tuple[bool, ...]
 
 
-def moves(x: ArrayLike, x_dot: Any) -> bool:
+def moves(x: ArrayLike, x_dot: ArrayLike) -> bool:
     """Return whether a tangent may differ from 0."""
     return is_inexact(aval_of(x).dtype) and (is_traced(x_dot) or bool(np.any(np.asarray(x_dot))))
 
@@ -100,7 +100,7 @@ def all_rows(evaluate: Flat, xs: Sequence[Any], active: Sequence[bool]) -> tuple
     value, node = y._value, y._node
     n = aval_of(value).size
 
-    def pull(bar: Any) -> list[Any]:
+    def pull(bar: ArrayLike) -> list[Any]:
         bars = backward_pass([(node, bar)])
         found = [bars.get(start._node) for _, start in moving]
         return [zeros_like(x) if bar is None else bar for (x, _), bar in zip(moving, found, strict=True)]

@@ -171,7 +171,7 @@ def _rows_of(matrix: scipy.sparse.csr_array, kept: np.ndarray) -> scipy.sparse.c
 
 
 def places_of(matrix: scipy.sparse.csr_array, colors: Colors, symmetric: bool) -> np.ndarray:
-    """Return where each element of a matrix stands among the products, from left and then from right, flattened."""
+    """Return the position of each element of a matrix in the flattened products, from left and then from right."""
     rows, columns = rows_of(matrix), matrix.indices
     count, width = len(colors.rows), len(colors.columns)
     by_column = colors.columns[columns] * count + rows

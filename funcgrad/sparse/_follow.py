@@ -40,7 +40,7 @@ class _Inputs:
     def nothing(self, size: int) -> Pattern:
         return nothing(size, self.width, self.limit)
 
-    def known(self, value: Any) -> Read:
+    def known(self, value: ArrayLike) -> Read:
         """Return an operand that the program fixes. The numbers of a traced constant are not known."""
         aval = aval_of(value)
         fixed = not isinstance(value, Tracer) and not is_abstract(value)

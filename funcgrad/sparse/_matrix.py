@@ -192,7 +192,7 @@ class SparseDerivative:
         return self._plans.find(args, kwargs)[0]
 
 
-def _with_numbers(leaf: Any) -> Any:
+def _with_numbers(leaf: ArrayLike) -> Any:
     """Return zeros for an object that has only a shape and a dtype. They need no memory."""
     if is_value(leaf) or not is_stageable(leaf):
         return leaf

@@ -219,7 +219,7 @@ class _Products:
         request = self._request
 
         @functools.wraps(request.function)
-        def pushed(call: tuple[tuple, dict], vector: Any) -> Any:
+        def pushed(call: tuple[tuple, dict], vector: ArrayLike) -> Any:
             args, kwargs = call
 
             number = request.number % len(args)

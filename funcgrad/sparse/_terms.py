@@ -70,7 +70,7 @@ class _Sum(NamedTuple):
         """Return the sum with other factors."""
         return _Sum(self.shape, [Term(term.source, self._cut(term, by(term.factor))) for term in self.terms])
 
-    def _cut(self, term: Term, factor: Any) -> Any:
+    def _cut(self, term: Term, factor: ArrayLike) -> Any:
         """Return a new factor of a term with zeros where there is no source; those of an array are there already."""
         mask = (term.source >= 0).reshape(self.shape)
         made = is_number(term.factor) and not is_number(factor)
@@ -114,11 +114,11 @@ def _agree(a: np.ndarray, b: np.ndarray) -> bool:
     return bool(((a == b) | (a < 0) | (b < 0)).all())
 
 
-def is_number(factor: Any) -> bool:
+def is_number(factor: ArrayLike) -> bool:
     return factor is None or getattr(factor, "shape", ()) == ()
 
 
-def _one(factor: Any) -> Any:
+def _one(factor: ArrayLike) -> Any:
     return 1.0 if factor is None else factor
 
 
@@ -160,7 +160,7 @@ class _Zero(NamedTuple):
     aval: Aval
 
 
-def _is_zero(value: Any) -> bool:
+def _is_zero(value: ArrayLike) -> bool:
     return type(value) is np.ndarray and not value.any()
 
 
@@ -203,7 +203,7 @@ def _scaled(equation: Equation, x: ArrayLike, other: ArrayLike, by: Callable[[An
         raise NotOfTerms
     shape = _shape(equation)
 
-    def scaled(factor: Any) -> Any:
+    def scaled(factor: ArrayLike) -> Any:
         y = by(factor)
         return y if is_number(y) else broadcast_to(y, shape)
 
@@ -215,7 +215,7 @@ def _chosen(equation: Equation, c: ArrayLike, a: ArrayLike, b: ArrayLike) -> _Su
         raise NotOfTerms
     shape, dtype = _shape(equation), equation.results[0].aval.dtype
 
-    def held(factor: Any) -> Any:
+    def held(factor: ArrayLike) -> Any:
         # The dtype of a choice between two Python numbers would be that of the condition.
         return dtype.type(_one(factor)) if factor is None or isinstance(factor, int | float) else factor
 
@@ -282,7 +282,7 @@ def _summed(equation: Equation, x: _Sum) -> _Sum:
     total = _Sum(shape, [])
     for i in range(count):
 
-        def part(factor: Any, i: int = i) -> Any:
+        def part(factor: ArrayLike, i: int = i) -> Any:
             flat = reshape(transpose(factor, order), places.shape)
             return reshape(index_p(flat, index=Index((FULL, i))), shape)
 

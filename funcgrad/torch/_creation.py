@@ -10,6 +10,7 @@ import numpy as np
 
 from funcgrad import autograd
 from funcgrad._core.words import shown
+from funcgrad._types import Array, DeviceLike, DTypeLike, ScalarLike, ShapeLike
 from funcgrad.autograd.extend import (
     TRACE,
     array_of,
@@ -24,11 +25,11 @@ from funcgrad.autograd.extend import (
 from funcgrad.torch._functions import as_tensor_argument, written
 
 Made = Callable[..., Any]
-# Arguments that say where a tensor lies. There is one place.
+# Arguments that choose the device and layout of a tensor. There is only one choice.
 _PLACES = ("layout", "pin_memory", "memory_format", "names")
 
 
-def finished(name: str, array: Any, options: dict[str, Any]) -> Any:
+def finished(name: str, array: Array, options: dict[str, Any]) -> Any:
     """Return a made array as a tensor, with the options that all functions share."""
     place = options.pop("device", None)
     if place is not None:
@@ -97,7 +98,7 @@ def titled(function: Made, name: str, text: str) -> Made:
     return function
 
 
-def _number_dtype(x: Any) -> np.dtype:
+def _number_dtype(x: Array) -> np.dtype:
     """Return the dtype of a tensor of one number."""
     if is_tensor(x):
         return x.dtype
@@ -107,7 +108,7 @@ def _number_dtype(x: Any) -> np.dtype:
     return default_dtype() if kind == "f" else np.result_type(default_dtype(), np.complex64)
 
 
-def full(size: Any, fill_value: Any, **options: Any) -> Any:
+def full(size: ShapeLike, fill_value: ScalarLike, **options: Any) -> Any:
     """``torch.full``: return a tensor of a shape, filled with a number."""
     shape = sizes_of("full", (size,), {})
     if isinstance(fill_value, str):
@@ -117,7 +118,7 @@ def full(size: Any, fill_value: Any, **options: Any) -> Any:
 
 
 def like(name: str, make: Callable[..., Any]) -> Made:
-    def function(input: Any, *args: Any, **options: Any) -> Any:  # noqa: A002  (PyTorch's name)
+    def function(input: Array, *args: Any, **options: Any) -> Any:  # noqa: A002  (PyTorch's name)
         x = as_tensor_argument(name, input)
         dtype = dtype_of(name, options, x.dtype)
         keys = {key: options.pop(key) for key in ("fill_value", "low", "high") if key in options}
@@ -151,7 +152,7 @@ def _bounds(given: list[Any], names: list[str], count: int) -> tuple[Any, Any, A
     return found.get("start", 0), found["end"], found.get("step", 1)
 
 
-def plain(x: Any) -> Any:
+def plain(x: Array) -> Any:
     return x.item() if is_tensor(x) else x
 
 
@@ -163,7 +164,7 @@ def range(start: float = 0, end: float | None = None, step: float = 1, **options
     return finished("range", (start + np.arange(count) * step).astype(dtype_of("range", options)), options)
 
 
-def linspace(start: Any, end: Any, steps: int, **options: Any) -> Any:
+def linspace(start: ScalarLike, end: ScalarLike, steps: int, **options: Any) -> Any:
     """``torch.linspace``: return ``steps`` numbers at equal distances, from ``start`` to ``end``."""
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
@@ -171,7 +172,7 @@ def linspace(start: Any, end: Any, steps: int, **options: Any) -> Any:
     return finished("linspace", np.linspace(plain(start), plain(end), steps).astype(dtype), options)
 
 
-def logspace(start: Any, end: Any, steps: int, base: float = 10.0, **options: Any) -> Any:
+def logspace(start: ScalarLike, end: ScalarLike, steps: int, base: float = 10.0, **options: Any) -> Any:
     """``torch.logspace``: return powers of ``base`` with exponents at equal distances."""
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
@@ -191,7 +192,9 @@ def scalar_tensor(s: Any, **options: Any) -> Any:
     return finished("scalar_tensor", np.asarray(s, dtype_of("scalar_tensor", options)), options)
 
 
-def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **options: Any) -> Any:
+def tensor(
+    data: Any, *, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False, **options: Any
+) -> Any:
     """``torch.tensor``: return a tensor of a copy of data."""
     if device is not None:
         _check_device("tensor", device)
@@ -203,7 +206,7 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
     return autograd.tensor(data, dtype, requires_grad)
 
 
-def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Any:
+def as_tensor(data: Any, dtype: DTypeLike = None, device: DeviceLike = None) -> Any:
     """``torch.as_tensor``: return data as a tensor, which shares the memory of an array of the same dtype."""
     if device is not None:
         _check_device("as_tensor", device)
@@ -216,7 +219,12 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Any:
 
 
 def asarray(
-    obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False
+    obj: Any,
+    *,
+    dtype: DTypeLike = None,
+    device: DeviceLike = None,
+    copy: bool | None = None,
+    requires_grad: bool = False,
 ) -> Any:
     """``torch.asarray``: return an object as a tensor, a copy only if it is asked for or needed."""
     made = as_tensor(obj, dtype, device)
@@ -224,7 +232,7 @@ def asarray(
     return made.requires_grad_() if requires_grad else made
 
 
-def from_numpy(ndarray: Any) -> Any:
+def from_numpy(ndarray: Array) -> Any:
     """``torch.from_numpy``: return a tensor that shares the memory of an array."""
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
@@ -236,19 +244,19 @@ def from_numpy(ndarray: Any) -> Any:
     return rebuild(ndarray if type(ndarray) is np.ndarray else ndarray.view(np.ndarray), False)
 
 
-def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Any:
+def frombuffer(buffer: Any, *, dtype: DTypeLike, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Any:
     """``torch.frombuffer``: return a tensor of one axis that shares the memory of a buffer."""
     return rebuild(np.frombuffer(buffer, number_dtype("frombuffer", dtype), count, offset), requires_grad)
 
 
-def from_dlpack(ext_tensor: Any) -> Any:
+def from_dlpack(ext_tensor: Array) -> Any:
     """``torch.from_dlpack``: return a tensor that shares the memory of another library's array."""
     if is_torchs(ext_tensor):
         return rebuild(array_of(ext_tensor), False)
     return rebuild(np.from_dlpack(ext_tensor), False)
 
 
-def complex(real: Any, imag: Any) -> Any:  # noqa: A001  (PyTorch's name)
+def complex(real: Array, imag: Array) -> Any:  # noqa: A001  (PyTorch's name)
     """``torch.complex``: return a complex tensor of real and imaginary parts."""
     if real.dtype != imag.dtype or real.dtype.kind != "f":
         raise RuntimeError(
@@ -259,7 +267,7 @@ def complex(real: Any, imag: Any) -> Any:  # noqa: A001  (PyTorch's name)
     return y.to(np.complex128) if real.dtype == np.float64 else y
 
 
-def polar(abs: Any, angle: Any) -> Any:  # noqa: A002  (PyTorch's name)
+def polar(abs: Any, angle: Array) -> Any:  # noqa: A002  (PyTorch's name)
     """``torch.polar``: return a complex tensor of absolute values and angles."""
     return complex(abs * angle.cos(), abs * angle.sin())
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad._types import Array, DTypeLike, ShapeLike
 from funcgrad.autograd.extend import TRACE, Generator, default_generator, is_tensor, lower, rejection, type_name
 from funcgrad.torch._creation import dtype_of, finished, like, plain, sizes_of, titled
 
@@ -72,7 +73,7 @@ def randperm(n: int, **options: Any) -> Any:
     return finished("randperm", _source(options.get("generator")).permutation(n).astype(dtype), options)
 
 
-def normal(mean: Any, std: Any = 1.0, size: Any = None, **options: Any) -> Any:
+def normal(mean: Array, std: Array = 1.0, size: ShapeLike | None = None, **options: Any) -> Any:
     """``torch.normal``: return normal numbers of means and standard deviations, or of a shape."""
     source = _source(options.get("generator"))
     if size is not None:
@@ -89,7 +90,7 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, **options: Any) -> Any:
     return finished("normal", (drawn * values[1] + values[0]).astype(like.dtype), options)
 
 
-def poisson(input: Any, generator: Any = None) -> Any:  # noqa: A002  (PyTorch's name)
+def poisson(input: Array, generator: Any = None) -> Any:  # noqa: A002  (PyTorch's name)
     """``torch.poisson``: return Poisson distributed numbers, each with the rate that an element is."""
     rates = np.asarray(input.detach())
     if not np.all(rates >= 0):
@@ -97,7 +98,7 @@ def poisson(input: Any, generator: Any = None) -> Any:  # noqa: A002  (PyTorch's
     return _each(_source(generator), rejection.poisson, input.dtype, rates)
 
 
-def binomial(count: Any, prob: Any, generator: Any = None) -> Any:
+def binomial(count: Array, prob: Array, generator: Any = None) -> Any:
     """``torch.binomial``: return how many of ``count`` trials succeed, each with the probability ``prob``."""
     for name, x in (("count", count), ("prob", prob)):
         if not is_tensor(x):
@@ -108,12 +109,12 @@ def binomial(count: Any, prob: Any, generator: Any = None) -> Any:
     return _each(_source(generator), rejection.binomial, count.dtype, counts, probs)
 
 
-def standard_gamma(concentration: Any, generator: Any = None) -> Any:
+def standard_gamma(concentration: Array, generator: Any = None) -> Any:
     """Return gamma distributed numbers of scale 1, without gradients, in float64."""
     return _each(_source(generator), rejection.gamma, np.float64, np.asarray(concentration.detach()))
 
 
-def _each(source: Any, draw: Callable[..., float], dtype: Any, *parameters: np.ndarray) -> Any:
+def _each(source: Any, draw: Callable[..., float], dtype: DTypeLike, *parameters: np.ndarray) -> Any:
     """Draw a number for the parameters of each element, in the order of the elements."""
     rows = zip(*[p.astype(np.float64).ravel().tolist() for p in parameters], strict=True)
     drawn = np.array([draw(source, *row) for row in rows], np.float64)

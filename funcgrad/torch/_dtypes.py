@@ -7,6 +7,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from funcgrad._types import Array, DTypeLike
 from funcgrad.autograd.extend import default_dtype, promoted, result_dtype, set_dtype_of_floats
 
 DTYPES: dict[str, np.dtype] = {
@@ -56,12 +57,12 @@ def set_default_dtype(d: Any) -> None:
     set_dtype_of_floats(dtype)
 
 
-def promote_types(type1: Any, type2: Any) -> np.dtype:
+def promote_types(type1: DTypeLike, type2: DTypeLike) -> np.dtype:
     """``torch.promote_types``: return the smallest dtype of both kinds."""
     return promoted(np.dtype(type1), np.dtype(type2))
 
 
-def result_type(tensor1: Any, tensor2: Any) -> np.dtype:
+def result_type(tensor1: Array, tensor2: Array) -> np.dtype:
     """``torch.result_type``: return the dtype of the sum of two tensors or numbers."""
     return result_dtype((tensor1, tensor2))
 

@@ -13,6 +13,7 @@ import numpy as np
 from funcgrad import nn
 from funcgrad._core.bind import is_value
 from funcgrad._core.words import shown
+from funcgrad._types import Array, AxesLike
 from funcgrad.autograd import Tensor, is_grad_enabled, no_grad
 from funcgrad.autograd.extend import is_tensor, is_torchs, lift, lower, set_value, type_name
 
@@ -76,12 +77,12 @@ _BY_POSITION = {
 _SYNONYMS = {"axis": "dim", "keepdims": "keepdim", "axes": "dims"}
 
 
-def refuse_input(name: str, x: Any, argument: str = "input", position: int = 1) -> NoReturn:
+def refuse_input(name: str, x: Array, argument: str = "input", position: int = 1) -> NoReturn:
     """Refuse an argument that is no tensor, in PyTorch's words."""
     raise TypeError(f"{name}(): argument '{argument}' (position {position}) must be Tensor, not {type(x).__name__}")
 
 
-def as_tensor_argument(name: str, x: Any, argument: str = "input", position: int = 1) -> Any:
+def as_tensor_argument(name: str, x: Array, argument: str = "input", position: int = 1) -> Any:
     """Return an argument as a tensor: tensors as they are, arrays and traced values with a tensor around them."""
     if is_tensor(x):
         return x
@@ -94,7 +95,7 @@ def of_method(name: str) -> Function:
     """Return the function of PyTorch's that calls a method of its first argument."""
     renamed = _RENAMED.get(name, {})
 
-    def function(*args: Any, out: Any = None, **options: Any) -> Any:
+    def function(*args: Any, out: Array = None, **options: Any) -> Any:
         x, rest = (args[0], args[1:]) if args else (_named_input(name, options), ())
         for theirs, ours in {**_SYNONYMS, **renamed}.items():
             if theirs in options:
@@ -134,7 +135,7 @@ def _signature(name: str) -> inspect.Signature | None:
     return found.replace(parameters=[first, *[each for each in rest if each.name != "input"]])
 
 
-def _called(name: str, x: Any, rest: tuple, options: dict[str, Any]) -> Any:
+def _called(name: str, x: Array, rest: tuple, options: dict[str, Any]) -> Any:
     try:
         return getattr(x, name)(*map(lift, rest), **{key: lift(value) for key, value in options.items()})
     except np.exceptions.AxisError as error:
@@ -144,7 +145,7 @@ def _called(name: str, x: Any, rest: tuple, options: dict[str, Any]) -> Any:
         ) from None
 
 
-def _like(x: Any, lifted: Any, y: Any) -> Any:
+def _like(x: Array, lifted: Any, y: Array) -> Any:
     """Return a result as an array where the argument was one."""
     if x is lifted:
         return y
@@ -154,7 +155,7 @@ def _like(x: Any, lifted: Any, y: Any) -> Any:
     return lower(y)
 
 
-def written(name: str, given: Iterable[Any], out: Any, compute: Callable[[], Any]) -> Any:
+def written(name: str, given: Iterable[Any], out: Array, compute: Callable[[], Any]) -> Any:
     """Write a result to ``out=``, a tensor or several, with PyTorch's refusals."""
     outs = out if isinstance(out, tuple) else (out,)
     for one in outs:
@@ -173,7 +174,7 @@ def written(name: str, given: Iterable[Any], out: Any, compute: Callable[[], Any
     return type(y)(*outs) if hasattr(y, "_fields") else out
 
 
-def _write_one(out: Any, result: Any) -> None:
+def _write_one(out: Array, result: Any) -> None:
     if not np.can_cast(result.dtype, out.dtype, "same_kind"):
         raise RuntimeError(
             f"result type {type_name(result.dtype)} can't be cast to the desired output type {type_name(out.dtype)}"
@@ -196,7 +197,7 @@ def of_tensors(function: Function) -> Function:
     """Wrap a function of tensors so that it takes arrays and traced values too, and returns such."""
 
     @functools.wraps(function)
-    def called(*args: Any, out: Any = None, **options: Any) -> Any:
+    def called(*args: Any, out: Array = None, **options: Any) -> Any:
         given, named = _lifted(args), {key: _lifted(value) for key, value in options.items()}
         if out is not None:
             return written(function.__name__, _flat((given, named)), out, lambda: function(*given, **named))
@@ -208,19 +209,19 @@ def of_tensors(function: Function) -> Function:
     return called
 
 
-def _lifted(x: Any) -> Any:
+def _lifted(x: Array) -> Any:
     if type(x) in (list, tuple):
         return type(x)([_lifted(one) for one in x])
     return x if isinstance(x, np.generic) else lift(x)
 
 
-def _lowered(x: Any) -> Any:
+def _lowered(x: Array) -> Any:
     if type(x) in (list, tuple):
         return type(x)([_lowered(one) for one in x])
     return lower(x)
 
 
-def _flat(x: Any) -> list[Any]:
+def _flat(x: Array) -> list[Any]:
     if isinstance(x, list | tuple):
         return [leaf for one in x for leaf in _flat(one)]
     if isinstance(x, dict):
@@ -243,7 +244,7 @@ def check_tensors(name: str, tensors: Any) -> tuple[Any, ...]:
     return tuple(tensors)
 
 
-def pivoted_rows(pivots: Any, n: int) -> np.ndarray:
+def pivoted_rows(pivots: Array, n: int) -> np.ndarray:
     """Return the rows of the matrix in the order in which its LU factors have them."""
     given = np.asarray(pivots.detach())
     order = np.broadcast_to(np.arange(n), (*given.shape[:-1], n)).copy()
@@ -256,7 +257,7 @@ def pivoted_rows(pivots: Any, n: int) -> np.ndarray:
 FUNCTIONS: dict[str, Function] = {name: of_method(name) for name in METHODS.split()}
 
 
-def polygamma(n: int, input: Any) -> Any:  # noqa: A002  (PyTorch's name)
+def polygamma(n: int, input: Array) -> Any:  # noqa: A002  (PyTorch's name)
     """``torch.polygamma``: return the derivative of order ``n`` of the digamma function."""
     return of_method("polygamma")(input, n)
 
@@ -267,7 +268,7 @@ def is_storage(obj: Any) -> bool:
     return False
 
 
-def _copied(y: Any) -> Any:
+def _copied(y: Array) -> Any:
     return tuple([one.clone() for one in y]) if isinstance(y, tuple | list) else y.clone()
 
 
@@ -283,22 +284,22 @@ def of_copy(name: str) -> Function:
     return function
 
 
-def constant_pad_nd(input: Any, pad: Any, value: float = 0) -> Any:  # noqa: A002  (PyTorch's name)
+def constant_pad_nd(input: Array, pad: Any, value: float = 0) -> Any:  # noqa: A002  (PyTorch's name)
     """``torch.constant_pad_nd``: return the tensor with constant elements around it, the last axis first."""
     return nn.functional.pad(input, pad, value=value)
 
 
-def frobenius_norm(input: Any, dim: Any = None, keepdim: bool = False) -> Any:  # noqa: A002  (PyTorch's name)
+def frobenius_norm(input: Array, dim: AxesLike = None, keepdim: bool = False) -> Any:  # noqa: A002  (PyTorch's name)
     """``torch.frobenius_norm``: return the root of the sum of squares."""
     return of_method("norm")(input, "fro", dim, keepdim)
 
 
-def nuclear_norm(input: Any, dim: Any = None, keepdim: bool = False) -> Any:  # noqa: A002  (PyTorch's name)
+def nuclear_norm(input: Array, dim: AxesLike = None, keepdim: bool = False) -> Any:  # noqa: A002  (PyTorch's name)
     """``torch.nuclear_norm``: return the sum of a matrix's singular values."""
     return of_method("norm")(input, "nuc", dim, keepdim)
 
 
-def nonzero_static(input: Any, *, size: int, fill_value: int = -1) -> Any:  # noqa: A002  (PyTorch's name)
+def nonzero_static(input: Array, *, size: int, fill_value: int = -1) -> Any:  # noqa: A002  (PyTorch's name)
     """``torch.nonzero_static``: return the positions of ``size`` elements that are not 0, filled up with a value."""
     found = input.nonzero()[:size]
     rows = found.new_full((size, found.shape[1]), fill_value)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad import numpy as fnp
+from funcgrad._types import Array, AxesLike
 from funcgrad.autograd import tensor
 from funcgrad.autograd.extend import TRACE, is_tensor, pytorchs_error
 from funcgrad.torch._einsum import check_einsum
@@ -18,7 +19,7 @@ from funcgrad.torch._functions import check_tensors, of_tensors
 Function = Callable[..., Any]
 
 
-def _axis(x: Any, dim: int, extra: int = 0) -> int:
+def _axis(x: Array, dim: int, extra: int = 0) -> int:
     n = max(len(x.shape) + extra, 1)
     if not -n <= dim < n:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})")
@@ -65,7 +66,7 @@ def stack(tensors: Sequence[Any], dim: int = 0) -> Any:
     return fnp.stack(given, _axis(given[0], dim, 1))
 
 
-def where(condition: Any, input: Any = None, other: Any = None) -> Any:  # noqa: A002  (PyTorch's name)
+def where(condition: Array, input: Array = None, other: Any = None) -> Any:  # noqa: A002  (PyTorch's name)
     """Return the elements of one tensor where a condition is true, and those of another elsewhere."""
     if input is None and other is None:
         return condition.nonzero(as_tuple=True)
@@ -138,26 +139,26 @@ def cartesian_prod(*tensors: Any) -> Any:
     return fnp.stack([grid.reshape(-1) for grid in meshgrid(*tensors)], 1)
 
 
-def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:  # noqa: A002  (PyTorch's name)
+def combinations(input: Array, r: int = 2, with_replacement: bool = False) -> Any:  # noqa: A002  (PyTorch's name)
     """Return all choices of elements of a vector, one in each row."""
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     rows = list(choose(range(input.shape[0]), r))
     return input[np.array(rows, np.int64).reshape(-1, r)]
 
 
-def bucketize(input: Any, boundaries: Any, *, out_int32: bool = False, right: bool = False) -> Any:  # noqa: A002  (PyTorch's name)
+def bucketize(input: Array, boundaries: Array, *, out_int32: bool = False, right: bool = False) -> Any:  # noqa: A002  (PyTorch's name)
     """Return the number of boundaries below each element."""
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)
 
 
 def searchsorted(
-    sorted_sequence: Any,
-    input: Any,  # noqa: A002  (PyTorch's name)
+    sorted_sequence: Array,
+    input: Array,  # noqa: A002  (PyTorch's name)
     *,
     out_int32: bool = False,
     right: bool = False,
     side: str | None = None,
-    sorter: Any = None,
+    sorter: Array = None,
 ) -> Any:
     """Return where elements belong in a sorted sequence, or in one that ``sorter`` sorts."""
     if sorter is not None:
@@ -172,26 +173,26 @@ def searchsorted(
     return TRACE.constant(np.asarray(found, np.int32 if out_int32 else np.int64))
 
 
-def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Any:
+def isin(elements: Array, test_elements: Array, *, assume_unique: bool = False, invert: bool = False) -> Any:
     """Return which elements occur among others."""
     given = [np.asarray(x.detach()) if is_tensor(x) else x for x in (elements, test_elements)]
     return TRACE.constant(np.asarray(np.isin(*given, assume_unique=assume_unique, invert=invert)))
 
 
-def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: Any = None) -> Any:
+def cdist(x1: Array, x2: Array, p: float = 2.0, compute_mode: Any = None) -> Any:
     """Return the distances between the rows of two matrices."""
     del compute_mode
     difference = x1.unsqueeze(-2) - x2.unsqueeze(-3)
     return _norm(difference, p)
 
 
-def pdist(input: Any, p: float = 2.0) -> Any:  # noqa: A002  (PyTorch's name)
+def pdist(input: Array, p: float = 2.0) -> Any:  # noqa: A002  (PyTorch's name)
     """Return the distances between different rows of a matrix."""
     rows, columns = np.triu_indices(input.shape[0], 1)
     return _norm(input[rows] - input[columns], p)
 
 
-def _norm(x: Any, p: float) -> Any:
+def _norm(x: Array, p: float) -> Any:
     """Return the norm over the last axis. Its derivative is 0 where the norm is."""
     if p in (1, 2, math.inf):
         return x.norm(p, -1)
@@ -199,17 +200,17 @@ def _norm(x: Any, p: float) -> Any:
     return fnp.where(total == 0, 0.0, fnp.where(total == 0, 1.0, total) ** (1 / p))
 
 
-def rsub(input: Any, other: Any, *, alpha: float = 1) -> Any:  # noqa: A002  (PyTorch's name)
+def rsub(input: Array, other: Any, *, alpha: float = 1) -> Any:  # noqa: A002  (PyTorch's name)
     """Return the second operand minus the first one."""
     return other - (input if alpha == 1 else input * alpha)
 
 
-def trapezoid(y: Any, x: Any = None, *, dx: float = 1.0, dim: int = -1) -> Any:
+def trapezoid(y: Array, x: Array = None, *, dx: float = 1.0, dim: int = -1) -> Any:
     """Return the integral along an axis by the rule of trapezoids."""
     return fnp.trapezoid(y, x, dx, dim)
 
 
-def cumulative_trapezoid(y: Any, x: Any = None, *, dx: float = 1.0, dim: int = -1) -> Any:
+def cumulative_trapezoid(y: Array, x: Array = None, *, dx: float = 1.0, dim: int = -1) -> Any:
     """Return the integrals so far along an axis by the rule of trapezoids."""
     axis = _axis(y, dim)
     n = y.shape[axis]
@@ -220,13 +221,13 @@ def cumulative_trapezoid(y: Any, x: Any = None, *, dx: float = 1.0, dim: int = -
     return (means * steps).cumsum(axis)
 
 
-def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:  # noqa: N803  (PyTorch's name)
+def vander(x: Array, N: int | None = None, increasing: bool = False) -> Any:  # noqa: N803  (PyTorch's name)
     """Return the matrix of powers of a vector."""
     powers = np.arange(x.shape[0] if N is None else N)
     return x.unsqueeze(-1) ** TRACE.constant(powers if increasing else powers[::-1].copy())
 
 
-def gradient(input: Any, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1) -> Any:  # noqa: A002  (PyTorch's name)
+def gradient(input: Array, *, spacing: Any = 1, dim: AxesLike = None, edge_order: int = 1) -> Any:  # noqa: A002  (PyTorch's name)
     """Return the derivatives by differences, one tensor for each axis."""
     spacings = list(spacing) if isinstance(spacing, list | tuple) else [spacing]
     y = fnp.gradient(input, *spacings, axis=dim, edge_order=edge_order)
@@ -238,12 +239,12 @@ def chain_matmul(*matrices: Any) -> Any:
     return fnp.multi_dot(matrices)
 
 
-def view_as_real(input: Any) -> Any:  # noqa: A002  (PyTorch's name)
+def view_as_real(input: Array) -> Any:  # noqa: A002  (PyTorch's name)
     """Return real and imaginary parts along a new last axis."""
     return fnp.stack([fnp.real(input), fnp.imag(input)], -1)
 
 
-def view_as_complex(input: Any) -> Any:  # noqa: A002  (PyTorch's name)
+def view_as_complex(input: Array) -> Any:  # noqa: A002  (PyTorch's name)
     """Return the complex tensor of real and imaginary parts on the last axis."""
     if input.shape[-1:] != (2,):
         raise RuntimeError("Tensor must have a last dimension of size 2")
@@ -252,41 +253,41 @@ def view_as_complex(input: Any) -> Any:  # noqa: A002  (PyTorch's name)
     return y.to(np.complex128) if input.dtype == np.float64 else y
 
 
-def std_mean(input: Any, dim: Any = None, *args: Any, keepdim: bool = False, **options: Any) -> Any:  # noqa: A002  (PyTorch's name)
+def std_mean(input: Array, dim: AxesLike = None, *args: Any, keepdim: bool = False, **options: Any) -> Any:  # noqa: A002  (PyTorch's name)
     """Return the standard deviation and the mean."""
     return input.std(dim, *args, keepdim=keepdim, **options), input.mean(dim, keepdim=keepdim)
 
 
-def var_mean(input: Any, dim: Any = None, *args: Any, keepdim: bool = False, **options: Any) -> Any:  # noqa: A002  (PyTorch's name)
+def var_mean(input: Array, dim: AxesLike = None, *args: Any, keepdim: bool = False, **options: Any) -> Any:  # noqa: A002  (PyTorch's name)
     """Return the variance and the mean."""
     return input.var(dim, *args, keepdim=keepdim, **options), input.mean(dim, keepdim=keepdim)
 
 
-def unravel_index(indices: Any, shape: Any) -> Any:
+def unravel_index(indices: Array, shape: Any) -> Any:
     """Return the indices along each axis of positions in C order."""
     return tuple([TRACE.constant(np.asarray(i)) for i in np.unravel_index(np.asarray(indices.detach()), tuple(shape))])
 
 
-def trace(input: Any) -> Any:  # noqa: A002  (PyTorch's name)
+def trace(input: Array) -> Any:  # noqa: A002  (PyTorch's name)
     """Return the sum of a matrix's diagonal."""
     if len(input.shape) != 2:
         raise RuntimeError("trace: expected a matrix")
     return fnp.trace(input, dtype=np.int64 if input.dtype.kind == "u" else None)
 
 
-def real(input: Any) -> Any:  # noqa: A002  (PyTorch's name)
+def real(input: Array) -> Any:  # noqa: A002  (PyTorch's name)
     """Return the real parts."""
     return fnp.real(input)
 
 
-def imag(input: Any) -> Any:  # noqa: A002  (PyTorch's name)
+def imag(input: Array) -> Any:  # noqa: A002  (PyTorch's name)
     """Return the imaginary parts."""
     if input.dtype.kind != "c":
         raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
     return fnp.imag(input)
 
 
-def threshold(input: Any, threshold: float, value: float, inplace: bool = False) -> Any:  # noqa: A002  (PyTorch's name)
+def threshold(input: Array, threshold: float, value: float, inplace: bool = False) -> Any:  # noqa: A002  (PyTorch's name)
     """Return the elements above a threshold, and a number for the others."""
     del inplace
     return fnp.where(input > threshold, input, value)

@@ -12,6 +12,7 @@ import numpy as np
 
 from funcgrad import nn
 from funcgrad import numpy as fnp
+from funcgrad._types import Array, ShapeLike
 from funcgrad.autograd.extend import RETURN_TYPES, TRACE
 from funcgrad.torch._functions import of_tensors, pivoted_rows
 from funcgrad.torch.linalg import lu_solve as solve_by_factors
@@ -30,11 +31,11 @@ def _reduction(name: str, position: int, given: Any) -> str:
 
 
 def batch_norm(
-    input: Any,  # noqa: A002  (PyTorch's name)
-    weight: Any,
-    bias: Any,
-    running_mean: Any,
-    running_var: Any,
+    input: Array,  # noqa: A002  (PyTorch's name)
+    weight: Array,
+    bias: Array,
+    running_mean: Array,
+    running_var: Array,
     training: bool,
     momentum: float,
     eps: float,
@@ -46,11 +47,11 @@ def batch_norm(
 
 
 def instance_norm(
-    input: Any,  # noqa: A002  (PyTorch's name)
-    weight: Any,
-    bias: Any,
-    running_mean: Any,
-    running_var: Any,
+    input: Array,  # noqa: A002  (PyTorch's name)
+    weight: Array,
+    bias: Array,
+    running_mean: Array,
+    running_var: Array,
     use_input_stats: bool,
     momentum: float,
     eps: float,
@@ -62,10 +63,10 @@ def instance_norm(
 
 
 def layer_norm(
-    input: Any,  # noqa: A002  (PyTorch's name)
-    normalized_shape: Any,
-    weight: Any = None,
-    bias: Any = None,
+    input: Array,  # noqa: A002  (PyTorch's name)
+    normalized_shape: ShapeLike,
+    weight: Array = None,
+    bias: Array = None,
     eps: float = 1e-5,
     cudnn_enable: bool = True,
 ) -> Any:
@@ -75,10 +76,10 @@ def layer_norm(
 
 
 def group_norm(
-    input: Any,  # noqa: A002  (PyTorch's name)
+    input: Array,  # noqa: A002  (PyTorch's name)
     num_groups: int,
-    weight: Any = None,
-    bias: Any = None,
+    weight: Array = None,
+    bias: Array = None,
     eps: float = 1e-5,
     cudnn_enabled: bool = True,
 ) -> Any:
@@ -88,7 +89,7 @@ def group_norm(
 
 
 def embedding(
-    weight: Any, indices: Any, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
+    weight: Array, indices: Array, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
 ) -> Any:
     """Return rows of a matrix; the row ``padding_idx`` gets no gradient, and -1 names no row."""
     padding = None if padding_idx < 0 else padding_idx
@@ -96,10 +97,10 @@ def embedding(
 
 
 def binary_cross_entropy_with_logits(
-    input: Any,  # noqa: A002  (PyTorch's name)
-    target: Any,
-    weight: Any = None,
-    pos_weight: Any = None,
+    input: Array,  # noqa: A002  (PyTorch's name)
+    target: Array,
+    weight: Array = None,
+    pos_weight: Array = None,
     reduction: int = 0,
 ) -> Any:
     """Return the binary cross entropy of the sigmoid."""
@@ -107,28 +108,28 @@ def binary_cross_entropy_with_logits(
     return _F.binary_cross_entropy_with_logits(input, target, weight, reduction=how, pos_weight=pos_weight)
 
 
-def hinge_embedding_loss(input: Any, target: Any, margin: float = 1.0, reduction: int = 0) -> Any:  # noqa: A002  (PyTorch's name)
+def hinge_embedding_loss(input: Array, target: Array, margin: float = 1.0, reduction: int = 0) -> Any:  # noqa: A002  (PyTorch's name)
     """Return the hinge loss of distances."""
     how = _reduction("hinge_embedding_loss", 4, reduction)
     return _F.hinge_embedding_loss(input, target, margin, reduction=how)
 
 
-def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: int = 0) -> Any:
+def margin_ranking_loss(input1: Array, input2: Array, target: Array, margin: float = 0.0, reduction: int = 0) -> Any:
     """Return the loss of pairs in the wrong order."""
     how = _reduction("margin_ranking_loss", 5, reduction)
     return _F.margin_ranking_loss(input1, input2, target, margin, reduction=how)
 
 
-def cosine_embedding_loss(input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: int = 0) -> Any:
+def cosine_embedding_loss(input1: Array, input2: Array, target: Array, margin: float = 0.0, reduction: int = 0) -> Any:
     """Return the loss of pairs by the cosines of their angles."""
     how = _reduction("cosine_embedding_loss", 5, reduction)
     return _F.cosine_embedding_loss(input1, input2, target, margin, reduction=how)
 
 
 def triplet_margin_loss(
-    anchor: Any,
-    positive: Any,
-    negative: Any,
+    anchor: Array,
+    positive: Array,
+    negative: Array,
     margin: float = 1.0,
     p: float = 2.0,
     eps: float = 1e-6,
@@ -140,7 +141,7 @@ def triplet_margin_loss(
     return _F.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction=how)
 
 
-def kl_div(input: Any, target: Any, reduction: int = 0, *, log_target: bool = False) -> Any:  # noqa: A002  (PyTorch's name)
+def kl_div(input: Array, target: Array, reduction: int = 0, *, log_target: bool = False) -> Any:  # noqa: A002  (PyTorch's name)
     """Return the divergence of Kullback and Leibler from log-probabilities."""
     how = _reduction("kl_div", 3, reduction)
     # The mean over elements is what PyTorch warns of in ``nn.functional``, and not here.
@@ -148,17 +149,17 @@ def kl_div(input: Any, target: Any, reduction: int = 0, *, log_target: bool = Fa
     return y if how == "none" else getattr(y, how)()
 
 
-def poisson_nll_loss(input: Any, target: Any, log_input: bool, full: bool, eps: float, reduction: int) -> Any:  # noqa: A002  (PyTorch's name)
+def poisson_nll_loss(input: Array, target: Array, log_input: bool, full: bool, eps: float, reduction: int) -> Any:  # noqa: A002  (PyTorch's name)
     """Return the negative log-likelihood of counts."""
     how = _reduction("poisson_nll_loss", 6, reduction)
     return _F.poisson_nll_loss(input, target, log_input, full, eps=eps, reduction=how)
 
 
 def ctc_loss(
-    log_probs: Any,
-    targets: Any,
-    input_lengths: Any,
-    target_lengths: Any,
+    log_probs: Array,
+    targets: Array,
+    input_lengths: Array,
+    target_lengths: Array,
     blank: int = 0,
     reduction: int = 0,
     zero_infinity: bool = False,
@@ -168,7 +169,7 @@ def ctc_loss(
     return _F.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, how, zero_infinity)
 
 
-def _check_cell(gates: int, input: Any, hx: Any, w_ih: Any, w_hh: Any, which: int = 0) -> None:  # noqa: A002  (PyTorch's name)
+def _check_cell(gates: int, input: Array, hx: Array, w_ih: Array, w_hh: Array, which: int = 0) -> None:  # noqa: A002  (PyTorch's name)
     """Refuse sizes that do not fit, in PyTorch's words."""
     for x in (input, hx):
         if len(x.shape) < 2:
@@ -187,7 +188,7 @@ def _check_cell(gates: int, input: Any, hx: Any, w_ih: Any, w_hh: Any, which: in
 
 
 def _plain_cell(name: str, activation: Callable[[Any], Any]) -> Callable[..., Any]:
-    def cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:  # noqa: A002  (PyTorch's name)
+    def cell(input: Array, hx: Array, w_ih: Array, w_hh: Array, b_ih: Array = None, b_hh: Array = None) -> Any:  # noqa: A002  (PyTorch's name)
         _check_cell(1, input, hx, w_ih, w_hh)
         return activation(_F.linear(input, w_ih, b_ih) + _F.linear(hx, w_hh, b_hh))
 
@@ -196,7 +197,7 @@ def _plain_cell(name: str, activation: Callable[[Any], Any]) -> Callable[..., An
     return cell
 
 
-def gru_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:  # noqa: A002  (PyTorch's name)
+def gru_cell(input: Array, hx: Array, w_ih: Array, w_hh: Array, b_ih: Array = None, b_hh: Array = None) -> Any:  # noqa: A002  (PyTorch's name)
     """Return the next state of a layer of gated recurrent units."""
     _check_cell(3, input, hx, w_ih, w_hh)
     reset, update, new = _F.linear(input, w_ih, b_ih).chunk(3, 1)
@@ -205,7 +206,7 @@ def gru_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: 
     return candidate + (update + held_update).sigmoid() * (hx - candidate)
 
 
-def lstm_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:  # noqa: A002  (PyTorch's name)
+def lstm_cell(input: Array, hx: Array, w_ih: Array, w_hh: Array, b_ih: Array = None, b_hh: Array = None) -> Any:  # noqa: A002  (PyTorch's name)
     """Return the next state and the next memory of a layer of long short-term memory."""
     if not isinstance(hx, tuple | list):
         raise TypeError(f"lstm_cell(): argument 'hx' (position 2) must be tuple of Tensors, not {type(hx).__name__}")
@@ -219,14 +220,14 @@ def lstm_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh:
     return leave.sigmoid() * memory.tanh(), memory
 
 
-def lu_solve(b: Any, LU_data: Any, LU_pivots: Any) -> Any:  # noqa: N803  (PyTorch's names)
+def lu_solve(b: Any, LU_data: Array, LU_pivots: Array) -> Any:  # noqa: N803  (PyTorch's names)
     """Return the solution of ``A X = B`` by the result of ``linalg.lu_factor``."""
     if len(b.shape) < 2:
         raise RuntimeError("linalg.lu_solve: The input tensor B must have at least 2 dimensions.")
     return solve_by_factors(LU_data, LU_pivots, b)
 
 
-def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:  # noqa: N803  (PyTorch's names)
+def lu_unpack(LU_data: Array, LU_pivots: Array, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:  # noqa: N803  (PyTorch's names)
     """Return the permutation and both triangular factors by the result of ``linalg.lu_factor``."""
     if unpack_pivots and LU_pivots.dtype != np.int32:
         raise RuntimeError(

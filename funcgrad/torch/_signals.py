@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from funcgrad import numpy as fnp
+from funcgrad._types import Array
 from funcgrad.autograd.extend import RETURN_TYPES, is_tensor, type_name
 from funcgrad.numpy.extend import At
 from funcgrad.torch._functions import of_tensors
 
 
-def _window(name: str, x: Any, window: Any, win_length: int | None, n_fft: int) -> Any:
+def _window(name: str, x: Array, window: Array, win_length: int | None, n_fft: int) -> Any:
     """Return a window of the transform's length: ones by default, with zeros on both sides if it is shorter."""
     length = n_fft if win_length is None else win_length
     if not 0 < length <= n_fft:
@@ -31,11 +32,11 @@ def _window(name: str, x: Any, window: Any, win_length: int | None, n_fft: int) 
 
 
 def stft(  # noqa: PLR0917  (PyTorch's signature)
-    input: Any,  # noqa: A002  (PyTorch's name)
+    input: Array,  # noqa: A002  (PyTorch's name)
     n_fft: int,
     hop_length: int | None = None,
     win_length: int | None = None,
-    window: Any = None,
+    window: Array = None,
     center: bool = True,
     pad_mode: str = "reflect",
     normalized: bool = False,
@@ -88,7 +89,7 @@ def stft(  # noqa: PLR0917  (PyTorch's signature)
     return y if return_complex or (is_complex and return_complex is None) else _as_real(y)
 
 
-def _as_real(y: Any) -> Any:
+def _as_real(y: Array) -> Any:
     return fnp.stack([fnp.real(y), fnp.imag(y)], axis=-1)
 
 
@@ -98,11 +99,11 @@ def _positions(length: int, n_fft: int, hop: int) -> np.ndarray:
 
 
 def istft(  # noqa: PLR0917  (PyTorch's signature)
-    input: Any,  # noqa: A002  (PyTorch's name)
+    input: Array,  # noqa: A002  (PyTorch's name)
     n_fft: int,
     hop_length: int | None = None,
     win_length: int | None = None,
-    window: Any = None,
+    window: Array = None,
     center: bool = True,
     normalized: bool = False,
     onesided: bool | None = None,
@@ -149,18 +150,18 @@ def istft(  # noqa: PLR0917  (PyTorch's signature)
     return fnp.pad(found, [(0, 0)] * (len(found.shape) - 1) + [(0, lacking)]) if lacking > 0 else found
 
 
-def _added(frames: Any, where: np.ndarray, total: int) -> Any:
+def _added(frames: Array, where: np.ndarray, total: int) -> Any:
     """Return the sum of frames in their positions."""
     zeros = fnp.zeros((*frames.shape[:-2], total), frames.dtype)
     return At(zeros)[..., where].add(frames)
 
 
 def histogram(
-    input: Any,  # noqa: A002  (PyTorch's name)
+    input: Array,  # noqa: A002  (PyTorch's name)
     bins: Any,
     *,
     range: Any = None,  # noqa: A002  (PyTorch's name)
-    weight: Any = None,
+    weight: Array = None,
     density: bool = False,
 ) -> Any:
     """Return the number of elements in each bin, or the sum of their weights, and the edges of the bins.
@@ -217,11 +218,11 @@ def _edges(
 
 
 def histogramdd(
-    input: Any,  # noqa: A002  (PyTorch's name)
+    input: Array,  # noqa: A002  (PyTorch's name)
     bins: Any,
     *,
     range: Any = None,  # noqa: A002  (PyTorch's name)
-    weight: Any = None,
+    weight: Array = None,
     density: bool = False,
 ) -> Any:
     """Return the number of points in each cell of a grid, or the sum of their weights, and the edges along each axis.
@@ -249,7 +250,7 @@ def histogramdd(
     )
 
 
-def _numbers(x: Any) -> np.ndarray:
+def _numbers(x: Array) -> np.ndarray:
     return np.asarray(x.detach() if is_tensor(x) else x)
 
 

@@ -82,7 +82,7 @@ def flatten_up_to(treedef: TreeDef, tree: PyTree, what: str = "the tree") -> lis
         ) from error
 
 
-def broadcast_prefix(prefix: Any, tree: PyTree, what: str = "the prefix", is_leaf: IsLeaf = None) -> list[Any]:
+def broadcast_prefix(prefix: PyTree, tree: PyTree, what: str = "the prefix", is_leaf: IsLeaf = None) -> list[Any]:
     """Repeat the leaves of a prefix tree so that there is one for each leaf of the full tree.
 
     Args:

@@ -126,7 +126,7 @@ def transpose(outer: TreeDef, inner: TreeDef | None, tree: PyTree) -> Any:
     return unflatten(inner, [unflatten(outer, column) for column in columns])
 
 
-def broadcast(prefix: Any, tree: PyTree, is_leaf: IsLeaf = None) -> Any:
+def broadcast(prefix: PyTree, tree: PyTree, is_leaf: IsLeaf = None) -> Any:
     """Repeat the leaves of a prefix tree, so that the result has the structure of the full tree.
 
     Args:

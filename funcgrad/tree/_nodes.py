@@ -99,8 +99,8 @@ def register_here(
 def register_static(cls: type[T]) -> type[T]:
     """Make instances of a class pytrees without leaves, here and in JAX; usable as a decorator.
 
-    An instance belongs to the structure, so a compiled function compiles anew for one that is not equal to an earlier
-    one.
+    An instance belongs to the structure, so a compiled function is compiled again for an instance that equals no
+    earlier one.
 
     Args:
         cls: The class. Its instances have a hash and are compared with ``==``.

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from funcgrad._public import public_module
+from funcgrad._types import PyTree
 from funcgrad.tree._flatten import TreeDef, flatten, unflatten
 from funcgrad.tree._register import register_dataclass
 
@@ -71,7 +72,7 @@ class Packed:
         return f"Packed({self.layout.treedef.num_leaves} leaves in arrays of {sizes})"
 
 
-def ravel(tree: Any) -> Packed:
+def ravel(tree: PyTree) -> Packed:
     """Pack a pytree of arrays: all leaves of one dtype and device lie in one flat array.
 
     Operations on a packed tree are dispatched, compiled and launched once, instead of once for each leaf. Write the

@@ -101,7 +101,7 @@ def test_bad_input_and_ends() -> None:
         fg.tap(cast("Any", X), "hidden")
     with (
         fg.taps() as seen,
-        pytest.raises(KeyError, match=r"nothing came by under the name 'hidden'; needed one of \[\]"),
+        pytest.raises(KeyError, match=r"no value with the name 'hidden' was recorded; needed one of \[\]"),
     ):
         seen["hidden"]
     with pytest.raises(ZeroDivisionError), fg.taps():

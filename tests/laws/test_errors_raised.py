@@ -106,7 +106,7 @@ MISTAKES: dict[str, Mistake] = {
     "a NumPy array at a traced index": (
         lambda: fg.scan(lambda c, i: (c + X[i], None), 0.0, np.arange(2)),
         errors.TracerArrayConversionError,
-        r"an index was asked of a value i64\[\]: a NumPy array.*under scan.*Write funcgrad.numpy.take\(array",
+        r"an index was asked of a value i64\[\]: a plain NumPy array .* under scan.*Write funcgrad.numpy.take\(array",
     ),
     "a NumPy array at traced indices": (
         lambda: fg.vmap(lambda i: np.ones((3, 2))[0, i])(np.array([[0, 1]])),

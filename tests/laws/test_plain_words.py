@@ -1,6 +1,7 @@
 """Comments and docstrings begin with their subject: no text opens with a word that announces one, such as "What".
 
-This holds for the package, its tests, the benchmarks and the examples. Titles of the gallery's pages may be questions.
+This holds for the package, its tests, the benchmarks and the examples, and for each sentence of the pages. Titles of
+the gallery's pages, and sentences of pages, may be questions.
 """
 
 from __future__ import annotations
@@ -67,6 +68,36 @@ def test_no_text_opens_with_such_a_word(folder: str) -> None:
     found = {path: riddles(path.read_text(encoding="utf-8")) for path in paths if "_build" not in path.parts}
     texts = [f"{path}: {text[:80]}" for path, texts in found.items() for text in texts if not is_title(path, text)]
     assert not texts, "\n".join(["Name the subject first:", *texts])
+
+
+# Pages that a program makes from the package are left out.
+PAGES = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")),
+    *(path for path in sorted((ROOT / "docs").rglob("*.md")) if path.name not in ("coverage.md", "jax_names.md")),
+]
+CODE = re.compile(r"```.*?^```|^(?:    |\|).*?$", re.DOTALL | re.MULTILINE)
+
+
+def sentences(page: str) -> Iterator[str]:
+    """Yield the sentences of a page, without code and tables."""
+    for paragraph in re.split(r"\n\s*\n|\n(?=\s*[-*] )", CODE.sub("", page)):
+        for sentence in re.split(r"(?<=[.!?]) (?=[A-Z`*\[])", " ".join(paragraph.split())):
+            yield sentence.removeprefix("- ").removeprefix("* ")
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_no_sentence_of_a_page_opens_with_such_a_word(path: Path) -> None:
+    texts = [x for x in sentences(path.read_text(encoding="utf-8")) if RIDDLE.match(x) and not x.endswith("?")]
+    assert not texts, "\n".join(["Name the subject first:", *texts])
+
+
+def test_such_sentences_are_found() -> None:
+    page = "# A title\n\nNames are usual. Where it\nis a view, it shares. What is it?\n\n* Of all, one.\n\n    Such\n"
+    assert [x for x in sentences(page) if RIDDLE.match(x)] == [
+        "Where it is a view, it shares.",
+        "What is it?",
+        "Of all, one.",
+    ]
 
 
 def test_such_texts_are_found() -> None:

@@ -236,7 +236,7 @@ KNOWN = (
     ),
     Known(
         "numpy.*.at",
-        "Which of the traced indices meet in one place is not known.",
+        "It is not known which of the traced indices are equal.",
         kinds="refusal",
         text="the indices are traced",
     ),

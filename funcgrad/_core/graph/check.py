@@ -133,7 +133,7 @@ def _check_trees(graph: Graph) -> None:
     if needed != given:
         raise GraphError(
             f"graph {graph.name}: it has {given[0]} inputs and {given[1]} outputs; needed {needed[0]} and {needed[1]}, "
-            "as its trees have leaves. Leave trees out, or make others."
+            "the numbers of leaves of its trees. Pass other trees, or leave trees out."
         )
 
 

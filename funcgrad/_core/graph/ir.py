@@ -38,7 +38,7 @@ _text = LazyModule("funcgrad._core.graph.show")
 
 @published_as("funcgrad")
 class Graph(GraphMethods):
-    """An immutable program. Calling it evaluates it on NumPy values, ``jax.Array`` s or tracers alike.
+    """An immutable program. A call evaluates it on NumPy values, ``jax.Array`` s or tracers.
 
     Args:
         inputs: variables bound by the arguments, in order.

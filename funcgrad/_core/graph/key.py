@@ -53,7 +53,7 @@ def params_key(params: dict[str, Any]) -> Any:
     return tuple([(name, value_key(value)) for name, value in params.items()])
 
 
-def value_key(value: Any) -> Any:
+def value_key(value: Value) -> Any:
     """Return a key of a static value. The keys of 1, 1.0 and True differ, and so do those of 0.0 and -0.0."""
     if isinstance(value, NUMBERS):
         return type(value), repr(value)

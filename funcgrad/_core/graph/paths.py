@@ -115,7 +115,7 @@ class PathTree:
         self.paths: list[Path] = []
         self.root: Stretch | None = None
         self.inputs: Sequence[Var] = ()
-        # The constants of all paths. An array that the function makes anew in each call is one constant.
+        # The constants of all paths. An array that the function makes again in each call is one constant.
         self._constants: dict[Hashable, Var] = {}
         self._values: dict[Operand, Any] = {}
 

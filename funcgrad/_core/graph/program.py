@@ -56,7 +56,7 @@ class GraphMethods:
     def show(self, path: str | os.PathLike[str]) -> None:
         """Write the graph as a page for a browser: one file that needs no network.
 
-        The forward pass and the backward pass stand side by side. A click folds or unfolds a named block
+        The forward pass and the backward pass are side by side. A click folds or unfolds a named block
         (`funcgrad.named`) or the body of a loop. Long programs without names fold the iterations of their loops. A
         block folds together with its backward pass, and long programs are folded at first. Pointing at a box shows its
         equation, type, operations, bytes and line. Drag to move, turn the wheel to zoom, and search with ``/``.

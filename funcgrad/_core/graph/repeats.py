@@ -65,7 +65,7 @@ def _longest(kinds: np.ndarray) -> Repeat | None:
 def _distances(kinds: np.ndarray) -> Sequence[int]:
     """Return likely lengths of a round, short ones first: frequent distances between equal runs of equations.
 
-    One equation alone may stand several times in a round; a long run of equations stands there once.
+    One equation may occur several times in a round; a long run of equations occurs there once.
     """
     found: set[int] = set()
     runs, width = kinds, 1
@@ -74,7 +74,7 @@ def _distances(kinds: np.ndarray) -> Sequence[int]:
         same = runs[order][1:] == runs[order][:-1]
         values, counts = np.unique(np.diff(order)[same], return_counts=True)
         found.update(int(p) for p in values[np.argsort(-counts, kind="stable")][:_TRIED])
-        # Runs of twice the width, numbered anew.
+        # Runs of twice the width, numbered again.
         pairs = runs[:-width] * (int(runs.max()) + 1) + runs[width:]
         _, runs = np.unique(pairs, return_inverse=True)
         width *= 2

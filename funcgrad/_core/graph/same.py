@@ -77,12 +77,12 @@ class _Bits:
         return hash(type(self.value))
 
 
-def same_value(a: Any, b: Any) -> bool:
+def same_value(a: Value, b: Value) -> bool:
     """Return whether two constants, numbers or parameters are the same to the last bit."""
     return a is b or (type(a) is type(b) and not isinstance(a, Tracer) and _same_of_a_kind(a, b))
 
 
-def _same_of_a_kind(a: Any, b: Any) -> bool:
+def _same_of_a_kind(a: Value, b: Value) -> bool:
     if isinstance(a, NUMBERS):
         # 0.0 and -0.0 compare equal, but differ. Two NaNs compare unequal, but are the same.
         return repr(a) == repr(b)

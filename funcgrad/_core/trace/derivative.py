@@ -203,7 +203,7 @@ class Multilinear(PerOperand):
 
 
 class ByEdges:
-    """A derivative that chooses the rules for its operands anew for each application."""
+    """A derivative that chooses the rules for its operands again for each application."""
 
     __slots__ = ()
 

@@ -49,7 +49,7 @@ def hub(primitive: Primitive, parents: Sequence[Any], rule: Any, kept: tuple, or
 
 
 def _hub_pull(count: int) -> Pull:
-    def pull(y_bars: Any, node: Node) -> Any:
+    def pull(y_bars: Value, node: Node) -> Any:
         rule, kept, _ = node[2 + count :]
         x_bars = rule(y_bars, *kept)
         return x_bars[0] if count == 1 else x_bars

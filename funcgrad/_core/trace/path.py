@@ -51,7 +51,7 @@ class PathTrace(StagingTrace):
         self.answers: list[Any] = []
         self._numbers: dict[Operand, Any] = {}
 
-    def input_with(self, aval: Aval, number: Any) -> StagedTracer:
+    def input_with(self, aval: Aval, number: Value) -> StagedTracer:
         """Return the tracer of an argument whose number is known."""
         tracer = self.input(aval)
         self._numbers[tracer._variable] = number

@@ -50,7 +50,7 @@ class Memory:
 
 
 # The last reading of a view: ``(version, value, copied)``. If ``version`` is not the memory's, the view has to be read
-# again. ``copied`` says whether the value lies in a buffer of its own, which no write changes. A loop that fills rows
+# again. ``copied`` says whether the value is in its own buffer, which no write changes. A loop that fills rows
 # takes 1.03 to 1.14 times as long with a named tuple.
 _LastRead = tuple[int, Any, bool]
 # The value of a view that was never read. No memory has this version.

@@ -21,8 +21,8 @@ def refuse_outer(trace: Trace | None, x: Tracer, asked: str) -> NoReturn:
     inner = "no transform" if active is None else active.transform
     outer = "no transform" if trace is None else trace.transform
     raise TracerAssignmentError(
-        f"{asked} writes into an array {x.aval} that was made outside of the function that {inner} runs (by the one of "
-        f"{outer}): what is written there would not be seen outside, or not every time. Write into a copy made inside "
+        f"{asked} writes into an array {x.aval} that was made outside the function that {inner} runs (in the one of "
+        f"{outer}): the code outside would not see the write, or not in every call. Write into a copy made inside "
         "(y = x.copy()) and return it."
     )
 
@@ -34,7 +34,7 @@ def check_known(x: Tracer, value: Value, asked: str) -> None:
     """
     if isinstance(value, Tracer) and value._owner.may_be_array(value):
         raise TracerAssignmentError(
-            f"{asked} writes into what was made of an argument {x.aval} of {value._owner.transform}: an array without "
-            "axes would change with it, a number would not, and which of them it is is not known. Write into a copy, "
-            "y = np.atleast_1d(x).copy()."
+            f"{asked} writes into a view of an argument {x.aval} of {value._owner.transform}: if the argument is an "
+            "array of shape [], it has to change too, and if it is a number, it must not. Which one it is, is not "
+            "known. Write into a copy, y = np.atleast_1d(x).copy()."
         )

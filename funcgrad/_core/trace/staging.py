@@ -1,4 +1,4 @@
-"""Staging: a function runs once on abstract values, and each primitive that meets one becomes an equation."""
+"""Staging: a function runs once on abstract values, and each primitive with such an operand becomes an equation."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class StagingTrace(Trace):
         del self.equations[count:], self._serials[count:]
 
     def drop_effects(self, start: int) -> None:
-        """Forget the equations with effects from ``start`` on. The program runs again, and records them anew."""
+        """Forget the equations with effects from ``start`` on. The program runs again, and records them again."""
         kept = [k for k in range(start, len(self.equations)) if not self.equations[k].has_effect]
         if len(kept) < len(self.equations) - start:
             self.equations[start:] = [self.equations[k] for k in kept]

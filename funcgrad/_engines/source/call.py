@@ -9,7 +9,7 @@
         return {'w': v2}
 
 For arguments of another signature the function returns ``MISS``; the caller then tries another function, or stages
-anew. Tracers need no check of their own: their classes differ from the class of every leaf, so they return ``MISS``.
+again. Tracers need no check of their own: their classes differ from the class of every leaf, so they return ``MISS``.
 """
 
 from __future__ import annotations

@@ -42,8 +42,8 @@ class Donated:
 
     def _refuse(self, i: int, arrived: str) -> NoReturn:
         raise ValueError(
-            f"jit: {self._name(i)} is donated, and is written over. {arrived}; needed an array that can be written to, "
-            "in memory that it shares with no other argument. Pass a copy of it, or leave it out of donate_argnums."
+            f"jit: {self._name(i)} is donated, so the program writes into it. {arrived}; needed an array that can be "
+            "written to, in memory that no other argument shares. Pass a copy of it, or leave it out of donate_argnums."
         )
 
 

@@ -8,12 +8,12 @@ from typing import Any
 import jax
 import numpy as np
 
-from funcgrad._types import Value
+from funcgrad._types import Key, Value
 
 _IMPLEMENTATION = "threefry2x32"
 
 
-def _for_each(draw: Callable[..., Any], keys: Any, *operands: Value) -> Any:
+def _for_each(draw: Callable[..., Any], keys: Key, *operands: Value) -> Any:
     """Call ``draw(key, *operands)`` for each of the keys ``uint32[*batch, 2]``.
 
     The operands have the same leading axes.
@@ -30,22 +30,22 @@ def _known(dtype: np.dtype) -> Any:
     return jax.dtypes.canonicalize_dtype(dtype)
 
 
-def bits(keys: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+def bits(keys: Key, shape: tuple[int, ...], dtype: np.dtype) -> Any:
     """Draw unsigned integers."""
     return _for_each(lambda key: jax.random.bits(key, shape, _known(dtype)), keys)
 
 
-def unit(keys: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+def unit(keys: Key, shape: tuple[int, ...], dtype: np.dtype) -> Any:
     """Draw numbers in [0, 1)."""
     return _for_each(lambda key: jax.random.uniform(key, shape, _known(dtype)), keys)
 
 
-def split(keys: Any, shape: tuple[int, ...]) -> Any:
+def split(keys: Key, shape: tuple[int, ...]) -> Any:
     """Split each key into new keys."""
     return _for_each(lambda key: jax.random.key_data(jax.random.split(key, shape)), keys)
 
 
-def fold_in(keys: Any, data: Any) -> Any:
+def fold_in(keys: Key, data: Value) -> Any:
     """Return another key for each key and word."""
     return _for_each(lambda key, word: jax.random.key_data(jax.random.fold_in(key, word)), keys, data)
 
@@ -62,12 +62,12 @@ def key_data(key: Any) -> Any:
     return jax.random.key_data(key)
 
 
-def gamma(keys: Any, a: Any, log_space: bool) -> Any:
+def gamma(keys: Key, a: Value, log_space: bool) -> Any:
     """Draw a gamma-distributed number for each parameter, or its logarithm."""
     draw = jax.random.loggamma if log_space else jax.random.gamma
     return _for_each(lambda key, a: draw(key, a, dtype=a.dtype), keys, a)
 
 
-def poisson(keys: Any, rate: Any, dtype: np.dtype) -> Any:
+def poisson(keys: Key, rate: Value, dtype: np.dtype) -> Any:
     """Draw a count for each rate."""
     return _for_each(lambda key, rate: jax.random.poisson(key, rate, dtype=_known(dtype)), keys, rate)

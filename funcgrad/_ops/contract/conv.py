@@ -29,7 +29,7 @@ class Window(NamedTuple):
 
     Args:
         strides: how far the kernel moves between neighbouring positions of the result.
-        padding: how many zeros stand before and after the image; a negative number cuts the image.
+        padding: how many zeros are before and after the image; a negative number cuts the image.
         spread: the distance between neighbouring elements of the image, with zeros between them.
         dilation: the distance between neighbouring elements of the kernel.
         groups: the number of independent groups of channels.
@@ -116,7 +116,7 @@ def _to_kernel(y_bar: Value, x: Value, kernel_shape: Sizes, window: Window) -> A
     return _swapped(found, 0, 1)
 
 
-def _to_kernel_of_spread(y_bar: Any, x: Any, kernel_shape: Sizes, window: Window) -> Any:
+def _to_kernel_of_spread(y_bar: Value, x: Value, kernel_shape: Sizes, window: Window) -> Any:
     """Return the kernel's cotangent without zeros between the elements of ``x``: ``x`` moves over ``y_bar``.
 
     An element of the kernel meets ``x[m]`` at the position ``m * spread + low - i * dilation`` of the result, so the

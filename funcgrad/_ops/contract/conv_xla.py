@@ -20,6 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad._types import Lax, Value
+
 # More products for each element of the result make a loop slower than a convolution.
 _TERMS = 128
 # With few groups a convolution by a large kernel to many channels is a fast product of matrices.
@@ -30,7 +32,7 @@ _FEW = 16
 _LAID_OUT = 1 << 22
 
 
-def conv_xla(lax: Any, x: Any, kernel: Any, *, window: Any) -> Any:
+def conv_xla(lax: Lax, x: Value, kernel: Value, *, window: Any) -> Any:
     """Run ``conv`` on XLA; ``window`` is a `Window`."""
     lengths = window.lengths(x.shape[2:], kernel.shape[2:])
     if not (x.size and kernel.size):
@@ -53,7 +55,7 @@ def conv_xla(lax: Any, x: Any, kernel: Any, *, window: Any) -> Any:
     return _compiled(lax, window, on_cpu)(x, kernel)
 
 
-def convolved(lax: Any, window: Any, x: Any, kernel: Any) -> Any:
+def convolved(lax: Lax, window: Any, x: Value, kernel: Value) -> Any:
     """Return the convolution that XLA has. On GPUs it has none for integers."""
     if x.dtype.kind in "iu":
         by_rounds = partial(_by_rounds, lax, window)
@@ -61,22 +63,22 @@ def convolved(lax: Any, window: Any, x: Any, kernel: Any) -> Any:
     return _by_xla(lax, window, x, kernel)
 
 
-def _by_xla(lax: Any, window: Any, x: Any, kernel: Any) -> Any:
+def _by_xla(lax: Lax, window: Any, x: Value, kernel: Value) -> Any:
     strides, padding, spread, dilation, groups = window
     return lax.conv_general_dilated(x, kernel, strides, padding, spread, dilation, feature_group_count=groups)
 
 
-def _by_platform(lax: Any, window: Any, on_cpu: Callable[..., Any], x: Any, kernel: Any) -> Any:
+def _by_platform(lax: Lax, window: Any, on_cpu: Callable[..., Any], x: Value, kernel: Value) -> Any:
     return lax.platform_dependent(x, kernel, cpu=partial(on_cpu, lax, window), default=partial(convolved, lax, window))
 
 
 @lru_cache(maxsize=256)
-def _compiled(lax: Any, window: Any, on_cpu: Callable[..., Any]) -> Callable[[Any, Any], Any]:
+def _compiled(lax: Lax, window: Any, on_cpu: Callable[..., Any]) -> Callable[[Any, Any], Any]:
     """Return the compiled function, because each of its operations alone would be a call of XLA."""
     return lax.compiled(partial(_by_platform, lax, window, on_cpu))
 
 
-def _by_offsets(lax: Any, window: Any, x: Any, kernel: Any) -> Any:
+def _by_offsets(lax: Lax, window: Any, x: Value, kernel: Value) -> Any:
     """Return the sum over the kernel's elements of their products with a slice of the image."""
     lengths = window.lengths(x.shape[2:], kernel.shape[2:])
     groups, outs, axes = window.groups, kernel.shape[0] // window.groups, len(lengths)
@@ -95,7 +97,7 @@ def _by_offsets(lax: Any, window: Any, x: Any, kernel: Any) -> Any:
     return lax.convert_element_type(lax.reshape(y, (shape[0], groups * outs, *lengths)), wide)
 
 
-def _by_rounds(lax: Any, window: Any, x: Any, kernel: Any) -> Any:
+def _by_rounds(lax: Lax, window: Any, x: Value, kernel: Value) -> Any:
     """Return the sum over the kernel's elements, one in each round of a loop, of their products with the image."""
     lengths = window.lengths(x.shape[2:], kernel.shape[2:])
     groups, (out, inner, *offsets), n = window.groups, kernel.shape, x.shape[0]
@@ -120,7 +122,7 @@ def _by_rounds(lax: Any, window: Any, x: Any, kernel: Any) -> Any:
     return lax.convert_element_type(lax.reshape(y, (n, out, *lengths)), wide)
 
 
-def _by_gathering(lax: Any, window: Any, x: Any, kernel: Any) -> Any:
+def _by_gathering(lax: Lax, window: Any, x: Value, kernel: Value) -> Any:
     """Return the product of the kernel with a matrix that has a column for each position of the result."""
     lengths = window.lengths(x.shape[2:], kernel.shape[2:])
     (out, inner, *offsets), n = kernel.shape, x.shape[0]
@@ -128,7 +130,7 @@ def _by_gathering(lax: Any, window: Any, x: Any, kernel: Any) -> Any:
     image = _swapped(lax, image)
     spans = [(m - 1) * step + 1 for m, step in zip(lengths, window.strides, strict=True)]
 
-    def row(carry: Any, starts: Any) -> Any:
+    def row(carry: Value, starts: Value) -> Any:
         first = lax.convert_element_type(0, np.int32)
         at = [first, first, *[lax.index_in_dim(starts, axis, keepdims=False) for axis in range(len(spans))]]
         part = lax.dynamic_slice(image, at, (inner, n, *spans))
@@ -144,7 +146,7 @@ def _by_gathering(lax: Any, window: Any, x: Any, kernel: Any) -> Any:
     return lax.convert_element_type(_swapped(lax, y), wide)
 
 
-def _by_scattering(lax: Any, window: Any, x: Any, kernel: Any) -> Any:
+def _by_scattering(lax: Lax, window: Any, x: Value, kernel: Value) -> Any:
     """Return the sum over the kernel's elements of the images' products with them, each at its positions."""
     lengths = window.lengths(x.shape[2:], kernel.shape[2:])
     (out, inner, *offsets), (n, _, *space) = kernel.shape, x.shape
@@ -167,12 +169,12 @@ def _by_scattering(lax: Any, window: Any, x: Any, kernel: Any) -> Any:
     return lax.convert_element_type(_swapped(lax, y), wide)
 
 
-def _swapped(lax: Any, x: Any) -> Any:
+def _swapped(lax: Lax, x: Value) -> Any:
     """Return the array with its first two axes in the other order."""
     return lax.transpose(x, (1, 0, *range(2, x.ndim)))
 
 
-def _by_places(lax: Any, window: Any, x: Any, kernel: Any) -> Any:
+def _by_places(lax: Lax, window: Any, x: Value, kernel: Value) -> Any:
     """Return for each position of the result the sum of products of the kernel with the image under it."""
     lengths = window.lengths(x.shape[2:], kernel.shape[2:])
     groups, (outs, inner, *offsets) = window.groups, (kernel.shape[0] // window.groups, *kernel.shape[1:])
@@ -190,14 +192,14 @@ def _by_places(lax: Any, window: Any, x: Any, kernel: Any) -> Any:
     return lax.convert_element_type(y, wide)
 
 
-def _widened(lax: Any, window: Any, x: Any, kernel: Any) -> tuple[Any, Any, Any]:
+def _widened(lax: Lax, window: Any, x: Value, kernel: Value) -> tuple[Any, Any, Any]:
     """Return the dtype, the image with its zeros, and the kernel; half precision becomes float32, for the sums."""
     dtype, x, kernel = _sum_dtype(lax, x, kernel)
     edges = [(low, high, step - 1) for (low, high), step in zip(window.padding, window.spread, strict=True)]
     return dtype, lax.pad(x, lax.full((), 0, x.dtype), [(0, 0, 0), (0, 0, 0), *edges]), kernel
 
 
-def _sum_dtype(lax: Any, x: Any, kernel: Any) -> tuple[Any, Any, Any]:
+def _sum_dtype(lax: Lax, x: Value, kernel: Value) -> tuple[Any, Any, Any]:
     """Return the dtype, and both operands in the dtype of the sums."""
     dtype = x.dtype
     if dtype.kind in "fV" and dtype.itemsize < 4:
@@ -205,7 +207,7 @@ def _sum_dtype(lax: Any, x: Any, kernel: Any) -> tuple[Any, Any, Any]:
     return dtype, x, kernel
 
 
-def _part(lax: Any, x: Any, starts: Any, lengths: Any, strides: Any) -> Any:
+def _part(lax: Lax, x: Value, starts: Value, lengths: Any, strides: Any) -> Any:
     """Return every ``stride``-th element of the spatial axes, from a start on."""
     ends = [start + (n - 1) * step + 1 for start, n, step in zip(starts, lengths, strides, strict=True)]
     return lax.slice(x, (0, 0, *starts), (*x.shape[:2], *ends), (1, 1, *strides))

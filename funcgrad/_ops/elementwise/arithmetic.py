@@ -138,7 +138,7 @@ def squared(x: Value) -> Any:
     return x * x if type(x) is np.ndarray else power_p(x, exponent=2)
 
 
-def _steep(x: Value, at: Any) -> Any:
+def _steep(x: Value, at: Value) -> Any:
     """Return 0 with an infinite derivative where ``at`` holds (``x`` is 0 there).
 
     The slope of 0 ** 0 is taken as 0 at that point only, so its own derivative is infinite.

@@ -22,7 +22,7 @@ def signbit_xla(lax: Lax, x: Array) -> Any:
     return lax.lt(bits, lax.full_like(bits, 0))
 
 
-def _with_sign(lax: Lax, part: Value, of: Any, opposite: bool = False) -> Any:
+def _with_sign(lax: Lax, part: Value, of: Value, opposite: bool = False) -> Any:
     magnitude = lax.abs(part)
     negative, positive = (magnitude, lax.neg(magnitude)) if opposite else (lax.neg(magnitude), magnitude)
     return lax.select(signbit_xla(lax, of), negative, positive)

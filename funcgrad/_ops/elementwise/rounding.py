@@ -171,7 +171,7 @@ nextafter_p = elementwise(
 spacing_p = elementwise("spacing", "x", numpy=np.spacing, xla=_spacing_xla, maps=CONSTANT)
 
 
-def _power_of_two(lax: Lax, exponent: Value, like: Any) -> Any:
+def _power_of_two(lax: Lax, exponent: Value, like: Value) -> Any:
     """Return ``2.0 ** exponent``, exact, for integer exponents within the normal range of the dtype of ``like``."""
     info = np.finfo(like.dtype)
     integer = np.dtype(f"i{like.dtype.itemsize}")

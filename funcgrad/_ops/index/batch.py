@@ -61,7 +61,7 @@ def _aligned(arrays: tuple, flags: Flags, size: int, rank: int) -> list:
 
 
 def _place(index: Index, ndim: int) -> int:
-    """Return the number of axes of the result that stand before those of the index arrays."""
+    """Return the number of axes of the result before those of the index arrays."""
     if not index.slots or not is_adjacent(index.entries):
         return 0
     entries = expand_ellipsis(index.entries, ndim)

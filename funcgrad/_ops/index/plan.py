@@ -30,7 +30,7 @@ class Index:
     """The static part of ``x[...]``: integers, slices, ``None``, ``...``, and a slot for each index array.
 
     Args:
-        entries: the entries in the order in which they stand between the brackets.
+        entries: the entries in the order in which they are between the brackets.
         unique: whether the index arrays are known to select no element twice (a mask does not).
     """
 
@@ -146,7 +146,7 @@ def resolve(index: Index, shape: tuple[int, ...], arrays: tuple[tuple[int, ...],
             next(lengths)
         elif isinstance(entry, slice):
             items.append(next(lengths))
-    # NumPy's rule: the axes of index arrays stand in their place if they are adjacent, and first if they are separated.
+    # NumPy's rule: adjacent axes of index arrays keep their place, and separated ones come first.
     place = before[0] if before and is_adjacent(index.entries) else 0
     batch = np.broadcast_shapes(*arrays) if arrays else ()
     # XLA's slices are ascending, so a descending range is cut in memory order and reversed afterwards.

@@ -94,7 +94,7 @@ class RowPieces(Pieces):
 
     __slots__ = ("dense", "pieces", "shape")
 
-    def __init__(self, y_bar: Value, shape: tuple[int, ...], ids: Any) -> None:
+    def __init__(self, y_bar: Value, shape: tuple[int, ...], ids: Value) -> None:
         self.shape = shape
         self.pieces = [(y_bar, ids)]
         # The cotangent from other uses of the table.

@@ -79,7 +79,7 @@ def block_diagonal(size: int, shape: tuple[int, int], values: Value, places: tup
     rows, columns, starts = places
     count = values.shape[-1]
 
-    def along(places: Any, pitch: int) -> Any:
+    def along(places: Value, pitch: int) -> Any:
         steps = (pitch * np.arange(size)).astype(places.dtype)[:, None]
         return reshape(add_p(steps, places), (size * places.shape[0],))
 

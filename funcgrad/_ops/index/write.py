@@ -179,7 +179,7 @@ def _in_buffer(memory: Memory, steps: list[Step], v: Value, index: Index, arrays
     return True
 
 
-def write_node(old: Any, v_node: Any, steps: list[Step], v: Value, index: Index, arrays: tuple) -> Node | None:
+def write_node(old: Value, v_node: Any, steps: list[Step], v: Value, index: Index, arrays: tuple) -> Node | None:
     """Return the node of a memory after a write.
 
     Args:

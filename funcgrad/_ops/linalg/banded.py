@@ -40,7 +40,7 @@ def _solve_xla(lax: Lax, ab: Array, b: Array, *, lower: int, upper: int) -> list
     places = among - each + lower
     rows = _by_rows(lax, ab, lower, upper)
 
-    def eliminated(k: Any, state: tuple) -> tuple:
+    def eliminated(k: Value, state: tuple) -> tuple:
         rows, right, found = state
         window = lax.dynamic_slice_in_dim(rows, k, lower + 1, axis)[..., each, places]
         whole = lax.concatenate([window, lax.dynamic_slice_in_dim(right, k, lower + 1, axis)], axis + 1)
@@ -60,7 +60,7 @@ def _solve_xla(lax: Lax, ab: Array, b: Array, *, lower: int, upper: int) -> list
     found = lax.full((*b.shape[:axis], size, reach + 1 + b.shape[-1]), 0, b.dtype)
     _, _, found = lax.fori_loop(0, size, eliminated, (rows, lax.concatenate([b, more], axis), found))
 
-    def substituted(i: Any, y: Value) -> Any:
+    def substituted(i: Value, y: Value) -> Any:
         k = size - 1 - i
         row = lax.dynamic_slice_in_dim(found, k, 1, axis)
         known = row[..., 1 : reach + 1] @ lax.dynamic_slice_in_dim(y, k + 1, reach, axis) if reach else 0
@@ -71,7 +71,7 @@ def _solve_xla(lax: Lax, ab: Array, b: Array, *, lower: int, upper: int) -> list
     return [lax.slice_in_dim(y, 0, size, axis=axis)]
 
 
-def _wide(lax: Lax, x: Value, like: Any) -> Any:
+def _wide(lax: Lax, x: Value, like: Value) -> Any:
     return lax.broadcast_in_dim(x, like.shape, range(like.ndim))
 
 

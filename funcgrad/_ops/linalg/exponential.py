@@ -51,7 +51,7 @@ def _expm_xla(lax: Lax, x: Array) -> Any:
     counts = _for_each(lax.select(known, halvings, lax.full_like(norms, math.nan)), x)
     start = _approximant(lax.mul(x, cast(lax.exp2(lax.neg(counts)), x.dtype)))
 
-    def squared(i: Any, y: Value) -> Any:
+    def squared(i: Value, y: Value) -> Any:
         more = lax.lt(lax.full_like(counts, i, dtype=counts.dtype), counts)
         return lax.select(more, product(y, y), y)
 

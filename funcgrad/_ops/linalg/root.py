@@ -68,7 +68,7 @@ def triangular_root(lax: Lax, t: Value) -> Any:
     rows = np.arange(size)
     roots = lax.sqrt(diagonal(t))
 
-    def solved(j: Any, r: Value) -> Any:
+    def solved(j: Value, r: Value) -> Any:
         above = rows < j
         root = lax.dynamic_slice_in_dim(roots, j, 1, axis - 1)
         column = lax.dynamic_slice_in_dim(t, j, 1, axis) * above[:, None]

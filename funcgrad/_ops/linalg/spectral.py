@@ -134,7 +134,7 @@ class _SvdDerivative:
         return [u, s, vh], _svd_dots(tangents[0], u, s, vh)
 
 
-def _svd_dots(x_dot: Any, u: Any, s: Any, vh: Any) -> list:
+def _svd_dots(x_dot: Value, u: Value, s: Value, vh: Value) -> list:
     """Return the tangents of ``u``, ``s`` and ``vh``, each with as many vectors as there are singular values."""
     dtype = u.dtype
     along_v = product(x_dot, adjoint(vh))
@@ -230,7 +230,7 @@ def _is_unique(further: Any, count: int) -> bool:
     return not count or (1 in further.shape[-2:] and further.dtype.kind != "c")
 
 
-def _nan_if_used(bar: Any) -> Any:
+def _nan_if_used(bar: Value) -> Any:
     """Return 0 for a cotangent of zeros, and NaN for another one; if its numbers are known, raise instead."""
     if type(bar) is np.ndarray and np.any(bar):
         raise NotDifferentiableError(
@@ -276,7 +276,7 @@ class _FullSvdDerivative:
         return results, [u_dot, s_dot, vh_dot]
 
 
-def _parted(u: Any, s: Any, vh: Any) -> tuple[tuple[Any, Any], Any, tuple[Any, Any]]:
+def _parted(u: Value, s: Value, vh: Value) -> tuple[tuple[Any, Any], Any, tuple[Any, Any]]:
     """Return the vectors that belong to singular values, and those that complete the basis, ``None`` without any."""
     count, ndim = s.shape[-1], len(u.shape)
     parts = []
@@ -287,7 +287,7 @@ def _parted(u: Any, s: Any, vh: Any) -> tuple[tuple[Any, Any], Any, tuple[Any, A
     return parts[0], s, parts[1]
 
 
-def _full_svd_bars(y_bars: list, u: Any, s: Any, vh: Any) -> list:
+def _full_svd_bars(y_bars: list, u: Value, s: Value, vh: Value) -> list:
     (u, further_u), s, (vh, further_vh) = _parted(u, s, vh)
     ndim, count = len(u.shape), s.shape[-1]
     u_bar, s_bar, vh_bar = y_bars
@@ -330,7 +330,7 @@ svd_full_p = CompoundPrimitive(
 )
 
 
-def full_svd(x: Any) -> tuple[Any, Any, Any]:
+def full_svd(x: Value) -> tuple[Any, Any, Any]:
     """Return ``u, s, vh`` as `svd` does, with the vectors that complete both bases."""
     square = x.shape[-2] == x.shape[-1]
     u, s, vh = bind(svd_p if square else svd_full_p, (x,), NO_PARAMS)

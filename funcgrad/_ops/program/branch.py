@@ -217,9 +217,10 @@ class While(NamedTuple):
     def pulled(self, moves: Moves, primals: tuple) -> NoReturn:
         """Raise: reverse mode would need memory for an unknown number of steps."""
         raise NotDifferentiableError(
-            f"while_loop: reverse mode was asked through {self.name}, whose number of steps is known only when it has "
-            "run, so that there is no room for what the reverse pass reads. Use fori_loop with integer bounds, or scan "
-            "with a length (and keep the carry as it is once the loop is over), or forward mode: fg.jvp, fg.jacfwd."
+            f"while_loop: reverse mode was asked through {self.name}, whose number of rounds is known only after it "
+            "has run, so the values that the reverse pass reads cannot be stored. Use fori_loop with integer bounds, "
+            "or scan with a length (and leave the carry unchanged once the loop is over), or forward mode: fg.jvp, "
+            "fg.jacfwd."
         )
 
     def pushed(self, moves: Moves, primals: tuple, x_dots: list, separate: bool, order: int = 0) -> tuple[list, list]:

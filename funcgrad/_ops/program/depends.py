@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._ops.layout.depends import Application, Read
+from funcgrad._types import Value
 
 # Loops of more equations in all rounds together are followed without the numbers that differ from round to round.
 _MOST_EQUATIONS = 20_000
@@ -119,7 +120,7 @@ def _places_by_round(constants: Sequence[Read], xs: Sequence[Read], length: int,
     return np.concatenate(found, 1)
 
 
-def _in_rounds(values: Any, pattern: Any, places: np.ndarray) -> Any:
+def _in_rounds(values: Value, pattern: Any, places: np.ndarray) -> Any:
     """Return the pattern of arrays that depend as ``pattern`` on the values at the places of each round."""
     counts = np.tile(np.diff(pattern.starts), len(places))
     return values.grouped(np.concatenate([[0], np.cumsum(counts)]), places[:, pattern.columns].ravel())

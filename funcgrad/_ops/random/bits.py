@@ -175,7 +175,7 @@ def split(keys: Key, shape: tuple[int, ...]) -> Any:
     return random_split_p(keys, shape=shape)
 
 
-def _fold_in_numpy(keys: Key, data: Any) -> np.ndarray:
+def _fold_in_numpy(keys: Key, data: Value) -> np.ndarray:
     x0, x1 = hash_pairs(as_rows(keys), np.asarray(data).reshape(-1))
     return np.stack([x0, x1], axis=-1).reshape(keys.shape)
 
@@ -192,7 +192,7 @@ random_fold_in_p = Primitive(
 )
 
 
-def fold_in(keys: Key, data: Any) -> Any:
+def fold_in(keys: Key, data: Value) -> Any:
     """Return another key for each key and word ``uint32[...]``: the key that `split` gives at position ``data``."""
     return random_fold_in_p(keys, data)
 

@@ -72,7 +72,7 @@ def _by_steps(lax: Lax, b: Value, f: Value, x: Value, zi: Value) -> Any:
     return lax.concatenate([lax.transpose(ys, (*range(1, x.ndim), 0)), zs], last)
 
 
-def _steps(lax: Lax, b: Value, f: Value, x: Value, zi: Value, shown: Any) -> tuple[Any, Any]:
+def _steps(lax: Lax, b: Value, f: Value, x: Value, zi: Value, shown: Value) -> tuple[Any, Any]:
     """Return ``shown(y, z)`` of each step, stacked along a new first axis, and the last state."""
     last = x.ndim - 1
     states = zi.shape
@@ -81,7 +81,7 @@ def _steps(lax: Lax, b: Value, f: Value, x: Value, zi: Value, shown: Any) -> tup
     first, rest = (lax.slice_in_dim(b, start, stop, axis=last) for start, stop in ((0, 1), (1, b.shape[-1])))
     nothing = lax.full((*states[:-1], 1), 0, x.dtype)
 
-    def step(z: Value, each: Any) -> tuple[Any, Any]:
+    def step(z: Value, each: Value) -> tuple[Any, Any]:
         each = lax.expand_dims(each, (last,))
         y = first * each + lax.slice_in_dim(z, 0, 1, axis=last)
         moved = lax.concatenate([lax.slice_in_dim(z, 1, None, axis=last), nothing], last)
@@ -125,7 +125,7 @@ def _by_blocks(lax: Lax, b: Value, f: Value, x: Value, zi: Value, blocks: int) -
     pieces = lax.reshape(flat[..., :count], (filters, signals, blocks, _BLOCK))
     given = lax.transpose(times(pieces, onward), (2, 0, 1, 3))
 
-    def block(z: Value, given: Any) -> tuple[Any, Any]:
+    def block(z: Value, given: Value) -> tuple[Any, Any]:
         return times(z, kept) + given, z
 
     z, before = lax.scan(block, z, given)

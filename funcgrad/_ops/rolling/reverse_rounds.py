@@ -22,6 +22,7 @@ from funcgrad._ops.layout.broadcast import broadcast_to
 from funcgrad._ops.layout.fill import zeros_like
 from funcgrad._ops.program.derived import chosen, split, staged_graph
 from funcgrad._ops.program.scan import Cut, Loop, cut_at_residuals, scan_p
+from funcgrad._types import Value
 
 # A loop in which more of the last rounds lack a cotangent is differentiated equation by equation.
 _MOST_PEELED = 4
@@ -214,7 +215,7 @@ class ReverseRounds:
                 bars[p] = row if bars[p] is None else row + bars[p]
         return [_needed(bars[p]) for p in self.seeds.carry]
 
-    def _shifted(self, k: int, stack_bar: Any, passed: dict[int, Any]) -> Any:
+    def _shifted(self, k: int, stack_bar: Value, passed: dict[int, Any]) -> Any:
         """Return the cotangents of a stack, each in the round in which the last carry that holds the row is read."""
         chain, begin = self._chains[k], self.loop.constants
         aval = self.loop.body.outputs[k].aval
@@ -280,11 +281,11 @@ def bar_of(x: ReverseTracer, bars: dict[Any, Any]) -> Any:
     return zeros_like(x._value) if x_bar is None else x_bar
 
 
-def moves(y: Any, trace: ReverseTrace) -> bool:
+def moves(y: Value, trace: ReverseTrace) -> bool:
     return type(y) is ReverseTracer and y._owner is trace and y._node is not None
 
 
-def value_of(y: Any, trace: ReverseTrace) -> Any:
+def value_of(y: Value, trace: ReverseTrace) -> Any:
     return y._value if type(y) is ReverseTracer and y._owner is trace else y
 
 
@@ -311,13 +312,13 @@ def uses_of(graph: Graph, x: Operand) -> int:
     return found
 
 
-def _needed(bar: Any) -> Any:
+def _needed(bar: Value) -> Any:
     if bar is None:
         raise OrderError
     return bar
 
 
-def _or_nothing(bar: Any, aval: Aval, *length: int) -> Any:
+def _or_nothing(bar: Value, aval: Aval, *length: int) -> Any:
     return _nothing((*length, *aval.shape), aval.dtype) if bar is None else bar
 
 

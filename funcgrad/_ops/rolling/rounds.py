@@ -57,7 +57,7 @@ class AlikeRounds(NamedTuple):
     """A repeated stretch whose rounds were found to read alike.
 
     Args:
-        repeat: where it lies.
+        repeat: its position.
         sources: for each equation of a round and each of its operands, where it comes from.
     """
 

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad._types import Value
+
 Step = Callable[..., list[Any]]
 
 
@@ -85,7 +87,7 @@ def each(function: Callable[[Any], Any], items: Iterable[Any]) -> None:
         function(item)
 
 
-def checked(x: Any, name: str, shape: tuple[int, ...], dtype: str) -> Any:
+def checked(x: Value, name: str, shape: tuple[int, ...], dtype: str) -> Any:
     """Return an argument if it has the type that the file was written for; raise otherwise."""
     y = np.asarray(x)
     if y.shape != shape or y.dtype != dtype:
@@ -93,7 +95,7 @@ def checked(x: Any, name: str, shape: tuple[int, ...], dtype: str) -> Any:
     return y if isinstance(x, np.ndarray) else y[()]
 
 
-def number(x: Any, name: str, kind: type) -> Any:
+def number(x: Value, name: str, kind: type) -> Any:
     """Return a Python number among the arguments, or raise."""
     if (
         np.ndim(x)

@@ -32,6 +32,7 @@ from funcgrad._ops.program.scan import Loop, scan_p
 from funcgrad._ops.program.tap import tap_p
 from funcgrad._report.python import runtime
 from funcgrad._report.python.definitions import class_definition, definition, names_read
+from funcgrad._types import Value
 
 # Longer arrays are written as bytes.
 _SPELLED = 24
@@ -89,7 +90,7 @@ class Texts:
             if value is not None:
                 self._known[id(value)] = value, "None"
 
-    def text(self, value: Any) -> str:
+    def text(self, value: Value) -> str:
         """Return the expression of a value in the file."""
         if value is None or value is Ellipsis or isinstance(value, bool | str | int):
             return "..." if value is Ellipsis else repr(value)
@@ -103,7 +104,7 @@ class Texts:
         made = self._made(value)
         return self._known.setdefault(id(value), (value, made))[1]
 
-    def _container(self, value: Any) -> str:
+    def _container(self, value: Value) -> str:
         if isinstance(value, slice):
             return f"slice({self.text(value.start)}, {self.text(value.stop)}, {self.text(value.step)})"
         if isinstance(value, dict):
@@ -120,7 +121,7 @@ class Texts:
             return f"{self._class(type(value))}({', '.join(map(self.text, value))})"
         raise RefusedError(f"a {type(value).__name__}")
 
-    def _made(self, value: Any) -> str:
+    def _made(self, value: Value) -> str:
         kinds: list[tuple[Any, Callable[[Any], str]]] = [
             (np.dtype, self._dtype),
             (np.ndarray, self._array),
@@ -167,7 +168,7 @@ class Texts:
             return value.__name__
         return self._public(value) or self._class(value)
 
-    def _public(self, value: Any) -> str | None:
+    def _public(self, value: Value) -> str | None:
         """Return the name under which NumPy or SciPy exports it."""
         name, home = getattr(value, "__name__", ""), str(getattr(value, "__module__", ""))
         # Ufuncs have no module name; those of SciPy are all in scipy.special.
@@ -191,7 +192,7 @@ class Texts:
             return module
         raise RefusedError(f"the module {module}")
 
-    def _function(self, value: Any) -> str:
+    def _function(self, value: Value) -> str:
         value = _INSTEAD.get(value, value)
         if isinstance(value, functools.partial):
             self.imports["import functools"] = None
@@ -307,7 +308,7 @@ def _indented(text: str) -> str:
     return "\n".join(f"    {line}" if line else "" for line in text.split("\n"))
 
 
-def _simple(value: Any) -> str | None:
+def _simple(value: Value) -> str | None:
     """Return a number's text; ``None`` for any other value."""
     kind = f"np.{value.dtype.name}" if isinstance(value, np.generic) else ""
     if isinstance(value, np.bool_):

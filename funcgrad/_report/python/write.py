@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from keyword import iskeyword
-from typing import Any
 
 import optree
 
@@ -14,6 +13,7 @@ from funcgrad._core.graph.ir import Graph
 from funcgrad._engines.source.extend import Writer, results_of
 from funcgrad._report.python import runtime
 from funcgrad._report.python.texts import RefusedError, Texts
+from funcgrad._types import Value
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.tree import TreeDef, key_path_str
 
@@ -74,7 +74,7 @@ def _lines(graph: Graph, texts: Texts) -> tuple[Writer, list[str], list[str], li
     return writer, defined, [*body, *copies], names
 
 
-def _user(graph: Graph, value: Any) -> str:
+def _user(graph: Graph, value: Value) -> str:
     """Return the equation that uses a value."""
     for equation in graph.equations:
         if equation.primitive.numpy is value or any(each is value for each in equation.params.values()):

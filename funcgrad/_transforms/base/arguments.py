@@ -66,8 +66,8 @@ def refuse_repeated(transform: str, f: Callable[..., Any], numbers: Sequence[int
     """Refuse the same argument twice: it can be traced only once, and the first of its derivatives would be zero."""
     if len(set(numbers)) < len(numbers):
         raise ValueError(
-            f"{transform}: {option} of {name_of(f)} is {tuple(numbers)}, where an argument stands twice; needed each "
-            "position once. Leave out what is repeated, and use the result twice."
+            f"{transform}: {option} of {name_of(f)} is {tuple(numbers)}, which names an argument twice; needed each "
+            "position once. Leave out the repeated one, and use its derivative twice."
         )
 
 
@@ -133,8 +133,8 @@ def returned(transform: str, name: str, y: Any) -> Any:
     y = taken(y)
     if is_object_array(y):
         raise ForeignArrayError(
-            f"{transform}: {name} returned an array of objects {aval_of(y)}, which are no numbers; needed arrays of "
-            "numbers, in any pytree. Return such things beside them (has_aux), or not at all."
+            f"{transform}: {name} returned an array of objects {aval_of(y)}, which are not numbers; needed arrays of "
+            "numbers, in any pytree. Return other objects as auxiliary data (has_aux=True), or not at all."
         )
     return y
 
@@ -185,7 +185,7 @@ def require_inexact(transform: str, f: Callable[..., Any], outputs: Iterable[Any
         if not is_inexact(aval.dtype):
             raise NotDifferentiableError(
                 f"{transform}: a derivative was asked of an output of {name_of(f)}. It has dtype {aval.dtype.name} "
-                f"({aval}), in which nothing changes gradually; needed a float dtype. Return it as auxiliary data "
+                f"({aval}), whose values do not change continuously; needed a float dtype. Return it as auxiliary data "
                 "(has_aux=True), or use fg.vjp or fg.jvp, where its derivative is zero."
             )
 

@@ -45,7 +45,7 @@ def stage_body(
 
     If the body was staged before, the earlier graph is returned with its compiled programs, so eager loops do not
     compile again. The key is the staged program and not the function, so closed-over values may change between calls.
-    Arrays among them are operands, and their numbers compile nothing anew.
+    Arrays among them are operands, and other numbers need no new compilation.
 
     ``wanted`` are types for the first results: a result of Python numbers alone is cast to its type.
     """
@@ -136,7 +136,7 @@ def stage_loop_body(
         avals = fitted
 
 
-def in_type(x: Any, aval: Aval) -> Any:
+def in_type(x: Value, aval: Aval) -> Any:
     """Return a value as an array or scalar of this dtype."""
     return cast(x, aval.dtype) if hasattr(x, "dtype") else aval.dtype.type(x)
 

@@ -47,7 +47,7 @@ class Recording:
         self,
         trace: ReverseTrace,
         inputs: list[tuple[list[ReverseTracer], TreeDef]],
-        out: Any,
+        out: Value,
         unrecorded: Any = None,
     ) -> None:
         self.trace = trace
@@ -55,7 +55,7 @@ class Recording:
         self.out = out
         self._unrecorded = unrecorded
 
-    def finish(self, aux: Any = None) -> Any:
+    def finish(self, aux: PyTree = None) -> Any:
         """Record a function that was staged; return ``aux``, auxiliary data that the function computed."""
         if self._unrecorded is not None:
             staged, self._unrecorded = self._unrecorded, None
@@ -100,7 +100,7 @@ class Recording:
             for tracers, treedef in self.inputs
         ]
 
-    def taken_apart(self, y: Any) -> tuple[Any, Node | None]:
+    def taken_apart(self, y: Value) -> tuple[Any, Node | None]:
         """Return the value of a leaf of the function's result, and its node if it has one."""
         if type(y) is ReverseTracer and y._owner is self.trace:
             return plain(y._value), y._node

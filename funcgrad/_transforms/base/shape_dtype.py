@@ -11,7 +11,7 @@ import numpy as np
 from funcgrad._core.aval import type_text
 from funcgrad._core.words import shown
 from funcgrad._public import published_as
-from funcgrad._types import DTypeLike
+from funcgrad._types import DTypeLike, ShapeLike
 from funcgrad.numpy.extend import is_number_dtype
 from funcgrad.tree import register_leaf
 
@@ -53,7 +53,7 @@ class ShapeDtype:
     shape: tuple[int, ...]
     dtype: np.dtype
 
-    def __init__(self, shape: Any, dtype: DTypeLike) -> None:
+    def __init__(self, shape: ShapeLike, dtype: DTypeLike) -> None:
         object.__setattr__(self, "shape", _checked_shape(shape))
         object.__setattr__(self, "dtype", _checked_dtype(dtype))
 

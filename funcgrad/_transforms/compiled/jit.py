@@ -23,6 +23,7 @@ from funcgrad._transforms.compiled.source_paths import SourcePaths
 from funcgrad._transforms.compiled.typed import Compiled, Decorator, F
 from funcgrad._transforms.compiled.xla_function import XlaFunction
 from funcgrad._transforms.compiled.xla_paths import XlaPaths
+from funcgrad._types import PyTree
 
 Names = str | Sequence[str]
 Numbers = int | Sequence[int]
@@ -36,8 +37,8 @@ def jit(
     static_argnames: Names = (),
     donate_argnums: Numbers = (),
     donate_argnames: Names = (),
-    in_shardings: Any = None,
-    out_shardings: Any = None,
+    in_shardings: PyTree = None,
+    out_shardings: PyTree = None,
     engine: str = "xla",
     paths: int = 1,
     roll: bool = True,
@@ -49,8 +50,8 @@ def jit(
     static_argnames: Names = (),
     donate_argnums: Numbers = (),
     donate_argnames: Names = (),
-    in_shardings: Any = None,
-    out_shardings: Any = None,
+    in_shardings: PyTree = None,
+    out_shardings: PyTree = None,
     engine: str = "xla",
     paths: int = 1,
     roll: bool = True,
@@ -63,8 +64,8 @@ def jit(
     static_argnames: Names = (),
     donate_argnums: Numbers = (),
     donate_argnames: Names = (),
-    in_shardings: Any = None,
-    out_shardings: Any = None,
+    in_shardings: PyTree = None,
+    out_shardings: PyTree = None,
     engine: str = "xla",
     paths: int = 1,
     roll: bool = True,
@@ -78,7 +79,7 @@ def jit(
 
     Args:
         f: the function; without it, ``jit`` returns a decorator.
-        static_argnums: positions of arguments that are hashable values rather than arrays; each value compiles anew.
+        static_argnums: positions of arguments that are hashable values rather than arrays; each new value is compiled.
         static_argnames: names of static keyword arguments.
         donate_argnums: positions of arguments whose buffers the result may reuse; they must not be used afterwards.
             With ``engine="numpy"`` and ``"numba"`` the program writes over donated arrays. Other references to such an
@@ -93,13 +94,13 @@ def jit(
             ``"numba"``, the same with loops compiled by Numba, which ``pip install 'funcgrad[numba]'`` installs.
             Numba's numbers equal those of ``"numpy"`` to the last bit, except for sums over rows of large arrays, which
             are computed block by block. Its loops give no warnings of arithmetic.
-        paths: the most ways through the branches of ``f`` that are compiled, for arguments of the same types. With 1, a
-            branch on a traced value is an error. With more, ``if``, ``while``, ``int()`` and indices follow the numbers
-            of the call: each new way is staged once, as a straight program. A call beyond runs without compilation. A
-            call on XLA donates nothing then.
-        roll: whether stretches of a long program that repeat, as a Python loop leaves them, are compiled as loops
+        paths: the most paths through the branches of ``f`` that are compiled, for arguments of the same types. With 1,
+            a branch on a traced value is an error. With more, ``if``, ``while``, ``int()`` and indices follow the
+            numbers of the call, and each new path is staged once. A call that needs one more path runs eagerly. On XLA
+            nothing is donated then.
+        roll: whether repeated equations of a long program, such as the rounds of a Python loop, are compiled as a loop
             (`Graph.roll`). The results are the same. A program of up to 400 equations on XLA and NumPy, and of up to 64
-            on Numba, stays as it is.
+            on Numba, is not rolled.
 
     Returns:
         A function like ``f``. On XLA its results are ``jax.Array`` s, except for those of 64 bits. Outside JAX's 64-bit
@@ -156,8 +157,8 @@ def jit(
     donate_argnums = static.with_positions(donate_argnums, names)
     if on.tracing is None and (in_shardings is not None or out_shardings is not None):
         raise ValueError(
-            f'jit: shardings of {name_of(f)} were given to engine "{engine}", whose arrays lie in one memory; needed '
-            'engine="xla". Leave in_shardings and out_shardings out, or the engine.'
+            f'jit: shardings of {name_of(f)} were given to engine "{engine}", whose arrays are in one memory; needed '
+            'engine="xla". Leave out in_shardings and out_shardings, or the engine.'
         )
     if paths > 1:
         jitted = _with_paths(f, static, on, donate_argnums, (in_shardings, out_shardings), paths)

@@ -58,7 +58,7 @@ class Jitted:
         """Call the function under checks or taps; return `MISS` if neither applies to this call.
 
         Checks run traced values through the function operation by operation, and donate nothing, because arguments may
-        be read again. For taps the function is compiled anew, with its marks.
+        be read again. For taps the function is compiled again, with its marks.
         """
         if checks.get() is not None:
             if any(isinstance(leaf, Tracer) for leaf in leaves((args, kwargs))):
@@ -121,7 +121,7 @@ class Jitted:
         return len(self._staged)
 
     def clear_cache(self) -> None:
-        """Forget all programs; the next call stages and compiles anew."""
+        """Forget all programs; the next call stages and compiles again."""
         self._staged.clear()
         self._newest = None
 

@@ -58,7 +58,7 @@ class TypedPaths:
         self.has_effects = False
         # Whether a path may run only for its own numbers (`must_wait`).
         self.must_wait = False
-        # The compiled form of the tree, by what it is compiled for. It is made anew when the tree grows.
+        # The compiled form of the tree, by what it is compiled for. It is made again when the tree grows.
         self.programs: dict[Any, Any] = {}
 
     def find(self, numbers: Sequence[Any], engine: Engine) -> int | Unknown:
@@ -257,7 +257,7 @@ class PathsFunction(Jitted):
                 line = "" if error.line is None else f" at {error.line}"
                 types.closed = f"it did something else{line} for the same answers of its branches"
                 types.remedy = (
-                    "It depends on more than its arguments, such as a global or a function that each call makes anew: "
+                    "It depends on more than its arguments, such as a global or a function that each call makes again: "
                     "pass what changes as an argument, and make such functions once."
                 )
                 return False

@@ -40,9 +40,10 @@ def warn_if_widened(graph: Graph, name: str, lines: Sequence[Line | None]) -> bo
     where = f" at {lines[0]}" if lines[0] else ""
     warnings.warn(
         f"jit: the float arguments of {name} are float32 arrays of JAX or narrower, and a result has 64 bits. By "
-        f"NumPy's rules an array that meets a float64 array is widened, which happened{where}. Make the other array "
-        'with dtype=x.dtype, or convert it with astype. Inside of: with fg.numpy_promotion("strict"), such an '
-        "operation raises.",
+        f"NumPy's rules a float32 array is widened if it is combined with a float64 array, as{where or ' here'}. Make "
+        "the "
+        'other array with dtype=x.dtype, or convert it with astype. Inside with fg.numpy_promotion("strict"): such an '
+        "operation raises an error.",
         WideningWarning,
         stacklevel=caller_level(),
     )

@@ -12,7 +12,7 @@ from funcgrad._ops.index.gather import index
 from funcgrad._ops.index.join import concatenate, stack
 from funcgrad._ops.layout.shape import reshape
 from funcgrad._transforms.base.arguments import check_callable, name_of, owned, taken
-from funcgrad._types import ArrayLike
+from funcgrad._types import ArrayLike, PyTree, Value
 from funcgrad.errors import TreeMismatchError
 from funcgrad.numpy.extend import as_value
 from funcgrad.tree import flatten, unflatten
@@ -21,7 +21,7 @@ Combine = Callable[[list[Any], list[Any]], list[Any]]
 
 
 @folded
-def associative_scan(f: Callable[[Any, Any], Any], elems: Any, reverse: bool = False, axis: int = 0) -> Any:
+def associative_scan(f: Callable[[Any, Any], Any], elems: PyTree, reverse: bool = False, axis: int = 0) -> Any:
     """Compute all running results of an associative function: ``y[0] = x[0]``, ``y[i] = f(y[i - 1], x[i])``.
 
     For ``n`` elements ``f`` is called about ``2 * log2(n)`` times, each time with many elements at once. Together these
@@ -139,7 +139,7 @@ class _Scan:
         )
         return [self._interleaved(*three) for three in zip(even, odd, self.places, strict=True)]
 
-    def _interleaved(self, even: Any, odd: Any, axis: int) -> Any:
+    def _interleaved(self, even: Value, odd: Value, axis: int) -> Any:
         count = odd.shape[axis]
         shape = (*odd.shape[:axis], 2 * count, *odd.shape[axis + 1 :])
         leading = (*[slice(None)] * axis,)

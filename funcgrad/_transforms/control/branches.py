@@ -24,7 +24,7 @@ from funcgrad.tree import map as tree_map
 Functions = Sequence[Callable[..., Any]]
 
 
-def is_known(x: Any) -> bool:
+def is_known(x: Value) -> bool:
     """Return whether the number that chooses a branch is known now."""
     return not isinstance(x, Tracer) and not is_abstract(x)
 

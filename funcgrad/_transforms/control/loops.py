@@ -26,7 +26,7 @@ from funcgrad._transforms.control.branches import (
     with_common_inputs,
 )
 from funcgrad._transforms.control.pieces import checked_piece, scan_in_pieces
-from funcgrad._types import Array, ArrayLike, PyTree
+from funcgrad._types import Array, ArrayLike, PyTree, Value
 from funcgrad.numpy.extend import as_value
 from funcgrad.tree import TreeDef, flatten, flatten_with_path, key_path_str, structure, unflatten
 
@@ -143,7 +143,7 @@ def _length(f: Callable[..., Any], rows: list[Any], length: int | None) -> int:
     if () in shapes:
         raise ValueError(
             f"scan: a leaf of xs for {name_of(f)} is {aval_of(rows[shapes.index(())])}; needed an array with a leading "
-            "axis to go along. Put what is the same in each step into a closure or the carry."
+            "axis to loop over. Put values that are the same in each step into a closure or the carry."
         )
     lengths = {shape[0] for shape in shapes}
     if length is not None:
@@ -168,7 +168,9 @@ def _checked_length(length: Any) -> int:
 
 
 @folded
-def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Any], Any], init: PyTree, *, unroll: int | bool = 1) -> Any:
+def fori_loop(
+    lower: Value, upper: Value, body: Callable[[Any, Any], Any], init: PyTree, *, unroll: int | bool = 1
+) -> Any:
     """Loop over integers with a carried state.
 
     In Python's terms: ``for i in range(lower, upper): carry = body(i, carry)``. If both bounds are known integers, it
@@ -246,7 +248,7 @@ def _unrolled(transform: str, unroll: Any, steps: int) -> int:
 _INDEX = np.dtype(np.int64)
 
 
-def _bounds(lower: Any, upper: Any) -> tuple[tuple[Any, Any], bool]:
+def _bounds(lower: Value, upper: Value) -> tuple[tuple[Any, Any], bool]:
     """Return the bounds, as integers if both are known."""
     try:
         return (operator.index(lower), operator.index(upper)), True
@@ -301,12 +303,12 @@ def while_loop(cond: Callable[[Any], Any], body: Callable[[Any], Any], init: PyT
 
 
 @folded
-def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any) -> Any:
+def cond(pred: Value, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any) -> Any:
     """Apply one of two functions, chosen by a boolean.
 
     If the boolean is traced, both functions are staged, and the program decides. If its value is known (eager code),
-    the chosen function runs on the given values. Both are staged then, too, when they are first met with operands of
-    these types, so that eager code refuses what a compiled program refuses.
+    the chosen function runs on the given values. Eager code also stages both functions, once for operands of these
+    types, so that it raises the same errors as a compiled program.
 
     Args:
         pred: a boolean scalar; another number counts as true unless it is zero.

@@ -45,7 +45,7 @@ def scan_in_pieces(
     whole = map_tree(lambda x: x[:cut].reshape((count, piece, *x.shape[1:])), xs)
     rest = map_tree(lambda x: x[cut:], xs)
 
-    def pieces(carry: Any) -> tuple[Any, Any]:
+    def pieces(carry: PyTree) -> tuple[Any, Any]:
         of_piece = checkpoint(lambda carry, rows: run(carry, rows, piece))
         carry, ys = scan(of_piece, carry, whole, length=count, reverse=reverse)
         return carry, map_tree(lambda y: y.reshape((cut, *y.shape[2:])), ys)

@@ -22,12 +22,13 @@ from funcgrad._transforms.control.branches import (
     with_common_inputs,
     with_inputs,
 )
+from funcgrad._types import Value
 from funcgrad.numpy.extend import as_value
 from funcgrad.tree import flatten, unflatten
 
 
 @folded
-def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
+def switch(index: Value, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
     """Apply one of several functions, chosen by an integer.
 
     If the integer is traced, all functions are staged, and the program decides. Under `vmap` of the index all of them
@@ -86,7 +87,7 @@ def _checked(branches: Any) -> list[Callable[..., Any]]:
     return list(branches)
 
 
-def _chosen(index: Any, graphs: Sequence[Graph], operands: Sequence[Any], first: int = 0) -> list[Any]:
+def _chosen(index: Value, graphs: Sequence[Graph], operands: Sequence[Any], first: int = 0) -> list[Any]:
     """Apply one of the graphs: decide between the halves, so that ``n`` branches take ``log2(n)`` decisions."""
     if len(graphs) == 1:
         return graphs[0].evaluate(*operands)

@@ -11,12 +11,13 @@ from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.tracebacks import folded
 from funcgrad._ops.program.callback import callback_p
 from funcgrad._transforms.base.arguments import check_callable, name_of
+from funcgrad._types import PyTree
 from funcgrad.numpy.extend import as_value
 from funcgrad.tree import flatten, flatten_up_to, unflatten
 
 
 @folded
-def call_numpy(f: Callable[..., Any], result_shape_dtype: Any, *xs: Any) -> Any:
+def call_numpy(f: Callable[..., Any], result_shape_dtype: PyTree, *xs: Any) -> Any:
     """Call a pure function of plain NumPy arrays as a black box, which no transform traces.
 
     Under `jit` on XLA it is called when the program runs (``jax.pure_callback``). It has no derivative: call it inside

@@ -57,7 +57,7 @@ class CustomCall:
         """Return the graph of the function itself."""
         return staged(lambda xs: self.settle(self.apply(self.function, xs)), self.leaves, self.name)
 
-    def settle(self, out: Any) -> list[Any]:
+    def settle(self, out: Value) -> list[Any]:
         """Return the leaves of the function's result as arrays, and store its structure."""
         found, self.out_tree = flatten(out)
         return [as_array(returned("a custom rule", self.name, x)) for x in found]
@@ -79,7 +79,7 @@ class CustomCall:
         return any(isinstance(x, Tracer) and x._owner.level >= (self.level or 0) for x in values)
 
 
-def as_array(x: Any) -> Any:
+def as_array(x: Value) -> Any:
     """Return a result leaf as a value with a shape and a dtype."""
     x = as_value(x)
     return x if hasattr(x, "dtype") else np.asarray(x)[()]
@@ -177,7 +177,7 @@ class VjpOfCall:
         found = iter(run(flat, given, f"vjp_{self.name}"))
         return [next(found) if present else None for present in mask]
 
-    def _checked(self, bars: Any) -> list:
+    def _checked(self, bars: PyTree) -> list:
         """Return a cotangent or ``None`` per leaf, in the types of the leaves."""
         subtrees = self._call.in_tree.children()
         if not isinstance(bars, tuple | list) or len(bars) != len(subtrees):

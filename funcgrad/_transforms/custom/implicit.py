@@ -18,7 +18,7 @@ from funcgrad._transforms.custom.callback import call_numpy
 from funcgrad._transforms.custom.decorators import custom_jvp
 from funcgrad._transforms.derivative.forward import jvp
 from funcgrad._transforms.derivative.higher_order import jacfwd
-from funcgrad._types import ArrayLike
+from funcgrad._types import ArrayLike, Value
 from funcgrad.errors import NotDifferentiableError, TreeMismatchError
 from funcgrad.numpy.extend import as_value
 from funcgrad.numpy.linalg import solve
@@ -30,7 +30,7 @@ Solver = Callable[[Callable[[np.ndarray], np.ndarray], np.ndarray], Any]
 
 
 @folded
-def implicit_root(residual: Callable[..., Any], guess: Any, *args: Any, solver: Solver | None = None) -> Any:
+def implicit_root(residual: Callable[..., Any], guess: Value, *args: Any, solver: Solver | None = None) -> Any:
     """Find ``x`` with ``residual(x, *args) = 0``. It is differentiable by ``args``, in both modes and to any order.
 
     A solver that no transform traces finds the root on plain NumPy arrays; under `jit` on XLA it is called when the
@@ -77,7 +77,7 @@ def implicit_root(residual: Callable[..., Any], guess: Any, *args: Any, solver: 
 
 
 @functools.partial(custom_jvp, nondiff_argnums=(0, 1))
-def _root(residual: Callable[..., Any], solver: Solver, guess: Any, args: tuple) -> Any:
+def _root(residual: Callable[..., Any], solver: Solver, guess: Value, args: tuple) -> Any:
     aval = aval_of(guess)
 
     def search(guess: np.ndarray, args: tuple) -> Any:

@@ -8,9 +8,10 @@ from funcgrad import tree
 from funcgrad._core.bind import is_value
 from funcgrad._core.numbers import number_of
 from funcgrad._ops.program.barrier import stop_gradient_p
+from funcgrad._types import Value
 
 
-def stop_gradient(x: Any) -> Any:
+def stop_gradient(x: Value) -> Any:
     """Return the argument as a constant: no derivative flows through it, in any transform.
 
     Args:

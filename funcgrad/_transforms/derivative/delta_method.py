@@ -121,7 +121,7 @@ def _matrix(f: Callable[..., Any], in_tree: TreeDef, avals: Sequence[Aval], cov:
     return matrix
 
 
-def _block(where: str, block: Any, a: Aval, b: Aval) -> Any:
+def _block(where: str, block: ArrayLike, a: Aval, b: Aval) -> Any:
     """Return one block of the covariance as a matrix."""
     needed = Aval((*a.shape, *b.shape), _common(a, b))
     block = taken(block)

@@ -136,7 +136,7 @@ def _pulled(
     return chosen, out, pullback, aux
 
 
-def _by_rows(transform: str, f: Callable[..., Any], argnums: Argnums, pulled: Any, holomorphic: bool = False) -> Any:
+def _by_rows(transform: str, f: Callable[..., Any], argnums: Argnums, pulled: PyTree, holomorphic: bool = False) -> Any:
     chosen, out, pullback, aux = pulled
     inputs, in_tree = flatten(_alone(chosen, argnums))
     outs, out_tree = flatten(out)
@@ -385,7 +385,7 @@ def _each(push: Callable[[list], list], values: Sequence[Any], like: Sequence[An
     return [np.concatenate(blocks, -1 if axis else 0) for blocks in zip(*parts, strict=True)]
 
 
-def _split(stacked: Any, x: ArrayLike, spans: Sequence[Any], axis: int) -> list[Any]:
+def _split(stacked: PyTree, x: ArrayLike, spans: Sequence[Any], axis: int) -> list[Any]:
     """Split a result that was stacked over several arrays into one part for each.
 
     First the output's shape, then the input's.

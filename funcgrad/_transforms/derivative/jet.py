@@ -21,7 +21,7 @@ from funcgrad._transforms.base.arguments import (
     returned,
     taken,
 )
-from funcgrad._types import ArrayLike
+from funcgrad._types import ArrayLike, PyTree
 from funcgrad.errors import TreeMismatchError
 from funcgrad.tree import flatten, flatten_up_to, unflatten
 
@@ -103,7 +103,7 @@ def jet(
     return unflatten(out_tree, values), unflatten(out_tree, [[next(unshared) for _ in terms] for terms in results])
 
 
-def _checked(fun: Callable[..., Any], number: int, x: ArrayLike, terms: Any) -> list[Any]:
+def _checked(fun: Callable[..., Any], number: int, x: ArrayLike, terms: PyTree) -> list[Any]:
     """Return the terms of one array."""
     where, needed = f"jet: the series of {argument_name(fun, number)}", aval_of(x)
     if not isinstance(terms, tuple | list):

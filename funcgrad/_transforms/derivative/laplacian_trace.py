@@ -30,7 +30,7 @@ from funcgrad._transforms.derivative.directions import (
     squares,
     summed,
 )
-from funcgrad._types import ArrayLike, Value
+from funcgrad._types import ArrayLike, PyTree, Value
 from funcgrad.tree import register_leaf
 
 
@@ -44,7 +44,7 @@ class LaplacianTracer(PrimalTracer):
     _directions = vars(Tracer)["_node"]
     _laplacian = vars(Tracer)["_dtype"]
 
-    def __init__(self, trace: Trace, value: Value, directions: Directions, laplacian: Any) -> None:
+    def __init__(self, trace: Trace, value: Value, directions: Directions, laplacian: Value) -> None:
         self._owner = trace
         self._value = value
         self._directions = directions
@@ -262,7 +262,7 @@ def _general(application: _LaplacianApplication) -> _Carried:
     return carried
 
 
-def _rows(values: Any, inputs: np.ndarray | None, y: Value, parts: Sequence[DerivativeRows]) -> DerivativeRows:
+def _rows(values: PyTree, inputs: np.ndarray | None, y: Value, parts: Sequence[DerivativeRows]) -> DerivativeRows:
     """Return derivatives as rows, also where a rule says that they are zero (`copysign`)."""
     if values is None:
         aval = aval_of(y)

@@ -260,7 +260,7 @@ class Pullback:
         return f"<pullback of {self._f_name}>"
 
     @folded
-    def __call__(self, cotangent: Any) -> tuple[Any, ...]:
+    def __call__(self, cotangent: Value) -> tuple[Any, ...]:
         """Return the cotangent of each primal, for a cotangent with the structure, shapes and dtypes of the output."""
         bars, treedef = flatten(cotangent)
         bars = [settled(bar) for bar in bars]

@@ -2,7 +2,7 @@
 
 Tensors share memory and write to it. The tensor that is no view, the *root*, keeps the history of the memory. A write
 to the root or to a view of it gives the root another node. A view knows the steps from its root (`remember_view`). If
-the root's history has changed, the view's own node is recorded anew before it is read again. Programs without such a
+the root's history has changed, the view's own node is recorded again before it is read again. Programs without such a
 write pay nothing for it: the first one sets the trace's ``histories`` and its ``refresh`` hook.
 """
 
@@ -16,7 +16,7 @@ from funcgrad._core.bind import Tracer, active_trace
 from funcgrad._core.trace.tape import kept_by, next_serial, parent_counts, primitive_of
 from funcgrad._ops.elementwise.arithmetic import abs_p, div_p, max_p, min_p
 from funcgrad._ops.index.write import Step
-from funcgrad._types import Tensor
+from funcgrad._types import Array, Tensor
 from funcgrad.autograd._tape.base import LeafNode, TensorBase, is_tensor, retained
 from funcgrad.autograd._tape.function import Function
 from funcgrad.autograd._tape.mode import recorded, recording
@@ -74,7 +74,7 @@ def _is_stale(x: Tensor) -> bool:
 
 
 def _renew(x: Tensor) -> None:
-    """Record anew how a view comes from its root."""
+    """Record again how a view comes from its root."""
     _refuse_special(x, _INDIRECT)
     y = root_of(x)
     with recorded(True):
@@ -156,13 +156,13 @@ def remember_copy(node: Any, copy: Any) -> None:
     node.copies.append(weakref.ref(copy))
 
 
-def exchange(node: Any, old: Any, new: Any) -> None:
+def exchange(node: Any, old: Array, new: Array) -> None:
     """Replace an array that a node keeps by another one."""
     first = 2 + parent_counts[node[1]]
     node[first:] = [_exchanged(one, old, new) for one in node[first:]]
 
 
-def _exchanged(kept: Any, old: Any, new: Any) -> Any:
+def _exchanged(kept: Any, old: Array, new: Array) -> Any:
     if kept is old:
         return new
     return tuple([_exchanged(one, old, new) for one in kept]) if type(kept) is tuple else kept

@@ -22,7 +22,7 @@ from funcgrad._core.primitive import Primitive, remember_view
 from funcgrad._ops.elementwise.cast import cast_p
 from funcgrad._ops.layout.broadcast import broadcast_to_p
 from funcgrad._ops.layout.shape import reshape_p
-from funcgrad._types import Array, Tensor
+from funcgrad._types import Array, IndexLike, Tensor
 from funcgrad.autograd._tape.base import TensorBase, is_tensor
 from funcgrad.autograd._tape.mode import recording
 from funcgrad.autograd._tape.refused import pytorchs_error
@@ -113,7 +113,7 @@ def expanded(x: Tensor, shape: tuple[int, ...]) -> Any:
     return hold(y, np.broadcast_to(x._value, shape)) if type(x._value) is np.ndarray else y
 
 
-def getitem(self: Tensor, key: Any, /) -> Any:
+def getitem(self: Tensor, key: IndexLike, /) -> Any:
     """Return ``x[key]``.
 
     An element is a view without axes, which NumPy gives for an ellipsis at the end of the index.
@@ -131,7 +131,7 @@ def getitem(self: Tensor, key: Any, /) -> Any:
         raise theirs from None
 
 
-def _entry(entry: Any) -> Any:
+def _entry(entry: IndexLike) -> Any:
     """Convert a tensor of one integer to the integer, which selects a view."""
     if is_tensor(entry) and not entry.shape and is_integer(entry.dtype):
         return int(entry._value)

@@ -16,7 +16,7 @@ from funcgrad._core.trace.tape import kept_by, next_serial
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.index.plan import FULL, SLOT, Index
 from funcgrad._ops.index.write import WHOLE, keeps_cotangents, replaced, write, write_new, write_node
-from funcgrad._types import Array, DTypeLike, Tensor
+from funcgrad._types import Array, DTypeLike, IndexLike, Tensor
 from funcgrad.autograd._memory.history import (
     check_in_place,
     exchange,
@@ -149,7 +149,7 @@ def _record(x: Tensor, y: Tensor, title: str) -> None:
         _record_write(x, node, y, WHOLE, (), _COPIED)
 
 
-def _record_write(x: Tensor, node: Any, v: Any, index: Index, arrays: tuple, title: str) -> None:
+def _record_write(x: Tensor, node: Any, v: Array, index: Index, arrays: tuple, title: str) -> None:
     """Give the root of a tensor its history after a value, with its node, was written to the tensor."""
     root, steps = root_of(x), steps_of(x)
     if root._node is None and node is None:
@@ -161,8 +161,8 @@ def _record_write(x: Tensor, node: Any, v: Any, index: Index, arrays: tuple, tit
     rebase(root, TensorNode(made), _COPIED if steps else title)
 
 
-def _record_functional(root: Tensor, steps: list, v: Any, index: Index, arrays: tuple) -> None:
-    """Do the same if the cotangent of the value is no view: compute the root anew."""
+def _record_functional(root: Tensor, steps: list, v: Array, index: Index, arrays: tuple) -> None:
+    """Do the same if the cotangent of the value is no view: compute the root again."""
     old = root._owner.constant(root._value.copy())
     old._node = root._node
     y = replaced(old, steps, v, index, arrays)
@@ -170,7 +170,7 @@ def _record_functional(root: Tensor, steps: list, v: Any, index: Index, arrays: 
     rebase(root, y._node, _COPIED)
 
 
-def put(x: Tensor, v: Any, index: Index, arrays: tuple, title: str, *, asked: str, source: Any = None) -> Any:
+def put(x: Tensor, v: Array, index: Index, arrays: tuple, title: str, *, asked: str, source: Array = None) -> Any:
     """Write a value to a part of a tensor with NumPy values, in place, in its dtype; return the tensor.
 
     ``source`` is the base of the value, if it is a view.
@@ -193,7 +193,7 @@ def put(x: Tensor, v: Any, index: Index, arrays: tuple, title: str, *, asked: st
     return x
 
 
-def set_item(self: Tensor, key: Any, other: Any) -> None:
+def set_item(self: Tensor, key: IndexLike, other: Array) -> None:
     """Assign elements."""
     entries = key if type(key) is tuple else (key,)
     plain = tuple([np.asarray(value_of(entry)) if is_tensor(entry) else entry for entry in entries])

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad import numpy as fnp
-from funcgrad._types import ArrayLike, DTypeLike, Tensor
+from funcgrad._types import Array, ArrayLike, AxesLike, DTypeLike, IndexLike, Tensor
 from funcgrad.autograd._memory.views import copied, expanded, getitem, viewing
 from funcgrad.autograd._memory.write import plain_value, value_of
 from funcgrad.autograd._methods.dims import check_of_scalar
@@ -22,7 +22,7 @@ Method = Callable[..., Any]
 _FULL = slice(None)
 
 
-def _axis(x: Tensor, dim: Any) -> Any:
+def _axis(x: Tensor, dim: AxesLike) -> Any:
     """Return one or several axes of a tensor, which counts as a vector if it has none; ``None`` for all."""
     dim = tuple(dim) or None if isinstance(dim, list | tuple) else dim
     if x.shape or dim is None:
@@ -34,7 +34,7 @@ def _axis(x: Tensor, dim: Any) -> Any:
 def _over(function: Callable[..., Any]) -> Method:
     """Return the method of a function over some axes."""
 
-    def method(self: Tensor, dim: Any = (), keepdim: bool = False, *, dtype: Any = None) -> Any:
+    def method(self: Tensor, dim: AxesLike = (), keepdim: bool = False, *, dtype: DTypeLike = None) -> Any:
         # NumPy adds unsigned integers as unsigned ones, PyTorch as int64.
         dtype = np.int64 if dtype is None and self.dtype.kind == "u" and function is fnp.nansum else dtype
         self = self if dtype is None else self.to(dtype)
@@ -51,7 +51,7 @@ def _of_two(function: Callable[[Any, Any], Any]) -> Method:
     return method
 
 
-def _part(self: Tensor, dim: int, entry: Any) -> Any:
+def _part(self: Tensor, dim: int, entry: IndexLike) -> Any:
     return getitem(self, (*(_FULL,) * normalize_axis(dim, len(self.shape)), entry))
 
 
@@ -92,7 +92,7 @@ def _broadcast_to(self: Tensor, *shape: Any) -> Any:
     return NAMES["expand"](self, *dims_of(shape))
 
 
-def _moved(self: Tensor, source: Any, destination: Any) -> Any:
+def _moved(self: Tensor, source: Array, destination: Any) -> Any:
     """Return the tensor with axes at other positions, as a view."""
     if self.shape:
         return fnp.moveaxis(self, source, destination)
@@ -110,7 +110,7 @@ def _flip(self: Tensor, *axes: Any, dims: Any = ()) -> Any:
     return copied(self)
 
 
-def _roll(self: Tensor, shifts: Any, dims: Any = None) -> Any:
+def _roll(self: Tensor, shifts: Array, dims: AxesLike = None) -> Any:
     """Return a copy with elements rolled along axes."""
     return fnp.roll(self, shifts, dims)
 
@@ -120,14 +120,14 @@ def _diag(self: Tensor, diagonal: int = 0) -> Any:
     return copied(fnp.diag(self, diagonal))
 
 
-def _diff(self: Tensor, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Any:
+def _diff(self: Tensor, n: int = 1, dim: int = -1, prepend: Array = None, append: Array = None) -> Any:
     """Return the differences along an axis, of the elements with others before and after them."""
     if prepend is not None or append is not None:
         self = fnp.concatenate([x for x in (prepend, self, append) if x is not None], dim)
     return fnp.diff(self, n, dim) if n else copied(self)
 
 
-def _where(self: Tensor, condition: Any, other: ArrayLike) -> Any:
+def _where(self: Tensor, condition: Array, other: ArrayLike) -> Any:
     """Return the elements where a condition is true, and those of another tensor elsewhere."""
     return fnp.where(plain_value(condition), self, plain_value(other))
 
@@ -153,7 +153,7 @@ def _logdet(self: Tensor) -> Any:
     return fnp.where(sign >= 0, logarithm, np.nan)
 
 
-def _count_nonzero(self: Tensor, dim: Any = None) -> Any:
+def _count_nonzero(self: Tensor, dim: AxesLike = None) -> Any:
     """Return how many elements are not 0."""
     return self._owner.constant(np.count_nonzero(self._value, axis=_axis(self, dim)))
 

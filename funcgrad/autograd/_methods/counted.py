@@ -12,7 +12,7 @@ import numpy as np
 from funcgrad import numpy as fnp
 from funcgrad._core.aval import is_inexact
 from funcgrad._core.words import shown
-from funcgrad._types import ArrayLike, DTypeLike, Tensor
+from funcgrad._types import Array, ArrayLike, AxesLike, DTypeLike, Tensor
 from funcgrad.autograd._memory.views import getitem
 from funcgrad.autograd._memory.write import plain_value, value_of
 from funcgrad.autograd._methods.generators import default_generator
@@ -144,7 +144,7 @@ def _multinomial(self: Tensor, num_samples: int, replacement: bool = False, *, g
     return self._owner.constant(found.reshape(*weights.shape[:-1], num_samples))
 
 
-def _repeat_interleave(self: Tensor, repeats: Any, dim: int | None = None, *, output_size: int | None = None) -> Any:
+def _repeat_interleave(self: Tensor, repeats: Array, dim: int | None = None, *, output_size: int | None = None) -> Any:
     """Repeat each element, or each slice along an axis, next to itself."""
     del output_size
     return fnp.repeat(self, _array(repeats) if hasattr(repeats, "dtype") else repeats, dim)
@@ -224,7 +224,9 @@ def _new_tensor(self: Tensor, data: ArrayLike, dtype: DTypeLike = None, requires
 def _quantile(name: str) -> Method:
     function = getattr(fnp, name)
 
-    def method(self: Tensor, q: Any, dim: Any = None, keepdim: bool = False, *, interpolation: str = "linear") -> Any:
+    def method(
+        self: Tensor, q: Array, dim: AxesLike = None, keepdim: bool = False, *, interpolation: str = "linear"
+    ) -> Any:
         if self.dtype not in (np.float32, np.float64):
             raise RuntimeError(f"{name}() input tensor must be either float or double dtype")
         q = (_array(q) if hasattr(q, "dtype") else np.asarray(q)).astype(self.dtype)
@@ -236,13 +238,13 @@ def _quantile(name: str) -> Method:
     return method
 
 
-def _cov(self: Tensor, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Any:
+def _cov(self: Tensor, *, correction: int = 1, fweights: Array = None, aweights: Array = None) -> Any:
     """Return the covariance matrix of the rows."""
     weights = [None if w is None else value_of(w) for w in (fweights, aweights)]
     return fnp.cov(self, ddof=correction, fweights=weights[0], aweights=weights[1], dtype=_float_dtype(self))
 
 
-def _float_dtype(x: Any) -> np.dtype:
+def _float_dtype(x: Array) -> np.dtype:
     """Return the dtype of a result in floats: that of the tensor, or the default one for integers."""
     return x.dtype if is_inexact(x.dtype) else default_dtype()
 

@@ -17,7 +17,7 @@ from funcgrad._core.bind import bind
 from funcgrad._core.words import shown
 from funcgrad._ops.elementwise.cast import cast, cast_p, real_dtype
 from funcgrad._ops.reduce.softmax import log_softmax_p
-from funcgrad._types import DTypeLike, Tensor
+from funcgrad._types import AxesLike, DTypeLike, ScalarLike, Tensor
 from funcgrad.autograd._memory.views import copied, hold
 from funcgrad.autograd._tape.dtypes import type_name
 from funcgrad.autograd._tape.refused import out_of_range
@@ -39,7 +39,7 @@ def span(x: Tensor, start: int, end: int) -> tuple[int, int]:
     return first, last
 
 
-def _axis(name: str, x: Tensor, dim: Any, axis: Any) -> Any:
+def _axis(name: str, x: Tensor, dim: AxesLike, axis: AxesLike) -> Any:
     """Return the axes in NumPy's form: ``None`` for all axes, which PyTorch also writes as an empty tuple."""
     if dim is None:
         dim = axis
@@ -54,7 +54,7 @@ def _axis(name: str, x: Tensor, dim: Any, axis: Any) -> Any:
     return None
 
 
-def _check_axes(dim: Any, ndim: int) -> None:
+def _check_axes(dim: AxesLike, ndim: int) -> None:
     for axis in dim if type(dim) is tuple else (dim,):
         if isinstance(axis, int) and not -ndim <= axis < ndim:
             raise IndexError(out_of_range(axis, ndim))
@@ -63,7 +63,9 @@ def _check_axes(dim: Any, ndim: int) -> None:
 def _reduction(name: str) -> Callable[..., Any]:
     function = getattr(fnp, name)
 
-    def method(self: Tensor, dim: Any = None, keepdim: bool = False, *, axis: Any = None, **options: Any) -> Any:
+    def method(
+        self: Tensor, dim: AxesLike = None, keepdim: bool = False, *, axis: AxesLike = None, **options: Any
+    ) -> Any:
         if dim is None is axis and keepdim is False and self.shape and self.dtype.kind != "u":
             return function(self, **options)
         if type(keepdim) is not bool:
@@ -87,7 +89,7 @@ def _reduction(name: str) -> Callable[..., Any]:
 def _running(name: str) -> Callable[..., Any]:
     function = getattr(fnp, name)
 
-    def method(self: Tensor, dim: Any = None, dtype: DTypeLike = None, *, axis: Any = None) -> Any:
+    def method(self: Tensor, dim: AxesLike = None, dtype: DTypeLike = None, *, axis: AxesLike = None) -> Any:
         chosen = dim if axis is None else axis
         # NumPy adds unsigned integers as unsigned ones, PyTorch as int64.
         dtype = np.dtype(np.int64) if dtype is None and self.dtype.kind == "u" else dtype
@@ -108,7 +110,7 @@ def _one_line(function: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap a method along one axis, so that it accepts a tensor without axes."""
 
     @functools.wraps(function)
-    def method(self: Tensor, dim: Any, dtype: DTypeLike = None) -> Any:
+    def method(self: Tensor, dim: AxesLike, dtype: DTypeLike = None) -> Any:
         if dtype is not None:
             self = cast_p(self, dtype=np.dtype(dtype))
         if not self.shape:
@@ -134,7 +136,7 @@ def softmax(x: Tensor, dim: int) -> Any:
     return fnp.exp(log_softmax(x, dim))
 
 
-def norm(self: Tensor, p: Any = 2, dim: Any = None, keepdim: bool = False, dtype: DTypeLike = None) -> Any:
+def norm(self: Tensor, p: ScalarLike = 2, dim: Any = None, keepdim: bool = False, dtype: DTypeLike = None) -> Any:
     """Return the norm of the elements as a vector, of order 2 by default; ``"nuc"`` is the nuclear norm of matrices.
 
     If the norm is 0, the derivative is 0, as in PyTorch.
@@ -164,7 +166,7 @@ def norm(self: Tensor, p: Any = 2, dim: Any = None, keepdim: bool = False, dtype
     return cast(root, real_dtype(self.dtype))
 
 
-def _norm_of_order(self: Tensor, p: Any, axes: tuple[int, ...], keepdim: bool) -> Any:
+def _norm_of_order(self: Tensor, p: ScalarLike, axes: tuple[int, ...], keepdim: bool) -> Any:
     """Return the norm of an order other than 1, 2 and infinity; of order 0 the number of elements other than 0."""
     if p == 0:
         return cast(fnp.sum(self != 0, axis=axes, keepdims=keepdim), real_dtype(self.dtype))

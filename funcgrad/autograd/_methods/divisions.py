@@ -11,7 +11,7 @@ import numpy as np
 from funcgrad import numpy as fnp
 from funcgrad._core.bind import Tracer
 from funcgrad._core.words import shown
-from funcgrad._types import ArrayLike, Tensor
+from funcgrad._types import Array, ArrayLike, Tensor
 from funcgrad.autograd._memory.write import compute, plain_value
 from funcgrad.autograd._methods import in_place
 from funcgrad.autograd._tape.base import is_tensor
@@ -19,7 +19,7 @@ from funcgrad.autograd._tape.base import is_tensor
 Method = Callable[..., Any]
 
 
-def _refuse_zero(x: Any, divisor: Any) -> None:
+def _refuse_zero(x: Array, divisor: Array) -> None:
     """Refuse to divide integers by zero, for which NumPy gives 0 and a warning."""
     dtypes = [getattr(each, "dtype", None) for each in (x, divisor)]
     kinds = [np.asarray(each).dtype.kind if d is None else d.kind for each, d in zip((x, divisor), dtypes, strict=True)]

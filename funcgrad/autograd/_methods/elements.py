@@ -11,7 +11,7 @@ from funcgrad import numpy as fnp
 from funcgrad._core.bind import NO_PARAMS, bind
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.elementwise.transcendental import logistic_p
-from funcgrad._types import ArrayLike, Tensor
+from funcgrad._types import Array, ArrayLike, Tensor
 from funcgrad.autograd._memory.views import copied
 from funcgrad.autograd._memory.write import compute, plain_value
 from funcgrad.autograd._methods.names import METHODS as NAMES
@@ -83,7 +83,7 @@ def _addcdiv(x: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: ArrayLike = 
     return x + value * (_wide(x, tensor1) / tensor2)
 
 
-def _lerp(x: Tensor, end: Any, weight: ArrayLike) -> Any:
+def _lerp(x: Tensor, end: Array, weight: ArrayLike) -> Any:
     return x + weight * (end - x)
 
 

@@ -16,7 +16,7 @@ from typing import Any, Self
 import numpy as np
 
 from funcgrad._core.words import shown
-from funcgrad._types import ArrayLike, DTypeLike
+from funcgrad._types import ArrayLike, DeviceLike, DTypeLike
 
 _DOUBLE = np.dtype(np.float64)
 _SINGLE = np.dtype(np.float32)
@@ -39,7 +39,7 @@ class Generator:
         tensor([0.4963, 0.7682])
     """
 
-    def __init__(self, device: Any = "cpu") -> None:
+    def __init__(self, device: DeviceLike = "cpu") -> None:
         if str(device).partition(":")[0] != "cpu":
             raise RuntimeError(
                 f"Generator: the device {shown(str(device))} was asked for; needed 'cpu', where random numbers are "

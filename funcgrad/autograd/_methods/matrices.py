@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad import numpy as fnp
-from funcgrad._types import ArrayLike, Tensor
+from funcgrad._types import Array, ArrayLike, Tensor
 from funcgrad.autograd._memory.views import copied
 from funcgrad.autograd._memory.write import plain_value
 from funcgrad.autograd._methods.results import RETURN_TYPES
@@ -32,7 +32,7 @@ def cholesky(self: Tensor, upper: bool = False) -> Any:
     return adjoint(factor) if upper else factor
 
 
-def _cholesky_solve(self: Tensor, input2: Any, upper: bool = False) -> Any:
+def _cholesky_solve(self: Tensor, input2: Array, upper: bool = False) -> Any:
     """Return the solutions of systems of positive definite matrices, given by their Cholesky factors."""
     lower = adjoint(input2) if upper else input2
     return triangular(adjoint(lower), triangular(lower, self, upper=False), upper=True)
@@ -43,7 +43,7 @@ def _cholesky_inverse(self: Tensor, upper: bool = False) -> Any:
     return _cholesky_solve(self._owner.constant(np.eye(self.shape[-1], dtype=self.dtype)), self, upper)
 
 
-def triangular(a: Any, b: Any, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Any:
+def triangular(a: Array, b: Array, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Any:
     """Return the solutions of triangular systems ``a @ x == b``, or ``x @ a == b``."""
     if not left:
         flipped = triangular(a.mT, b.mT, upper=not upper, unitriangular=unitriangular)

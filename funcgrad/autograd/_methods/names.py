@@ -20,7 +20,7 @@ from funcgrad._ops.elementwise.activation import relu_p
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.elementwise.transcendental import logistic_p
 from funcgrad._ops.layout.diagonal import writable_diagonal
-from funcgrad._types import ArrayLike, DTypeLike, Tensor
+from funcgrad._types import Array, ArrayLike, AxesLike, DTypeLike, Tensor
 from funcgrad.autograd._memory.views import chunk, copied, copying, expanded, hold, split, unbind, viewing
 from funcgrad.autograd._methods import dims
 from funcgrad.autograd._methods.to import to
@@ -188,7 +188,7 @@ def _flatten(self: Tensor, start_dim: Any = 0, end_dim: int = -1, *, order: Any 
     )
 
 
-def _squeeze(self: Tensor, dim: Any = None, *, axis: Any = None) -> Any:
+def _squeeze(self: Tensor, dim: AxesLike = None, *, axis: AxesLike = None) -> Any:
     if dim is None:
         return fnp.squeeze(self, axis)
     given = (dim,) if isinstance(dim, int | np.integer) else tuple(dim)
@@ -233,7 +233,7 @@ def _clamp(self: Tensor, min: ArrayLike = None, max: ArrayLike = None) -> Any:  
     return _clamped(self, min, max)
 
 
-def _clamped(x: Any, low: Any, high: Any) -> Any:
+def _clamped(x: Array, low: Array, high: Array) -> Any:
     # NumPy's rule would make float64 of integers and a Python float.
     is_int = is_integral(x.dtype)
     x = cast(x, result_dtype((x, *[bound for bound in (low, high) if bound is not None]))) if is_int else x

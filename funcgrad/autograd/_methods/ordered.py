@@ -12,7 +12,7 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._core.words import shown
-from funcgrad._types import ArrayLike, Tensor
+from funcgrad._types import Array, ArrayLike, AxesLike, Tensor
 from funcgrad.autograd._memory.views import copied
 from funcgrad.autograd._memory.write import plain_value, value_of
 from funcgrad.autograd._methods.dims import check_of_scalar
@@ -30,12 +30,12 @@ def titled(y: Tensor, title: str) -> Any:
     return y
 
 
-def index_tensor(self: Tensor, index: Any) -> Any:
+def index_tensor(self: Tensor, index: Array) -> Any:
     """Return indices as a tensor of int64."""
     return index if is_tensor(index) else self._owner.constant(np.asarray(index))
 
 
-def _taken(name: str, self: Tensor, index: Any, axis: int, keepdim: bool = True) -> Any:
+def _taken(name: str, self: Tensor, index: Array, axis: int, keepdim: bool = True) -> Any:
     """Return the elements at indices along an axis, and the indices, in the named tuple of a function."""
     values = titled(fnp.take_along_axis(self, index, axis), f"{name.capitalize()}Backward0")
     if not keepdim:
@@ -212,7 +212,7 @@ def _spread(name: str) -> Method:
 
     def method(
         self: Tensor,
-        dim: Any = None,
+        dim: AxesLike = None,
         unbiased: Any = None,
         keepdim: bool = False,
         *,

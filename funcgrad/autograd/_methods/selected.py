@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from funcgrad import numpy as fnp
-from funcgrad._types import ArrayLike, Tensor
+from funcgrad._types import Array, ArrayLike, Tensor
 from funcgrad.autograd._memory.history import check_in_place
 from funcgrad.autograd._memory.views import getitem
 from funcgrad.autograd._memory.write import check_memory, compute, plain_value, put, value_of
@@ -39,11 +39,11 @@ class Chosen(NamedTuple):
     source: Any = None
 
 
-def _array(index: Any) -> np.ndarray:
+def _array(index: Array) -> np.ndarray:
     return np.asarray(value_of(plain_value(index)))
 
 
-def _along(x: Tensor, dim: int, index: Any) -> tuple[Any, ...]:
+def _along(x: Tensor, dim: int, index: Array) -> tuple[Any, ...]:
     """Return the index of the slices along an axis that an index tensor names."""
     axis, index = normalize_axis(dim, len(x.shape)), _array(index)
     if index.ndim > 1:
@@ -90,13 +90,13 @@ def source_of(asked: str, x: Tensor, source: ArrayLike) -> Any:
     return source
 
 
-def _index_put(x: Tensor, indices: Any, values: Any, accumulate: bool = False) -> Chosen:
+def _index_put(x: Tensor, indices: Array, values: Array, accumulate: bool = False) -> Chosen:
     """Write, or add, to the elements that index arrays select."""
     values = source_of("index_put", x, values)
     return Chosen(tuple([_array(index) for index in indices]), values, "IndexPutBackward0", accumulate)
 
 
-def _index_add(x: Tensor, dim: int, index: Any, source: ArrayLike, *, alpha: ArrayLike = 1) -> Chosen:
+def _index_add(x: Tensor, dim: int, index: Array, source: ArrayLike, *, alpha: ArrayLike = 1) -> Chosen:
     """Add slices of a tensor to the slices of this one that an index names."""
     source = source_of("index_add", x, source)
     check_slices("index_add_()", x, dim, index, source)
@@ -104,14 +104,14 @@ def _index_add(x: Tensor, dim: int, index: Any, source: ArrayLike, *, alpha: Arr
     return Chosen(_along(x, dim, index), added, "IndexAddBackward0", True, source)
 
 
-def _index_copy(x: Tensor, dim: int, index: Any, source: ArrayLike) -> Chosen:
+def _index_copy(x: Tensor, dim: int, index: Array, source: ArrayLike) -> Chosen:
     """Copy slices of a tensor to the slices of this one that an index names."""
     source = source_of("index_copy", x, source)
     check_slices("index_copy_()", x, dim, index, source)
     return Chosen(_along(x, dim, index), source, "IndexCopyBackward0")
 
 
-def check_slices(asked: str, x: Tensor, dim: int, index: Any, source: ArrayLike) -> None:
+def check_slices(asked: str, x: Tensor, dim: int, index: Array, source: ArrayLike) -> None:
     """Refuse slices that would have to be repeated to fill those of a tensor, in PyTorch's words."""
     axis, count, sizes = normalize_axis(dim, len(x.shape)), _array(index).size, np.shape(source)
     along = sizes[axis] if axis < len(sizes) else 1
@@ -126,25 +126,25 @@ def check_slices(asked: str, x: Tensor, dim: int, index: Any, source: ArrayLike)
         )
 
 
-def _index_fill(x: Tensor, dim: int, index: Any, value: ArrayLike) -> Chosen:
+def _index_fill(x: Tensor, dim: int, index: Array, value: ArrayLike) -> Chosen:
     """Set the slices that an index names to a number."""
     return Chosen(_along(x, dim, index), value, f"IndexFillBackward{int(is_tensor(value))}")
 
 
-def _scatter(x: Tensor, dim: int, index: Any, src: ArrayLike = None, *, value: ArrayLike = None) -> Chosen:
+def _scatter(x: Tensor, dim: int, index: Array, src: ArrayLike = None, *, value: ArrayLike = None) -> Chosen:
     """Write source elements, or a number, to the positions along an axis that an index names."""
     src = plain_value(value) if src is None else source_of("scatter", x, src)
     title = f"ScatterBackward{int(not is_tensor(src))}"
     return Chosen(*scattered(x, dim, index, src), title, source=src)
 
 
-def _scatter_add(x: Tensor, dim: int, index: Any, src: ArrayLike) -> Chosen:
+def _scatter_add(x: Tensor, dim: int, index: Array, src: ArrayLike) -> Chosen:
     """Add source elements to the positions along an axis that an index names."""
     src = source_of("scatter", x, src)
     return Chosen(*scattered(x, dim, index, src), "ScatterAddBackward0", True, src)
 
 
-def scattered(x: Tensor, dim: int, index: Any, src: ArrayLike) -> tuple[tuple[Any, ...], Any]:
+def scattered(x: Tensor, dim: int, index: Array, src: ArrayLike) -> tuple[tuple[Any, ...], Any]:
     """Return the positions along an axis that an index names, and the part of the source for them."""
     index = np.atleast_1d(_array(index))
     sizes = getattr(src, "shape", None)
@@ -189,7 +189,7 @@ def _masked_scatter(x: Tensor, mask: ArrayLike, source: ArrayLike) -> Chosen:
     return Chosen((mask,), fnp.ravel(source)[:count], "MaskedScatterBackward0", source=source)
 
 
-def _put(x: Tensor, index: Any, source: ArrayLike, accumulate: bool = False) -> Chosen:
+def _put(x: Tensor, index: Array, source: ArrayLike, accumulate: bool = False) -> Chosen:
     """Write, or add, to elements by their position in C order."""
     source, index = source_of("put", x, source), _array(index)
     if isinstance(source, type) or not hasattr(source, "size"):
@@ -277,13 +277,13 @@ def _fill_diagonal_(self: Tensor, fill_value: ArrayLike, wrap: bool = False) -> 
     return _write(self, Chosen(key, fill_value, "torch::autograd::CopySlices"), "fill_diagonal_")
 
 
-def _gather(self: Tensor, dim: int, index: Any, *, sparse_grad: bool = False) -> Any:
+def _gather(self: Tensor, dim: int, index: Array, *, sparse_grad: bool = False) -> Any:
     """Return the elements at the positions along an axis that an index names; gradients are dense."""
     del sparse_grad
     return getitem(self, _grid(self, dim, _array(index))) if self.shape else fnp.broadcast_to(self, np.shape(index))
 
 
-def _index_select(self: Tensor, dim: int, index: Any) -> Any:
+def _index_select(self: Tensor, dim: int, index: Array) -> Any:
     """Return the slices along an axis that an index names."""
     return getitem(self, _along(self, dim, index))
 

@@ -9,7 +9,7 @@ import numpy as np
 from funcgrad._core.aval import is_inexact, is_integral
 from funcgrad._core.words import shown
 from funcgrad._ops.elementwise.cast import cast
-from funcgrad._types import DTypeLike, Tensor
+from funcgrad._types import DeviceLike, DTypeLike, Tensor
 from funcgrad.autograd._memory.views import copied
 from funcgrad.autograd._tape.base import is_tensor
 
@@ -78,7 +78,7 @@ def to(
     self: Tensor,
     *args: Any,
     dtype: DTypeLike = None,
-    device: Any = None,
+    device: DeviceLike = None,
     non_blocking: bool = False,
     copy: bool = False,
     memory_format: Any = None,
@@ -115,7 +115,7 @@ def _is_device(x: Tensor) -> bool:
     return hasattr(x, "platform") or type(x).__name__ == "device"
 
 
-def _check_device(x: Tensor, device: Any) -> None:
+def _check_device(x: Tensor, device: DeviceLike) -> None:
     """Refuse a device that does not hold the value, because nothing is moved."""
     own = getattr(x.device, "platform", "cpu")
     name = getattr(device, "platform", str(device).partition(":")[0] if isinstance(device, str) else "")
@@ -123,5 +123,5 @@ def _check_device(x: Tensor, device: Any) -> None:
         return
     raise RuntimeError(
         f"to: the device {shown(device)} was asked for, and the tensor {x.aval} is on {str(x.device)!r}; needed the "
-        "device of the value, which is NumPy's or JAX's. Make the tensor anew: tensor(jax.device_put(array, device))."
+        "device of the value, which is NumPy's or JAX's. Make a new tensor: tensor(jax.device_put(array, device))."
     )

@@ -16,7 +16,7 @@ from funcgrad._engines import loaded_scope
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.layout.fill import zeros_like
 from funcgrad._transforms.base.arguments import memory_of, own
-from funcgrad._types import Array
+from funcgrad._types import Array, PyTree
 from funcgrad.autograd._tape.base import LeafNode, TensorBase, TensorTrace, is_tensor, retained, set_value
 from funcgrad.autograd._tape.graph import Visitor, needed_nodes
 from funcgrad.autograd._tape.hooks import call_accumulated, hooked, registered
@@ -182,7 +182,7 @@ def grad(  # noqa: PLR0917  (PyTorch's signature)
 
 
 def _grad_of_each(
-    outputs: Any, inputs: Any, seeds: Any, retain_graph: bool | None, options: dict[str, Any]
+    outputs: PyTree, inputs: PyTree, seeds: Any, retain_graph: bool | None, options: dict[str, Any]
 ) -> tuple[Any, ...]:
     """Return the gradients for each row of the seeds, stacked."""
     rows: list[Any] = [seeds] if is_tensor(seeds) else list(seeds)

@@ -89,7 +89,7 @@ class TensorBase(ReverseTracer):
     # operations have no source: they may be views, and writing into them is refused.
     _source: TensorBase | None
 
-    def __init__(self, trace: Any = None, value: Any = None, node: Node | Any = None, *sizes: Any) -> None:
+    def __init__(self, trace: Any = None, value: Array = None, node: Node | Any = None, *sizes: Any) -> None:
         if type(node) is not tuple:
             # A program has called the class, as PyTorch's programs do: ``Tensor(2, 3)``, ``Tensor([1.0])``.
             self._make((trace, value, node, *sizes))
@@ -123,7 +123,7 @@ class Histories(Protocol):
         ...
 
     def renew(self, x: TensorBase) -> None:
-        """Record anew how a tensor comes from its root, if it is a stale view."""
+        """Record again how a tensor comes from its root, if it is a stale view."""
         ...
 
     def will_have_node(self, x: TensorBase) -> bool:
@@ -182,7 +182,7 @@ class TensorTrace(ReverseTrace):
         tensor._inference = inferring.get()
         return tensor
 
-    def begin_leaf(self, tensor: Any, value: Any) -> None:
+    def begin_leaf(self, tensor: Any, value: Array) -> None:
         """Make a tensor object a leaf with a value, which requires no gradient."""
         ReverseTracer.__init__(tensor, self, owned_array(value), None)
         tensor._gradient = tensor._source = None

@@ -9,7 +9,7 @@ import ml_dtypes
 import numpy as np
 
 from funcgrad._core.aval import aval_of, common_dtype, is_floating, is_integral
-from funcgrad._types import DTypeLike, Tensor
+from funcgrad._types import Array, DTypeLike, Tensor
 
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 _FLOATS = frozenset({np.dtype(np.float16), np.dtype(np.float32), np.dtype(np.float64), _BFLOAT16})
@@ -127,7 +127,7 @@ def result_dtype(values: Sequence[Any], ufunc: np.ufunc | None = None) -> np.dty
     return default_dtype() if is_floating(loop[0]) else dtype
 
 
-def _check_product(x: Any, y: Any) -> None:
+def _check_product(x: Array, y: Array) -> None:
     """Refuse a product of two tensors of different dtypes, in PyTorch's words; an array is converted."""
     if not (hasattr(x, "requires_grad") and hasattr(y, "requires_grad")) or x.dtype == y.dtype:
         return

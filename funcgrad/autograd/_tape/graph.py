@@ -125,7 +125,7 @@ def _tensor(trace: TensorTrace, value: Array, node: Any) -> TensorBase:
 
 
 def _recorded_split(trace: TensorTrace, node: Any, y_bars: Any) -> Any:
-    """Return the cotangents of an operation whose rule may keep anything: run it anew, on tensors."""
+    """Return the cotangents of an operation whose rule may keep anything: run it again, on tensors."""
     primitive: Any = primitive_of(node)
     primals, active, params = kept_by(node)[2]
     operands = [

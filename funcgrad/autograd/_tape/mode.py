@@ -126,7 +126,7 @@ class _Mode:
 
 
 class no_grad(_Mode):  # noqa: N801  (PyTorch's name)
-    """Record nothing: results require no gradient, whatever their operands do.
+    """Record nothing: results require no gradient, for any operands.
 
     Usable as a context manager and as a decorator.
 

@@ -92,7 +92,7 @@ class Writes:
 
     def check(self, node: Any) -> None:
         """Refuse a node that keeps a value written to after the node was recorded, in PyTorch's words."""
-        # A joint operation keeps its operands too, in case that it is recorded anew.
+        # A joint operation keeps its operands too, in case that it is recorded again.
         kept = kept_by(node)[:2] if is_joint(node) else kept_by(node)
         for value in arrays_in(kept):
             record = self._records.get(id(owner_of(value)))

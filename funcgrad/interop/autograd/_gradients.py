@@ -14,7 +14,7 @@ from funcgrad._core.aval import aval_of
 from funcgrad._core.bind import is_value
 from funcgrad._transforms.base.arguments import name_of
 from funcgrad._transforms.derivative import forward, higher_order, reverse
-from funcgrad._types import PyTree
+from funcgrad._types import PyTree, Value
 from funcgrad.errors import NonScalarOutputError, NotDifferentiableError
 from funcgrad.interop.autograd.wrap_util import positions, unary
 from funcgrad.tree import map as tree_map
@@ -48,7 +48,7 @@ def _floats(x: PyTree) -> Any:
     return tree_map(_floats, x) if isinstance(x, list | tuple | dict) else x
 
 
-def _scalar(fun: Function, out: Any) -> Any:
+def _scalar(fun: Function, out: Value) -> Any:
     """Return an output of one element without its axes: autograd treats it as a scalar."""
     shape = getattr(out, "shape", ())
     if not shape or not is_value(out):

@@ -10,7 +10,7 @@ import numpy as np
 import funcgrad.numpy as fnp
 from funcgrad._core.aval import aval_of
 from funcgrad._transforms.derivative import forward, reverse
-from funcgrad._types import PyTree
+from funcgrad._types import PyTree, Value
 from funcgrad.interop.autograd._gradients import Argnum, Function, grad, jacobian, named
 from funcgrad.interop.autograd.wrap_util import unary, unary_to_nary
 from funcgrad.tree import map as tree_map
@@ -45,7 +45,7 @@ def make_vjp(fun: Function, argnum: Argnum = 0) -> Function:
     return named("make_vjp", fun, argnum, pulled)
 
 
-def _fitted(given: Any, like: Any) -> Any:
+def _fitted(given: Value, like: Value) -> Any:
     """Convert cotangents and tangents to the dtypes of their primals; autograd accepts any dtype."""
 
     def fitted(x: PyTree, y: PyTree) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 
 import funcgrad.numpy as fnp
 from funcgrad._core.aval import aval_of, is_inexact
-from funcgrad._types import ArrayLike, PyTree
+from funcgrad._types import ArrayLike, PyTree, Value
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.tree import flatten, leaves, unflatten
 from funcgrad.tree import map as tree_map
@@ -24,7 +24,7 @@ class VSpace:
         value: an array, a number, or a tree of them; integers are treated as float64.
     """
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: Value) -> None:
         found, self.tree = flatten(value)
         self.avals = [
             (aval.shape, aval.dtype if is_inexact(aval.dtype) else np.dtype(float)) for aval in map(aval_of, found)
@@ -112,7 +112,7 @@ class VSpace:
         )
 
 
-def vspace(value: Any) -> VSpace:
+def vspace(value: Value) -> VSpace:
     """Return the vector space of a value.
 
     Args:

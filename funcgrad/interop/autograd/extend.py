@@ -10,6 +10,7 @@ import funcgrad.numpy as fnp
 from funcgrad._core.bind import Tracer
 from funcgrad._public import publish
 from funcgrad._transforms.base.arguments import name_of
+from funcgrad._types import Value
 from funcgrad.interop.autograd._primitive import Function, Primitive, declared, replaced
 from funcgrad.interop.autograd._vspace import VSpace, vspace
 from funcgrad.numpy.extend import concrete_value
@@ -156,7 +157,7 @@ def defvjp(fun: Function, *vjpmakers: Function | None, **kwargs: Any) -> None:
     """
     makers = _by_number(vjpmakers, kwargs)
 
-    def rule(argnums: tuple[int, ...], ans: Any, args: tuple, named: dict) -> Function:
+    def rule(argnums: tuple[int, ...], ans: Value, args: tuple, named: dict) -> Function:
         chosen = [_maker("VJP", fun, makers, number) for number in argnums]
         pulls = [None if maker is None else maker(ans, *args, **named) for maker in chosen]
         return lambda out_bar: [None if pull is None else pull(out_bar) for pull in pulls]
@@ -183,7 +184,7 @@ def defvjp_argnum(fun: Function, vjpmaker: Function) -> None:
         3.0
     """
 
-    def rule(argnums: tuple[int, ...], ans: Any, args: tuple, named: dict) -> Function:
+    def rule(argnums: tuple[int, ...], ans: Value, args: tuple, named: dict) -> Function:
         pulls = [vjpmaker(number, ans, args, named) for number in argnums]
         return lambda out_bar: [pull(out_bar) for pull in pulls]
 
@@ -212,7 +213,7 @@ def defvjp_argnums(fun: Function, vjpmaker: Function) -> None:
     declared("defvjp_argnums", fun).vjp = vjpmaker
 
 
-def _sum(parts: list[Any], ans: Any) -> Any:
+def _sum(parts: list[Any], ans: Value) -> Any:
     """Return the sum of the tangents that several arguments contribute."""
     if not parts:
         return tree_map(fnp.zeros_like, ans)
@@ -241,7 +242,7 @@ def defjvp(fun: Function, *jvpfuns: Function | str | None, **kwargs: Any) -> Non
     """
     rules = _by_number(jvpfuns, kwargs)
 
-    def rule(argnums: tuple[int, ...], tangents: Sequence[Any], ans: Any, args: tuple, named: dict) -> Any:
+    def rule(argnums: tuple[int, ...], tangents: Sequence[Any], ans: Value, args: tuple, named: dict) -> Any:
         parts = []
         for number, x_dot in zip(argnums, tangents, strict=True):
             jvp = _maker("JVP", fun, rules, number)
@@ -273,7 +274,7 @@ def defjvp_argnum(fun: Function, jvpmaker: Function) -> None:
         [12.0, 3.0]
     """
 
-    def rule(argnums: tuple[int, ...], tangents: Sequence[Any], ans: Any, args: tuple, named: dict) -> Any:
+    def rule(argnums: tuple[int, ...], tangents: Sequence[Any], ans: Value, args: tuple, named: dict) -> Any:
         pairs = zip(argnums, tangents, strict=True)
         return _sum([jvpmaker(number, x_dot, ans, args, named) for number, x_dot in pairs], ans)
 

@@ -21,7 +21,7 @@ from funcgrad.tree import map as tree_map
 
 def scan(
     f: Callable[..., Any],
-    init: Any,
+    init: ArrayLike,
     xs: PyTree = None,
     length: int | None = None,
     reverse: bool = False,
@@ -31,7 +31,9 @@ def scan(
     return tree_of_arrays(loops.scan(immutably(f), init, xs, length, reverse, unroll))
 
 
-def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: PyTree, **options: Any) -> Any:
+def fori_loop(
+    lower: ArrayLike, upper: ArrayLike, body_fun: Callable[..., Any], init_val: PyTree, **options: Any
+) -> Any:
     """``jax.lax.fori_loop``: a loop over whole numbers with a carried state."""
     return tree_of_arrays(loops.fori_loop(lower, upper, immutably(body_fun), init_val, **options))
 
@@ -50,14 +52,14 @@ def cond(
     return tree_of_arrays(loops.cond(pred, immutably(true_fun), immutably(false_fun), *operands))
 
 
-def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: PyTree, **old: Any) -> Any:
+def switch(index: ArrayLike, branches: Sequence[Callable[..., Any]], *operands: PyTree, **old: Any) -> Any:
     """``jax.lax.switch``: apply one of several functions, chosen by an integer."""
     if old:
         operands = (*operands, old["operand"])
     return tree_of_arrays(switches.switch(index, [immutably(each) for each in branches], *operands))
 
 
-def associative_scan(fn: Callable[..., Any], elems: Any, reverse: bool = False, axis: int = 0) -> Any:
+def associative_scan(fn: Callable[..., Any], elems: ArrayLike, reverse: bool = False, axis: int = 0) -> Any:
     """``jax.lax.associative_scan``: all partial results of an associative function, in logarithmic time."""
     return tree_of_arrays(associative.associative_scan(immutably(fn), elems, reverse=reverse, axis=axis))
 

@@ -28,7 +28,7 @@ class RoundingMethod(enum.IntEnum):
     TO_NEAREST_EVEN = 1
 
 
-def clamp(min: Any, x: ArrayLike, max: Any) -> Any:  # noqa: A002  (JAX's names)
+def clamp(min: ArrayLike, x: ArrayLike, max: ArrayLike) -> Any:  # noqa: A002  (JAX's names)
     """``jax.lax.clamp``: cut numbers at a lower and an upper bound."""
     return fnp.clip(x, min, max)
 
@@ -52,7 +52,7 @@ def integer_pow(x: ArrayLike, y: int) -> Any:
     return fnp.power(x, y)
 
 
-def polygamma(m: Any, x: ArrayLike) -> Any:
+def polygamma(m: ArrayLike, x: ArrayLike) -> Any:
     """``jax.lax.polygamma``: a derivative of `digamma`, the one of the order ``m``, which is known."""
     orders = np.asarray(known_value(m)).astype(int)
     first, *others = np.unique(orders).tolist()

@@ -54,7 +54,7 @@ def concatenate(operands: Sequence[Any], dimension: int) -> Any:
     return fnp.concatenate(operands, axis=dimension)
 
 
-def expand_dims(array: Any, dimensions: Sequence[int]) -> Any:
+def expand_dims(array: ArrayLike, dimensions: Sequence[int]) -> Any:
     """``jax.lax.expand_dims``: the array with new axes of length 1."""
     return fnp.expand_dims(array, tuple(dimensions))
 
@@ -66,11 +66,11 @@ def full(shape: Sequence[int], fill_value: ArrayLike, dtype: DTypeLike = None) -
 
 def full_like(x: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike = None, shape: Sequence[int] | None = None) -> Any:
     """``jax.lax.full_like``: an array of one number, of the shape and dtype of another array."""
-    shape = x.shape if shape is None else tuple(shape)
-    return fnp.full(shape, fill_value, x.dtype if dtype is None else dtype)
+    lengths = x.shape if shape is None else tuple(shape)
+    return fnp.full(lengths, fill_value, x.dtype if dtype is None else dtype)
 
 
-def pad(operand: ArrayLike, padding_value: Any, padding_config: Sequence[tuple[int, int, int]]) -> Any:
+def pad(operand: ArrayLike, padding_value: ArrayLike, padding_config: Sequence[tuple[int, int, int]]) -> Any:
     """``jax.lax.pad``: the array with numbers around and between its elements; negative widths cut."""
     operand = fnp.asarray(operand)
     shape = tuple([n + max(n - 1, 0) * inside for n, (_, _, inside) in zip(operand.shape, padding_config, strict=True)])
@@ -99,12 +99,12 @@ def rev(operand: ArrayLike, dimensions: Sequence[int]) -> Any:
     return fnp.flip(operand, tuple(dimensions))
 
 
-def select(pred: ArrayLike, on_true: Any, on_false: Any) -> Any:
+def select(pred: ArrayLike, on_true: ArrayLike, on_false: ArrayLike) -> Any:
     """``jax.lax.select``: choose between the elements of two arrays."""
     return fnp.where(pred, on_true, on_false)
 
 
-def select_n(which: Any, *cases: Any) -> Any:
+def select_n(which: ArrayLike, *cases: Any) -> Any:
     """``jax.lax.select_n``: choose among the elements of several arrays, by their numbers."""
     which = fnp.asarray(which)
     if len(cases) == 1:
@@ -112,7 +112,7 @@ def select_n(which: Any, *cases: Any) -> Any:
     return fnp.choose(fnp.clip(which.astype(int), 0, len(cases) - 1), cases)
 
 
-def squeeze(array: Any, dimensions: Sequence[int]) -> Any:
+def squeeze(array: ArrayLike, dimensions: Sequence[int]) -> Any:
     """``jax.lax.squeeze``: the array without axes of length 1."""
     return fnp.squeeze(array, tuple(dimensions))
 
@@ -181,7 +181,9 @@ reduce_and = _reduction("reduce_and", fnp.all, keeps=False)
 reduce_or = _reduction("reduce_or", fnp.any, keeps=False)
 
 
-def reduce(operands: Any, init_values: Any, computation: Callable[[Any, Any], Any], dimensions: Sequence[int]) -> Any:
+def reduce(
+    operands: ArrayLike, init_values: ArrayLike, computation: Callable[[Any, Any], Any], dimensions: Sequence[int]
+) -> Any:
     """``jax.lax.reduce``: combine the elements along axes by an associative function of two arrays."""
     x = fnp.asarray(operands)
     kept = [k for k in range(x.ndim) if k not in dimensions]
@@ -251,7 +253,7 @@ def conj(x: ArrayLike) -> Any:
     return fnp.conj(x) if dtype_of(x).kind == "c" else fnp.conj(fnp.asarray(x) + 0j)
 
 
-def broadcast_like(arr: ArrayLike, like_arr: Any) -> Any:
+def broadcast_like(arr: ArrayLike, like_arr: ArrayLike) -> Any:
     """``jax.lax.broadcast_like``: the array repeated to the shape of another one."""
     return fnp.broadcast_to(arr, fnp.shape(like_arr))
 

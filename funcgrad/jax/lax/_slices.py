@@ -39,7 +39,7 @@ def _at(axis: int, entry: Any) -> tuple:
     return (*[builtins.slice(None)] * axis, entry)
 
 
-def index_take(src: Any, idxs: Any, axes: Sequence[int]) -> Any:
+def index_take(src: ArrayLike, idxs: ArrayLike, axes: Sequence[int]) -> Any:
     """``jax.lax.index_take``: the elements at several places, in front of the axes that are left."""
     src = fnp.moveaxis(fnp.asarray(src), tuple(axes), tuple(range(len(axes))))
     return src[tuple(fnp.asarray(each) for each in idxs)]
@@ -115,7 +115,7 @@ def dynamic_slice_in_dim(operand: ArrayLike, start_index: ArrayLike, slice_size:
     return dynamic_slice(operand, _starts(operand, axis, start_index), sizes)
 
 
-def dynamic_index_in_dim(operand: ArrayLike, index: Any, axis: int = 0, keepdims: bool = True) -> Any:
+def dynamic_index_in_dim(operand: ArrayLike, index: ArrayLike, axis: int = 0, keepdims: bool = True) -> Any:
     """``jax.lax.dynamic_index_in_dim``: the element of an axis at a traced place."""
     found = dynamic_slice_in_dim(operand, index, 1, axis)
     return found if keepdims else fnp.squeeze(found, axis)
@@ -127,7 +127,7 @@ def dynamic_update_slice_in_dim(operand: ArrayLike, update: ArrayLike, start_ind
     return dynamic_update_slice(operand, update, _starts(operand, axis, start_index))
 
 
-def dynamic_update_index_in_dim(operand: ArrayLike, update: ArrayLike, index: Any, axis: int) -> Any:
+def dynamic_update_index_in_dim(operand: ArrayLike, update: ArrayLike, index: ArrayLike, axis: int) -> Any:
     """``jax.lax.dynamic_update_index_in_dim``: the array with one element of an axis replaced at a traced place."""
     operand, update = fnp.asarray(operand), fnp.asarray(update)
     update = update if update.ndim == operand.ndim else fnp.expand_dims(update, axis)

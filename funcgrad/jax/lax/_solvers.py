@@ -10,7 +10,7 @@ from funcgrad.jax._bridge import run_as_jax
 
 
 def custom_root(
-    f: Callable[..., Any], initial_guess: Any, solve: Any, tangent_solve: Any, has_aux: bool = False
+    f: Callable[..., Any], initial_guess: ArrayLike, solve: Any, tangent_solve: Any, has_aux: bool = False
 ) -> Any:
     """``jax.lax.custom_root``: a root that ``solve`` finds, with the derivative of the equation that it solves.
 

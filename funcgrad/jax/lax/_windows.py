@@ -168,7 +168,7 @@ _OF_WINDOWS: dict[Any, Callable[[Any, Any], Any]] = {maximum: _first_greatest, m
 
 def reduce_window(  # noqa: PLR0917  (JAX's signature)
     operand: ArrayLike,
-    init_value: Any,
+    init_value: ArrayLike,
     computation: Callable[[Any, Any], Any],
     window_dimensions: Sizes,
     window_strides: Sizes,

@@ -58,7 +58,7 @@ def svd(x: ArrayLike, *, full_matrices: bool = True, compute_uv: bool = True) ->
     return linalg.svd(x, full_matrices=full_matrices, compute_uv=compute_uv)
 
 
-def symmetric_product(a_matrix: Any, c_matrix: Any, *, alpha: float = 1.0, beta: float = 0.0) -> Any:
+def symmetric_product(a_matrix: ArrayLike, c_matrix: ArrayLike, *, alpha: float = 1.0, beta: float = 0.0) -> Any:
     """``jax.lax.linalg.symmetric_product``: ``alpha * A @ A.T + beta * C``."""
     return alpha * fnp.matmul(a_matrix, fnp.matrix_transpose(a_matrix)) + beta * fnp.asarray(c_matrix)
 
@@ -94,7 +94,7 @@ def triangular_solve(
     return x[..., 0] if vector else x
 
 
-def tridiagonal_solve(dl: Any, d: Any, du: Any, b: ArrayLike) -> Any:
+def tridiagonal_solve(dl: ArrayLike, d: ArrayLike, du: ArrayLike, b: ArrayLike) -> Any:
     """``jax.lax.linalg.tridiagonal_solve``: solve a system with three diagonals, without ``dl[0]``, ``du[-1]``."""
     dl, d, du = map(fnp.asarray, (dl, d, du))
     zero = fnp.zeros_like(d[..., :1])

@@ -14,12 +14,12 @@ from funcgrad.numpy.extend import dtype_of
 from funcgrad.scipy import special
 
 
-def celu(x: ArrayLike, alpha: Any = 1.0) -> Any:
+def celu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Any:
     """``jax.nn.celu``: ``max(x, 0) + min(0, alpha * (exp(x / alpha) - 1))``."""
     return fnp.where(fnp.asarray(x) > 0, x, alpha * fnp.expm1(fnp.minimum(x, 0.0) / alpha))
 
 
-def elu(x: ArrayLike, alpha: Any = 1.0) -> Any:
+def elu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Any:
     """``jax.nn.elu``: ``x`` above 0, ``alpha * (exp(x) - 1)`` below."""
     above = fnp.asarray(x) > 0
     return fnp.where(above, x, alpha * fnp.expm1(fnp.where(above, 0.0, x)))
@@ -62,7 +62,7 @@ def identity(x: ArrayLike) -> Any:
     return fnp.asarray(x)
 
 
-def leaky_relu(x: ArrayLike, negative_slope: Any = 0.01) -> Any:
+def leaky_relu(x: ArrayLike, negative_slope: ArrayLike = 0.01) -> Any:
     """``jax.nn.leaky_relu``: ``x`` above 0, ``negative_slope * x`` below."""
     x = fnp.asarray(x)
     return fnp.where(x >= 0, x, negative_slope * x)
@@ -173,8 +173,8 @@ def standardize(
     x: ArrayLike,
     axis: Any = -1,
     mean: ArrayLike = None,
-    variance: Any = None,
-    epsilon: Any = 1e-5,
+    variance: ArrayLike = None,
+    epsilon: ArrayLike = 1e-5,
     where: ArrayLike = True,
 ) -> Any:
     """``jax.nn.standardize``: subtract the mean and divide by the standard deviation along an axis."""
@@ -186,7 +186,7 @@ def standardize(
 
 
 def dot_product_attention(
-    query: Any,
+    query: ArrayLike,
     key: Key,
     value: ArrayLike,
     bias: ArrayLike = None,
@@ -194,8 +194,8 @@ def dot_product_attention(
     *,
     scale: float | None = None,
     is_causal: bool = False,
-    query_seq_lengths: Any = None,
-    key_value_seq_lengths: Any = None,
+    query_seq_lengths: ArrayLike = None,
+    key_value_seq_lengths: ArrayLike = None,
     local_window_size: int | tuple[int, int] | None = None,
     implementation: str | None = None,
 ) -> Any:
@@ -261,7 +261,7 @@ def _allowed(targets: int, sources: int, is_causal: bool, window: int | tuple[in
     return allowed
 
 
-def _counted(lengths: Any, size: int, axis: int) -> Any:
+def _counted(lengths: ArrayLike, size: int, axis: int) -> Any:
     """Return which places count, with axes ``[batch, 1, targets, sources]``."""
     if lengths is None:
         return None

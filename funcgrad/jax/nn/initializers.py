@@ -91,7 +91,7 @@ def normal(stddev: ArrayLike = 0.01, dtype: DTypeLike = None) -> Initializer:
 
 
 def truncated_normal(
-    stddev: ArrayLike = 0.01, dtype: DTypeLike = None, lower: Any = -2.0, upper: Any = 2.0
+    stddev: ArrayLike = 0.01, dtype: DTypeLike = None, lower: ArrayLike = -2.0, upper: ArrayLike = 2.0
 ) -> Initializer:
     """``jax.nn.initializers.truncated_normal``: normal numbers between bounds, times ``stddev``."""
     return _initializer(

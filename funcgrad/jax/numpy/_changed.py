@@ -23,7 +23,7 @@ def _require_copy(function: str, inplace: bool) -> None:
         )
 
 
-def fill_diagonal(a: ArrayLike, val: Any, wrap: bool = False, *, inplace: bool = True) -> Any:
+def fill_diagonal(a: ArrayLike, val: ArrayLike, wrap: bool = False, *, inplace: bool = True) -> Any:
     """``jax.numpy.fill_diagonal``: return the array with another diagonal."""
     _require_copy("fill_diagonal", inplace)
     a = fnp.asarray(a)
@@ -37,7 +37,7 @@ def fill_diagonal(a: ArrayLike, val: Any, wrap: bool = False, *, inplace: bool =
     return fnp.at(fnp.ravel(a))[places].set(values).reshape(a.shape)
 
 
-def put(a: ArrayLike, ind: Any, v: ArrayLike, mode: str | None = None, *, inplace: bool = True) -> Any:
+def put(a: ArrayLike, ind: ArrayLike, v: ArrayLike, mode: str | None = None, *, inplace: bool = True) -> Any:
     """``jax.numpy.put``: return the array with other elements at places of the flattened array."""
     _require_copy("put", inplace)
     a = fnp.asarray(a)
@@ -50,7 +50,7 @@ def put(a: ArrayLike, ind: Any, v: ArrayLike, mode: str | None = None, *, inplac
     return fnp.at(fnp.ravel(a))[places].set(values).reshape(a.shape)
 
 
-def place(arr: ArrayLike, mask: ArrayLike, vals: Any, *, inplace: bool = True) -> Any:
+def place(arr: ArrayLike, mask: ArrayLike, vals: ArrayLike, *, inplace: bool = True) -> Any:
     """``jax.numpy.place``: return the array with other elements where the mask is true."""
     _require_copy("place", inplace)
     arr = fnp.asarray(arr)
@@ -172,7 +172,7 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: ArrayLike, *arg
     return fnp.apply_along_axis(lambda *values, **named: plain(func1d(*values, **named)), axis, arr, *args, **kwargs)
 
 
-def polymul(a1: Any, a2: Any, *, trim_leading_zeros: bool = False) -> Any:
+def polymul(a1: ArrayLike, a2: ArrayLike, *, trim_leading_zeros: bool = False) -> Any:
     """``jax.numpy.polymul``: the product of polynomials, which keeps its leading zeros unless asked otherwise."""
     return fnp.polymul(a1, a2) if trim_leading_zeros else fnp.convolve(fnp.atleast_1d(a1), fnp.atleast_1d(a2))
 
@@ -183,14 +183,14 @@ def reciprocal(x: ArrayLike) -> Any:
     return fnp.reciprocal(x) if x.dtype.kind in "fcV" else 1 / x
 
 
-def polydiv(u: Any, v: ArrayLike, *, trim_leading_zeros: bool = False) -> tuple[Any, Any]:
+def polydiv(u: ArrayLike, v: ArrayLike, *, trim_leading_zeros: bool = False) -> tuple[Any, Any]:
     """``jax.numpy.polydiv``: quotient and remainder, which keeps its leading zeros unless asked otherwise."""
     quotient, remainder = fnp.polydiv(u, v)
     lacking = 0 if trim_leading_zeros else len(fnp.atleast_1d(u)) - remainder.shape[0]
     return quotient, fnp.concatenate([fnp.zeros(lacking, remainder.dtype), remainder])
 
 
-def roots(p: Any, *, strip_zeros: bool = True) -> Any:
+def roots(p: ArrayLike, *, strip_zeros: bool = True) -> Any:
     """``jax.numpy.roots``: the roots of a polynomial. Leading zeros count as coefficients without ``strip_zeros``."""
     del strip_zeros
     return fnp.roots(p)

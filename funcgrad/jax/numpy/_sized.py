@@ -19,7 +19,7 @@ def nonzero(a: ArrayLike, *, size: int | None = None, fill_value: ArrayLike = No
     return tuple([fnp.where(there, index, fill) for index, fill in zip(found, fills, strict=True)])
 
 
-def _first(flags: Any, size: int) -> tuple[Any, Any]:
+def _first(flags: ArrayLike, size: int) -> tuple[Any, Any]:
     """Return the positions of the first ``size`` true flags, and which of these positions are there."""
     order = fnp.argsort(fnp.logical_not(flags), stable=True)[:size]
     order = fnp.concatenate([order, fnp.zeros(max(size - flags.shape[0], 0), order.dtype)])
@@ -96,7 +96,7 @@ class UniqueCounts(NamedTuple):
     counts: Any
 
 
-def _sized_unique(ar: Any, size: int, fill_value: ArrayLike, axis: int | None = None) -> Unique:
+def _sized_unique(ar: ArrayLike, size: int, fill_value: ArrayLike, axis: int | None = None) -> Unique:
     """Find distinct elements, or slices along an axis, with a fixed number of results.
 
     Missing ones are the smallest value, or ``fill_value``.
@@ -124,7 +124,7 @@ def _sized_unique(ar: Any, size: int, fill_value: ArrayLike, axis: int | None = 
 
 
 def unique(
-    ar: Any,
+    ar: ArrayLike,
     return_index: bool = False,
     return_inverse: bool = False,
     return_counts: bool = False,
@@ -171,14 +171,19 @@ def unique_values(x: ArrayLike, /, *, size: int | None = None, fill_value: Array
     return unique(x, size=size, fill_value=fill_value)
 
 
-def union1d(ar1: Any, ar2: Any, *, size: int | None = None, fill_value: ArrayLike = None) -> Any:
+def union1d(ar1: ArrayLike, ar2: ArrayLike, *, size: int | None = None, fill_value: ArrayLike = None) -> Any:
     """``jax.numpy.union1d``: the distinct elements of two arrays."""
     both = fnp.concatenate([fnp.ravel(ar1), fnp.ravel(ar2)])
     return unique(both, size=size, fill_value=fill_value)
 
 
 def setdiff1d(
-    ar1: Any, ar2: Any, assume_unique: bool = False, *, size: int | None = None, fill_value: ArrayLike = None
+    ar1: ArrayLike,
+    ar2: ArrayLike,
+    assume_unique: bool = False,
+    *,
+    size: int | None = None,
+    fill_value: ArrayLike = None,
 ) -> Any:
     """``jax.numpy.setdiff1d``: the elements of the first array that are not in the second."""
     if size is None:
@@ -203,7 +208,7 @@ def bincount(x: ArrayLike, weights: ArrayLike = None, minlength: int = 0, *, len
     return counted.add(fnp.where(there, values, 0))
 
 
-def repeat(a: ArrayLike, repeats: Any, axis: int | None = None, *, total_repeat_length: int | None = None) -> Any:
+def repeat(a: ArrayLike, repeats: ArrayLike, axis: int | None = None, *, total_repeat_length: int | None = None) -> Any:
     """``jax.numpy.repeat``: repeat elements; the last is repeated, or the end is cut, up to the given length."""
     if total_repeat_length is None:
         return fnp.repeat(a, repeats, axis)
@@ -213,6 +218,6 @@ def repeat(a: ArrayLike, repeats: Any, axis: int | None = None, *, total_repeat_
     return fnp.take(a, fnp.minimum(places, a.shape[axis] - 1), axis=axis)
 
 
-def mask_indices(n: int, mask_func: Any, k: Any = 0, *, size: int | None = None) -> Any:
+def mask_indices(n: int, mask_func: Any, k: ArrayLike = 0, *, size: int | None = None) -> Any:
     """``jax.numpy.mask_indices``: the indices of elements of a square array that a function keeps."""
     return nonzero(mask_func(fnp.ones((n, n)), k), size=size)

@@ -34,7 +34,7 @@ class gaussian_kde:  # noqa: N801  (JAX's name)
     Source: Scott, *Multivariate Density Estimation* (1992); for the form, ``jax.scipy.stats.gaussian_kde``.
     """
 
-    def __init__(self, dataset: Any, bw_method: Any = None, weights: ArrayLike = None) -> None:
+    def __init__(self, dataset: ArrayLike, bw_method: Any = None, weights: ArrayLike = None) -> None:
         self.dataset = jnp.atleast_2d(dataset) * 1.0
         if self.dataset.size <= 1:
             raise ValueError(
@@ -45,7 +45,7 @@ class gaussian_kde:  # noqa: N801  (JAX's name)
         if weights.shape != (self.n,):
             raise ValueError(
                 f"gaussian_kde: weights have shape {weights.shape}; needed one for each point, ({self.n},). "
-                "The points stand along the last axis of the dataset."
+                "The points are along the last axis of the dataset."
             )
         self.weights = weights / jnp.sum(weights)
         self.neff = 1.0 / jnp.sum(self.weights**2)
@@ -91,13 +91,13 @@ class gaussian_kde:  # noqa: N801  (JAX's name)
         norm = jnp.sum(jnp.log(jnp.diag(root))) - 0.5 * self.d * math.log(2 * math.pi)
         return logsumexp(norm - 0.5 * jnp.sum(distances**2, axis=0), axis=1, b=self.weights)
 
-    def evaluate(self, points: Any) -> Any:
+    def evaluate(self, points: ArrayLike) -> Any:
         """Compute the density at points, f64[m] or f64[d, m]."""
         return jnp.exp(self.logpdf(points))
 
     __call__ = pdf = evaluate
 
-    def integrate_gaussian(self, mean: ArrayLike, cov: Any) -> Any:
+    def integrate_gaussian(self, mean: ArrayLike, cov: ArrayLike) -> Any:
         """Integrate the density times a normal density."""
         mean, cov = jnp.atleast_1d(jnp.squeeze(jnp.asarray(mean))), jnp.atleast_2d(cov)
         return self._with_covariance(self.covariance + cov).evaluate(mean[:, None])[0]
@@ -107,7 +107,7 @@ class gaussian_kde:  # noqa: N801  (JAX's name)
         wider = self._with_covariance(self.covariance + other.covariance)
         return jnp.sum(wider.evaluate(other.dataset) * other.weights)
 
-    def integrate_box_1d(self, low: Any, high: Any) -> Any:
+    def integrate_box_1d(self, low: ArrayLike, high: ArrayLike) -> Any:
         """Integrate a density of one coordinate between two limits."""
         if self.d != 1:
             raise ValueError(f"gaussian_kde.integrate_box_1d: the points have {self.d} coordinates; needed one.")
@@ -121,7 +121,7 @@ class gaussian_kde:  # noqa: N801  (JAX's name)
         distances = random.multivariate_normal(of_kernel, jnp.zeros(self.d), self.covariance, shape=shape)
         return self.dataset[:, chosen] + distances.T
 
-    def _with_covariance(self, covariance: Any) -> gaussian_kde:
+    def _with_covariance(self, covariance: ArrayLike) -> gaussian_kde:
         children = self.neff, self.dataset, self.weights, covariance, jnp.linalg.inv(covariance)
         return self.tree_unflatten(None, children)
 

@@ -13,12 +13,13 @@ from funcgrad._ops.layout.broadcast import reduce_sum
 from funcgrad._ops.program.barrier import stop_gradient_p
 from funcgrad._ops.reduce.reduce import reduce_max
 from funcgrad._ops.reduce.softmax import log_softmax_p
+from funcgrad._types import Array
 from funcgrad.nn._functions.convert import inexact
 from funcgrad.numpy import add, divide, multiply, power, subtract
 from funcgrad.numpy.extend import normalize_axes
 
 
-def relu(x: Any) -> Any:
+def relu(x: Array) -> Any:
     """Compute ``max(x, 0)``; its derivative at 0 is 0, as in PyTorch.
 
     Example:
@@ -30,7 +31,7 @@ def relu(x: Any) -> Any:
     return bind(relu_p, (inexact(x),), NO_PARAMS)
 
 
-def tanh(x: Any) -> Any:
+def tanh(x: Array) -> Any:
     """Compute the hyperbolic tangent.
 
     Example:
@@ -42,7 +43,7 @@ def tanh(x: Any) -> Any:
     return bind(tanh_p, (inexact(x),), NO_PARAMS)
 
 
-def sigmoid(x: Any) -> Any:
+def sigmoid(x: Array) -> Any:
     """Compute ``1 / (1 + exp(-x))``, without overflow.
 
     Example:
@@ -54,7 +55,7 @@ def sigmoid(x: Any) -> Any:
     return bind(logistic_p, (inexact(x),), NO_PARAMS)
 
 
-def gelu(x: Any, approximate: Literal["none", "tanh"] = "none") -> Any:
+def gelu(x: Array, approximate: Literal["none", "tanh"] = "none") -> Any:
     """Compute ``x`` times the standard normal distribution function of ``x``.
 
     Args:
@@ -86,14 +87,14 @@ def gelu(x: Any, approximate: Literal["none", "tanh"] = "none") -> Any:
     return multiply(multiply(x, 0.5), add(curve, 1))
 
 
-def _shifted(x: Any, axes: tuple[int, ...]) -> Any:
+def _shifted(x: Array, axes: tuple[int, ...]) -> Any:
     """Return ``x`` minus its maximum. The maximum cancels in the callers' formulas, so it needs no derivative."""
     if 0 in x.shape:
         return x
     return subtract(x, bind(stop_gradient_p, (reduce_max(x, axes, keepdims=True),), NO_PARAMS))
 
 
-def softmax(x: Any, axis: int | tuple[int, ...] | None = -1) -> Any:
+def softmax(x: Array, axis: int | tuple[int, ...] | None = -1) -> Any:
     """Compute ``exp(x) / sum(exp(x))`` along an axis, without overflow.
 
     Args:
@@ -115,7 +116,7 @@ def softmax(x: Any, axis: int | tuple[int, ...] | None = -1) -> Any:
     return divide(e, reduce_sum(e, axes, keepdims=True))
 
 
-def log_softmax(x: Any, axis: int | tuple[int, ...] | None = -1) -> Any:
+def log_softmax(x: Array, axis: int | tuple[int, ...] | None = -1) -> Any:
     """Compute ``log(softmax(x))`` along an axis, exact even if the softmax itself would round to 0.
 
     Args:

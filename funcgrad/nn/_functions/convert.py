@@ -12,12 +12,13 @@ import numpy as np
 
 from funcgrad._core.aval import is_inexact
 from funcgrad._ops.elementwise.cast import cast
+from funcgrad._types import Array
 from funcgrad.numpy.extend import as_value, dtype_of
 
 _PYTHON_NUMBERS = frozenset({bool, int, float})
 
 
-def inexact(x: Any) -> Any:
+def inexact(x: Array) -> Any:
     """Return ``x`` as an array of a float or complex dtype; integers become float64, as in NumPy's functions."""
     dtype = getattr(x, "dtype", None)
     if dtype is not None and getattr(dtype, "kind", "?") in "fc":

@@ -7,6 +7,7 @@ from typing import Any
 from funcgrad._core.aval import aval_of
 from funcgrad._ops.contract.conv import Window, conv, extent, turned
 from funcgrad._ops.layout.shape import reshape
+from funcgrad._types import Array, Padding, PerAxis
 from funcgrad.nn._functions.convert import inexact
 from funcgrad.nn._functions.sizes import Sizes, images, per_axis
 from funcgrad.numpy import add
@@ -14,7 +15,13 @@ from funcgrad.numpy.extend import promote
 
 
 def conv1d(
-    x: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
+    x: Array,
+    weight: Array,
+    bias: Array = None,
+    stride: PerAxis = 1,
+    padding: Padding = 0,
+    dilation: PerAxis = 1,
+    groups: int = 1,
 ) -> Any:
     """Convolve signals: each output is the sum of products of the kernel, not flipped, with a window of the input.
 
@@ -46,7 +53,13 @@ def conv1d(
 
 
 def conv2d(
-    x: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
+    x: Array,
+    weight: Array,
+    bias: Array = None,
+    stride: PerAxis = 1,
+    padding: Padding = 0,
+    dilation: PerAxis = 1,
+    groups: int = 1,
 ) -> Any:
     """Convolve images; the arguments are those of `conv1d`, with a number for both axes or one for each.
 
@@ -84,7 +97,13 @@ def conv2d(
 
 
 def conv3d(
-    x: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
+    x: Array,
+    weight: Array,
+    bias: Array = None,
+    stride: PerAxis = 1,
+    padding: Padding = 0,
+    dilation: PerAxis = 1,
+    groups: int = 1,
 ) -> Any:
     """Convolve volumes; the arguments are those of `conv1d`, with a number for all axes or one for each.
 
@@ -115,14 +134,14 @@ def conv3d(
 
 
 def conv_transpose1d(
-    x: Any,
-    weight: Any,
-    bias: Any = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    output_padding: Any = 0,
+    x: Array,
+    weight: Array,
+    bias: Array = None,
+    stride: PerAxis = 1,
+    padding: Padding = 0,
+    output_padding: PerAxis = 0,
     groups: int = 1,
-    dilation: Any = 1,
+    dilation: PerAxis = 1,
 ) -> Any:
     """Compute the transpose of `conv1d` with respect to its input: the vector-Jacobian product of the same arguments.
 
@@ -154,14 +173,14 @@ def conv_transpose1d(
 
 
 def conv_transpose2d(
-    x: Any,
-    weight: Any,
-    bias: Any = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    output_padding: Any = 0,
+    x: Array,
+    weight: Array,
+    bias: Array = None,
+    stride: PerAxis = 1,
+    padding: Padding = 0,
+    output_padding: PerAxis = 0,
     groups: int = 1,
-    dilation: Any = 1,
+    dilation: PerAxis = 1,
 ) -> Any:
     """Compute the transpose of `conv2d`; the arguments are those of `conv_transpose1d`, for each axis or for both.
 
@@ -194,14 +213,14 @@ def conv_transpose2d(
 
 
 def conv_transpose3d(
-    x: Any,
-    weight: Any,
-    bias: Any = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    output_padding: Any = 0,
+    x: Array,
+    weight: Array,
+    bias: Array = None,
+    stride: PerAxis = 1,
+    padding: Padding = 0,
+    output_padding: PerAxis = 0,
     groups: int = 1,
-    dilation: Any = 1,
+    dilation: PerAxis = 1,
 ) -> Any:
     """Compute the transpose of `conv3d`; the arguments are those of `conv_transpose1d`, for each axis or for all.
 
@@ -232,7 +251,7 @@ def conv_transpose3d(
     return _conv_transpose("conv_transpose3d", x, weight, bias, (3, stride, padding, dilation, groups, output_padding))
 
 
-def _conv(function: str, x: Any, weight: Any, bias: Any, how: tuple) -> Any:
+def _conv(function: str, x: Array, weight: Array, bias: Array, how: tuple) -> Any:
     axes, stride, padding, dilation, groups = how
     x, weight, batched = _operands(function, x, weight, axes)
     strides = per_axis(function, "stride", stride, axes, 1)
@@ -250,7 +269,7 @@ def _conv(function: str, x: Any, weight: Any, bias: Any, how: tuple) -> Any:
     return _finished(function, conv(x, weight, _fitting(function, window, x, weight)), bias, batched)
 
 
-def _conv_transpose(function: str, x: Any, weight: Any, bias: Any, how: tuple) -> Any:
+def _conv_transpose(function: str, x: Array, weight: Array, bias: Array, how: tuple) -> Any:
     axes, stride, padding, dilation, groups, output_padding = how
     x, weight, batched = _operands(function, x, weight, axes)
     strides = per_axis(function, "stride", stride, axes, 1)
@@ -279,7 +298,7 @@ def _conv_transpose(function: str, x: Any, weight: Any, bias: Any, how: tuple) -
     return _finished(function, conv(x, kernel, _fitting(function, window, x, kernel)), bias, batched)
 
 
-def _operands(function: str, x: Any, weight: Any, axes: int) -> tuple[Any, Any, bool]:
+def _operands(function: str, x: Array, weight: Array, axes: int) -> tuple[Any, Any, bool]:
     x, weight = inexact(x), inexact(weight)
     x, batched = images(function, x, axes)
     if len(weight.shape) != axes + 2 or 0 in weight.shape[2:]:
@@ -292,7 +311,7 @@ def _operands(function: str, x: Any, weight: Any, axes: int) -> tuple[Any, Any, 
     return x, weight, batched
 
 
-def _paddings(function: str, padding: Any, strides: Sizes, reach: Sizes) -> tuple[tuple[int, int], ...]:
+def _paddings(function: str, padding: Padding, strides: Sizes, reach: Sizes) -> tuple[tuple[int, int], ...]:
     if isinstance(padding, str):
         if padding == "valid":
             return ((0, 0),) * len(reach)
@@ -305,7 +324,7 @@ def _paddings(function: str, padding: Any, strides: Sizes, reach: Sizes) -> tupl
     return tuple([(n, n) for n in per_axis(function, "padding", padding, len(reach), 0)])
 
 
-def _fitting(function: str, window: Window, x: Any, kernel: Any) -> Window:
+def _fitting(function: str, window: Window, x: Array, kernel: Array) -> Window:
     lengths = window.lengths(x.shape[2:], kernel.shape[2:])
     if min(lengths) < 1:
         raise ValueError(
@@ -315,7 +334,7 @@ def _fitting(function: str, window: Window, x: Any, kernel: Any) -> Window:
     return window
 
 
-def _finished(function: str, y: Any, bias: Any, batched: bool) -> Any:
+def _finished(function: str, y: Array, bias: Array, batched: bool) -> Any:
     if bias is not None:
         bias = inexact(bias)
         if bias.shape != (y.shape[1],):

@@ -10,11 +10,12 @@ from funcgrad._core.aval import aval_of, is_integer
 from funcgrad._ops.index.gather import index_p
 from funcgrad._ops.index.plan import SLOT, Index
 from funcgrad._ops.index.rows import embedding_p
+from funcgrad._types import Array
 from funcgrad.nn._functions.convert import inexact
 from funcgrad.numpy.extend import as_value
 
 
-def embedding(table: Any, ids: Any, *, sparse_grad: bool = False) -> Any:
+def embedding(table: Array, ids: Array, *, sparse_grad: bool = False) -> Any:
     """Look up rows: ``table[ids]``.
 
     Args:

@@ -8,13 +8,14 @@ from funcgrad._core.aval import aval_of
 from funcgrad._core.bind import NO_PARAMS, bind
 from funcgrad._ops.contract.dense import affine_p
 from funcgrad._ops.contract.dot import dot_general
+from funcgrad._types import Array
 from funcgrad.autograd.extend import c_type_name, is_tensor, type_name
 from funcgrad.nn._functions.convert import inexact
 from funcgrad.numpy import add
 from funcgrad.numpy.extend import as_value, promote
 
 
-def linear(x: Any, weight: Any, bias: Any = None) -> Any:
+def linear(x: Array, weight: Array, bias: Array = None) -> Any:
     """Compute ``x @ weight.T + bias``, with weights in PyTorch's layout.
 
     Args:
@@ -52,7 +53,7 @@ def linear(x: Any, weight: Any, bias: Any = None) -> Any:
     return y if bias is None else add(y, bias)
 
 
-def refuse_dtypes(first: Any, second: Any, *, has_bias: bool) -> NoReturn:
+def refuse_dtypes(first: Array, second: Array, *, has_bias: bool) -> NoReturn:
     """Refuse a product of tensors of two dtypes, in PyTorch's words."""
     if has_bias:
         names = f"{type_name(first)} and {type_name(second)}"

@@ -17,6 +17,7 @@ from funcgrad._ops.layout.broadcast import reduce_sum
 from funcgrad._ops.layout.fill import ones_like
 from funcgrad._ops.layout.shape import reshape
 from funcgrad._ops.reduce.softmax import log_softmax_p
+from funcgrad._types import Array
 from funcgrad.nn._functions.convert import inexact
 from funcgrad.numpy import add, divide, equal, multiply, negative, power, subtract, take, take_along_axis
 from funcgrad.numpy.extend import ALL_AXES, as_value, dtype_of, promote
@@ -24,7 +25,7 @@ from funcgrad.numpy.extend import ALL_AXES, as_value, dtype_of, promote
 Reduction = Literal["mean", "sum", "none"]
 
 
-def mse_loss(x: Any, target: Any, reduction: Reduction = "mean") -> Any:
+def mse_loss(x: Array, target: Array, reduction: Reduction = "mean") -> Any:
     """Compute the squared error, elementwise, and its mean or sum.
 
     Args:
@@ -55,9 +56,9 @@ def mse_loss(x: Any, target: Any, reduction: Reduction = "mean") -> Any:
 
 
 def nll_loss(
-    log_p: Any,
-    target: Any,
-    weight: Any = None,
+    log_p: Array,
+    target: Array,
+    weight: Array = None,
     *,
     ignore_index: int = -100,
     reduction: Reduction = "mean",
@@ -95,9 +96,9 @@ def nll_loss(
 
 
 def cross_entropy(
-    logits: Any,
-    target: Any,
-    weight: Any = None,
+    logits: Array,
+    target: Array,
+    weight: Array = None,
     *,
     ignore_index: int = -100,
     reduction: Reduction = "mean",
@@ -148,7 +149,7 @@ def cross_entropy(
 
 
 def _probabilities_loss(
-    log_p: Any, target: Any, weight: Any, axis: int, reduction: Reduction, label_smoothing: float
+    log_p: Array, target: Array, weight: Array, axis: int, reduction: Reduction, label_smoothing: float
 ) -> Any:
     classes = log_p.shape[axis]
     if label_smoothing:
@@ -165,7 +166,7 @@ def _probabilities_loss(
     return bind(inner_p, (log_p, target), {"scale": -1 / samples if reduction == "mean" else -1})
 
 
-def _weighted(values: Any, weight: Any, axis: int) -> Any:
+def _weighted(values: Array, weight: Array, axis: int) -> Any:
     """Return values times the weight of their class."""
     if weight is None:
         return values
@@ -181,19 +182,19 @@ class _Targets(NamedTuple):
     weight: Any | None
     axis: int
 
-    def picked(self, log_p: Any) -> Any:
+    def picked(self, log_p: Array) -> Any:
         """Return the log-probability of each target, times its weight; 0 if the target is ignored."""
         shape = self.indices.shape
         indices = reshape(self.indices, (*shape[: self.axis], 1, *shape[self.axis :]))
         picked = reshape(take_along_axis(log_p, indices, self.axis), shape)
         return self.kept(picked if self.weight is None else multiply(picked, self.weight))
 
-    def kept(self, values: Any) -> Any:
+    def kept(self, values: Array) -> Any:
         """Return values, with 0 for each ignored target."""
         return values if self.ignored is None else select(self.ignored, 0, values)
 
 
-def _targets(name: str, log_p: Any, target: Any, weight: Any, ignore_index: int) -> _Targets:
+def _targets(name: str, log_p: Array, target: Array, weight: Array, ignore_index: int) -> _Targets:
     target, axis = as_value(target), _class_axis(log_p)
     _check_targets(name, log_p, target, weight, axis)
     if type(target) in NUMPY_TYPES:
@@ -207,7 +208,7 @@ def _targets(name: str, log_p: Any, target: Any, weight: Any, ignore_index: int)
     return _Targets(indices, ignored, take(cast(as_value(weight), log_p.dtype), indices), axis)
 
 
-def _reduce_targets(picked: Any, targets: _Targets, reduction: Reduction) -> Any:
+def _reduce_targets(picked: Array, targets: _Targets, reduction: Reduction) -> Any:
     """Reduce the losses of targets; the mean divides by the sum of the weights of the targets that are not ignored."""
     if reduction != "mean" or (targets.ignored is None and targets.weight is None):
         return _reduced(picked, reduction, math.prod(picked.shape), -1)
@@ -216,7 +217,7 @@ def _reduce_targets(picked: Any, targets: _Targets, reduction: Reduction) -> Any
     return divide(reduce_sum(picked, axes), negative(reduce_sum(counted, axes)))
 
 
-def _reduced(values: Any, reduction: Reduction, count: int, sign: int) -> Any:
+def _reduced(values: Array, reduction: Reduction, count: int, sign: int) -> Any:
     """Reduce elementwise losses. The sign is applied to the reduced number, which is cheaper."""
     if reduction != "none":
         values = reduce_sum(values, ALL_AXES[len(values.shape)])
@@ -225,7 +226,7 @@ def _reduced(values: Any, reduction: Reduction, count: int, sign: int) -> Any:
     return values if sign == 1 else negative(values)
 
 
-def _class_axis(x: Any) -> int:
+def _class_axis(x: Array) -> int:
     """Return the axis of the classes in PyTorch's layout: the second axis, or the only one."""
     if not x.shape:
         raise ValueError("cross_entropy: the input is a scalar; needed an axis of classes. Pass f32[classes] or more.")
@@ -237,7 +238,7 @@ def _check_reduction(reduction: str) -> None:
         raise ValueError(f"{reduction} is not a valid value for reduction")
 
 
-def _check_targets(name: str, log_p: Any, target: Any, weight: Any, axis: int) -> None:
+def _check_targets(name: str, log_p: Array, target: Array, weight: Array, axis: int) -> None:
     needed = log_p.shape[:axis] + log_p.shape[axis + 1 :]
     target_aval, aval = aval_of(target), aval_of(log_p)
     if not is_integer(target_aval.dtype) or target_aval.shape != needed:

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from funcgrad import numpy as fnp
+from funcgrad._types import Array
 
 # The weight of an element at a distance, in units of the distance between elements.
 Kernel = Callable[[np.ndarray], np.ndarray]
 
 
-def mixed(x: Any, axis: int, matrix: np.ndarray) -> Any:
+def mixed(x: Array, axis: int, matrix: np.ndarray) -> Any:
     """Multiply the elements along an axis by a matrix ``[out, in]``."""
     return fnp.moveaxis(fnp.tensordot(x, matrix.astype(x.dtype), ((axis,), (1,))), -1, axis)
 

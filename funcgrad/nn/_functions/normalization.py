@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from funcgrad import numpy as fnp
 from funcgrad._ops.layout.shape import reshape
+from funcgrad._types import Array
 
 
 class Statistics(NamedTuple):
@@ -18,7 +19,7 @@ class Statistics(NamedTuple):
     elements: int
 
     @classmethod
-    def over(cls, x: Any, axes: tuple[int, ...]) -> Statistics:
+    def over(cls, x: Array, axes: tuple[int, ...]) -> Statistics:
         """Compute the statistics of an array over axes."""
         mean = fnp.mean(x, axis=axes, keepdims=True)
         centered = fnp.subtract(x, mean)
@@ -31,7 +32,7 @@ class Statistics(NamedTuple):
         return fnp.multiply(self.variance, self.elements / max(self.elements - 1, 1))
 
 
-def normalized(centered: Any, variance: Any, eps: float, weight: Any, bias: Any) -> Any:
+def normalized(centered: Array, variance: Array, eps: float, weight: Array, bias: Array) -> Any:
     """Return ``centered / sqrt(variance + eps) * weight + bias``; weight and bias may be ``None``."""
     scale = fnp.divide(1, fnp.sqrt(fnp.add(variance, eps)))
     if weight is not None and math.prod(scale.shape) <= math.prod(weight.shape):
@@ -41,10 +42,10 @@ def normalized(centered: Any, variance: Any, eps: float, weight: Any, bias: Any)
     return _shifted(y if weight is None else fnp.multiply(y, weight), bias)
 
 
-def _shifted(y: Any, bias: Any) -> Any:
+def _shifted(y: Array, bias: Array) -> Any:
     return y if bias is None else fnp.add(y, bias)
 
 
-def per_channel(x: Any, ndim: int) -> Any:
+def per_channel(x: Array, ndim: int) -> Any:
     """Return one number for each channel in a shape that broadcasts with ``[batch, channels, ...]``."""
     return None if x is None else reshape(x, (1, x.shape[0], *(1,) * (ndim - 2)))

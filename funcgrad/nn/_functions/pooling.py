@@ -16,13 +16,19 @@ from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.index.gather import index
 from funcgrad._ops.index.plan import FULL
 from funcgrad._ops.layout.shape import reshape
+from funcgrad._types import Array, Padding, PerAxis
 from funcgrad.nn._functions.convert import inexact
 from funcgrad.nn._functions.sizes import images, per_axis
 from funcgrad.numpy import add, divide, greater, isnan, logical_or, pad
 
 
 def max_pool1d(
-    x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False
+    x: Array,
+    kernel_size: PerAxis,
+    stride: PerAxis | None = None,
+    padding: Padding = 0,
+    dilation: PerAxis = 1,
+    ceil_mode: bool = False,
 ) -> Any:
     """Compute the maximum of each window of signals.
 
@@ -55,7 +61,12 @@ def max_pool1d(
 
 
 def max_pool2d(
-    x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False
+    x: Array,
+    kernel_size: PerAxis,
+    stride: PerAxis | None = None,
+    padding: Padding = 0,
+    dilation: PerAxis = 1,
+    ceil_mode: bool = False,
 ) -> Any:
     """Compute the maximum of each window of images; the arguments are those of `max_pool1d`, for each axis or both.
 
@@ -86,7 +97,12 @@ def max_pool2d(
 
 
 def max_pool3d(
-    x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False
+    x: Array,
+    kernel_size: PerAxis,
+    stride: PerAxis | None = None,
+    padding: Padding = 0,
+    dilation: PerAxis = 1,
+    ceil_mode: bool = False,
 ) -> Any:
     """Compute the maximum of each window of volumes; the arguments are those of `max_pool1d`, for each axis or all.
 
@@ -116,10 +132,10 @@ def max_pool3d(
 
 
 def avg_pool1d(
-    x: Any,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
+    x: Array,
+    kernel_size: PerAxis,
+    stride: PerAxis | None = None,
+    padding: Padding = 0,
     ceil_mode: bool = False,
     count_include_pad: bool = True,
 ) -> Any:
@@ -151,10 +167,10 @@ def avg_pool1d(
 
 
 def avg_pool2d(
-    x: Any,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
+    x: Array,
+    kernel_size: PerAxis,
+    stride: PerAxis | None = None,
+    padding: Padding = 0,
     ceil_mode: bool = False,
     count_include_pad: bool = True,
     divisor_override: int | None = None,
@@ -190,10 +206,10 @@ def avg_pool2d(
 
 
 def avg_pool3d(
-    x: Any,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
+    x: Array,
+    kernel_size: PerAxis,
+    stride: PerAxis | None = None,
+    padding: Padding = 0,
     ceil_mode: bool = False,
     count_include_pad: bool = True,
     divisor_override: int | None = None,
@@ -239,7 +255,7 @@ class _Along(NamedTuple):
     places: int
     after: int
 
-    def slices(self, x: Any) -> list[Any]:
+    def slices(self, x: Array) -> list[Any]:
         """Return a slice of the padded ``x`` per window element; each slice has that element of all windows."""
         span = (self.places - 1) * self.stride + 1
         starts = [i * self.dilation for i in range(self.kernel)]
@@ -280,7 +296,7 @@ def _moves(function: str, shape: tuple[int, ...], how: tuple) -> list[_Along]:
     return moves
 
 
-def _pooled(x: Any, moves: list[_Along], fill: float, merge: Callable[[Any, Any], Any]) -> Any:
+def _pooled(x: Array, moves: list[_Along], fill: float, merge: Callable[[Any, Any], Any]) -> Any:
     if any(move.padding or move.after for move in moves):
         x = pad(x, [(0, 0), (0, 0), *[(move.padding, move.after) for move in moves]], constant_values=fill)
     # Reduce the last axis first, so that of equal elements the first one in memory is chosen.
@@ -297,7 +313,7 @@ def _greater(a: Any, b: Any) -> Any:
     return select(logical_or(greater(b, a), isnan(b)), b, a)
 
 
-def _max_pool(function: str, x: Any, how: tuple) -> Any:
+def _max_pool(function: str, x: Array, how: tuple) -> Any:
     x, batched = images(function, inexact(x), how[0])
     if x.dtype.kind == "c":
         raise TypeError(
@@ -307,7 +323,7 @@ def _max_pool(function: str, x: Any, how: tuple) -> Any:
     return y if batched else reshape(y, y.shape[1:])
 
 
-def _avg_pool(function: str, x: Any, how: tuple, count_include_pad: bool, divisor: int | None) -> Any:
+def _avg_pool(function: str, x: Array, how: tuple, count_include_pad: bool, divisor: int | None) -> Any:
     x, batched = images(function, inexact(x), how[0])
     moves = _moves(function, x.shape, how)
     if divisor is None:

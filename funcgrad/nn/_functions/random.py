@@ -12,6 +12,7 @@ import numpy as np
 from funcgrad import random
 from funcgrad._core.bind import active_trace
 from funcgrad._engines import is_abstract
+from funcgrad._types import Array, DTypeLike
 from funcgrad.autograd.extend import default_generator
 
 
@@ -57,7 +58,7 @@ def drawing_from(key: Any) -> Iterator[None]:
         _keys.reset(token)
 
 
-def uniform(asked: str, x: Any, shape: tuple[int, ...], dtype: Any = np.float64) -> Any:
+def uniform(asked: str, x: Array, shape: tuple[int, ...], dtype: DTypeLike = np.float64) -> Any:
     """Draw numbers from 0 to 1 for a computation with ``x``; PyTorch's stream depends on the dtype.
 
     Args:
@@ -76,7 +77,7 @@ def uniform(asked: str, x: Any, shape: tuple[int, ...], dtype: Any = np.float64)
     return default_generator.random(shape, dtype)
 
 
-def normal(asked: str, x: Any, shape: tuple[int, ...]) -> Any:
+def normal(asked: str, x: Array, shape: tuple[int, ...]) -> Any:
     """Draw numbers of the standard normal distribution for a computation with ``x``, as float64."""
     keys = _keys.get()
     if keys is not None:
@@ -85,7 +86,7 @@ def normal(asked: str, x: Any, shape: tuple[int, ...]) -> Any:
     return default_generator.standard_normal(shape)
 
 
-def _check_eager(asked: str, x: Any) -> None:
+def _check_eager(asked: str, x: Array) -> None:
     """Refuse a draw from the generator where a function runs once for several calls or rows."""
     trace, found = active_trace(), "a compiled function" if is_abstract(x) else ""
     while trace is not None and not found:

@@ -15,6 +15,7 @@ from funcgrad._ops.program.scan import Loop
 from funcgrad._transforms.base.bodies import stage_body
 from funcgrad._transforms.custom.decorators import custom_vjp
 from funcgrad._transforms.derivative.reverse import vjp
+from funcgrad._types import Array
 from funcgrad.autograd import Tensor
 from funcgrad.nn._functions.activations import relu, sigmoid, tanh
 from funcgrad.nn._functions.linear import linear
@@ -34,13 +35,13 @@ class Weights(NamedTuple):
 
 
 def _rnn(activation: Callable[[Any], Any]) -> Callable[[Any, State, Weights], State]:
-    def step(gates: Any, state: State, weights: Weights) -> State:
+    def step(gates: Array, state: State, weights: Weights) -> State:
         return (activation(fnp.add(gates, linear(state[0], weights.hidden, weights.hidden_bias))),)
 
     return step
 
 
-def _lstm(gates: Any, state: State, weights: Weights) -> State:
+def _lstm(gates: Array, state: State, weights: Weights) -> State:
     h, c = state
     i, f, g, o = fnp.split(fnp.add(gates, linear(h, weights.hidden, weights.hidden_bias)), 4, axis=-1)
     c = fnp.add(fnp.multiply(sigmoid(f), c), fnp.multiply(sigmoid(i), tanh(g)))
@@ -48,7 +49,7 @@ def _lstm(gates: Any, state: State, weights: Weights) -> State:
     return (h if weights.projection is None else linear(h, weights.projection)), c
 
 
-def _gru(gates: Any, state: State, weights: Weights) -> State:
+def _gru(gates: Array, state: State, weights: Weights) -> State:
     (h,) = state
     xr, xz, xn = fnp.split(gates, 3, axis=-1)
     hr, hz, hn = fnp.split(linear(h, weights.hidden, weights.hidden_bias), 3, axis=-1)
@@ -66,13 +67,13 @@ CELLS: dict[str, tuple[int, int, Callable[[Any, State, Weights], State]]] = {
 }
 
 
-def cell(kind: str, x: Any, state: State, weights: Weights) -> State:
+def cell(kind: str, x: Array, state: State, weights: Weights) -> State:
     """Compute one step: the new state for the input ``f32[batch, in]``."""
     return CELLS[kind][2](linear(x, weights.input, weights.input_bias), state, weights)
 
 
 def run(
-    kind: str, x: Any, state: State, weights: Weights, *, reverse: bool = False, present: Any = None
+    kind: str, x: Array, state: State, weights: Weights, *, reverse: bool = False, present: Array = None
 ) -> tuple[Any, State]:
     """Run a cell over sequences.
 
@@ -99,7 +100,7 @@ def run(
 
 
 def _run_scan(
-    kind: str, reverse: bool, gates: Any, state: State, weights: Weights, present: Any = None
+    kind: str, reverse: bool, gates: Array, state: State, weights: Weights, present: Array = None
 ) -> tuple[Any, State]:
     held = [fnp.asarray(w) for w in weights[1:] if w is not None]
     rows = [gates] if present is None else [gates, fnp.asarray(present)]
@@ -139,7 +140,7 @@ def _are_eager(operands: tuple[Any, ...]) -> bool:
     return all(type(x) is np.ndarray and x.dtype == values[0].dtype for x in values) and values[0].size > 0
 
 
-def _run_eagerly(kind: str, reverse: bool, gates: Any, state: State, weights: Weights) -> tuple[Any, State]:
+def _run_eagerly(kind: str, reverse: bool, gates: Array, state: State, weights: Weights) -> tuple[Any, State]:
     bias = [] if weights.hidden_bias is None else [weights.hidden_bias]
     y, *last = _sequence(kind, reverse)(*state, gates, weights.hidden, *bias)
     return y, (y[0 if reverse else -1], *last)
@@ -163,7 +164,7 @@ def _sequence(kind: str, reverse: bool) -> Callable[..., Any]:
         outputs, saved = run_forward(kind, reverse, xs[:count], xs[count:])
         return outputs, (xs, saved)
 
-    def backward(kept: Any, bars: Any) -> Any:
+    def backward(kept: Any, bars: Array) -> Any:
         xs, saved = kept
         if saved is None or not _are_bare(bars):
             return vjp(composed, *xs)[1](tuple(bars))
@@ -174,5 +175,5 @@ def _sequence(kind: str, reverse: bool) -> Callable[..., Any]:
     return function
 
 
-def _are_bare(xs: Any) -> bool:
+def _are_bare(xs: Array) -> bool:
     return all(type(x) is np.ndarray for x in xs)

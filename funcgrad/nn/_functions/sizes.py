@@ -8,6 +8,7 @@ import numpy as np
 
 from funcgrad._core.aval import aval_of
 from funcgrad._ops.layout.shape import reshape
+from funcgrad._types import Array
 
 Sizes = tuple[int, ...]
 
@@ -22,7 +23,7 @@ def per_axis(function: str, name: str, value: Any, axes: int, least: int) -> Siz
     return tuple([int(n) for n in given])
 
 
-def images(function: str, x: Any, axes: int) -> tuple[Any, bool]:
+def images(function: str, x: Array, axes: int) -> tuple[Any, bool]:
     """Return ``x`` with a batch axis, and whether it had one before."""
     if len(x.shape) not in (axes + 1, axes + 2):
         raise ValueError(

@@ -10,6 +10,7 @@ import numpy as np
 from funcgrad import numpy as fnp
 from funcgrad._ops.layout.shape import reshape
 from funcgrad._transforms.custom.stop_gradient import stop_gradient
+from funcgrad._types import Array
 
 # For each output position along an axis the indices of its window's elements, -1 for padding: ``i64[out, window]``.
 Along = np.ndarray
@@ -21,7 +22,7 @@ def sliding(length: int, kernel: int, stride: int, padding: int, dilation: int, 
     return np.where((places >= 0) & (places < length), places, -1)
 
 
-def between(starts: Any, ends: Any) -> Along:
+def between(starts: Array, ends: Array) -> Along:
     """Return windows from each start to each end; shorter ones are filled up with -1."""
     starts, ends = np.asarray(starts), np.asarray(ends)
     places = starts[:, None] + np.arange(max(int((ends - starts).max(initial=0)), 1))[None, :]
@@ -45,7 +46,7 @@ def _joined(space: tuple[int, ...], alongs: list[Along]) -> np.ndarray:
     return places
 
 
-def maxima(x: Any, alongs: list[Along]) -> tuple[Any, Any]:
+def maxima(x: Array, alongs: list[Along]) -> tuple[Any, Any]:
     """Return the maximum of each window of the last axes, and its index in the flat space; the first of equal ones."""
     axes = len(alongs)
     lead, space = x.shape[: len(x.shape) - axes], x.shape[len(x.shape) - axes :]

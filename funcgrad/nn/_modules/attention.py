@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from funcgrad import numpy as fnp
+from funcgrad._types import Array, DeviceLike, DTypeLike
 from funcgrad.nn import functional as F
 from funcgrad.nn import init
 from funcgrad.nn._module import Module
@@ -61,8 +62,8 @@ class MultiheadAttention(Module):
         kdim: int | None = None,
         vdim: int | None = None,
         batch_first: bool = False,
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike = None,
+        dtype: DTypeLike = None,
     ) -> None:
         if embed_dim <= 0 or num_heads <= 0:
             raise ValueError(
@@ -105,12 +106,12 @@ class MultiheadAttention(Module):
 
     def forward(
         self,
-        query: Any,
-        key: Any,
-        value: Any,
-        key_padding_mask: Any = None,
+        query: Array,
+        key: Array,
+        value: Array,
+        key_padding_mask: Array = None,
         need_weights: bool = True,
-        attn_mask: Any = None,
+        attn_mask: Array = None,
         average_attn_weights: bool = True,
         is_causal: bool = False,
     ) -> tuple[Any, Any]:

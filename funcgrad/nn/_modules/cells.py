@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad import numpy as fnp
+from funcgrad._types import Array, DeviceLike, DTypeLike
 from funcgrad.nn._functions.convert import inexact
 from funcgrad.nn._functions.recurrent import CELLS, Weights, cell
 from funcgrad.nn._module import Module
@@ -25,8 +26,8 @@ class RNNCellBase(Module):
         hidden_size: int,
         bias: bool,
         num_chunks: int,
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike = None,
+        dtype: DTypeLike = None,
     ) -> None:
         super().__init__()
         name, made = type(self).__name__, (device, dtype)
@@ -52,7 +53,7 @@ class RNNCellBase(Module):
         nonlinearity = getattr(self, "nonlinearity", "tanh")
         return text if nonlinearity == "tanh" else f"{text}, nonlinearity={nonlinearity}"
 
-    def _step(self, kind: str, x: Any, states: tuple[Any, ...] | None) -> tuple[Any, ...]:
+    def _step(self, kind: str, x: Array, states: tuple[Any, ...] | None) -> tuple[Any, ...]:
         name = type(self).__name__
         x = inexact(x)
         if len(x.shape) not in (1, 2):
@@ -94,13 +95,13 @@ class RNNCell(RNNCellBase):
         hidden_size: int,
         bias: bool = True,
         nonlinearity: str = "tanh",
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike = None,
+        dtype: DTypeLike = None,
     ) -> None:
         super().__init__(input_size, hidden_size, bias, 1, device, dtype)
         self.nonlinearity = nonlinearity
 
-    def forward(self, input: Any, hx: Any = None) -> Any:
+    def forward(self, input: Array, hx: Array = None) -> Any:
         """Compute the new state ``f32[batch, hidden_size]`` from the input ``f32[batch, input_size]`` and the state."""
         if self.nonlinearity not in ("tanh", "relu"):
             raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
@@ -114,11 +115,11 @@ class LSTMCell(RNNCellBase):
     """
 
     def __init__(
-        self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None
+        self, input_size: int, hidden_size: int, bias: bool = True, device: DeviceLike = None, dtype: DTypeLike = None
     ) -> None:
         super().__init__(input_size, hidden_size, bias, 4, device, dtype)
 
-    def forward(self, input: Any, hx: Any = None) -> Any:
+    def forward(self, input: Array, hx: Array = None) -> Any:
         """Compute the new pair of states from the input ``f32[batch, input_size]`` and a pair of states."""
         return self._step("LSTM", input, None if hx is None else tuple(hx))
 
@@ -130,10 +131,10 @@ class GRUCell(RNNCellBase):
     """
 
     def __init__(
-        self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None
+        self, input_size: int, hidden_size: int, bias: bool = True, device: DeviceLike = None, dtype: DTypeLike = None
     ) -> None:
         super().__init__(input_size, hidden_size, bias, 3, device, dtype)
 
-    def forward(self, input: Any, hx: Any = None) -> Any:
+    def forward(self, input: Array, hx: Array = None) -> Any:
         """Compute the new state ``f32[batch, hidden_size]`` from the input ``f32[batch, input_size]`` and the state."""
         return self._step("GRU", input, None if hx is None else (hx,))[0]

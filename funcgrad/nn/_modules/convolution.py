@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from funcgrad._types import Array, DeviceLike, DTypeLike, Padding, PerAxis
 from funcgrad.nn import functional as F
 from funcgrad.nn import init
 from funcgrad.nn._functions.sizes import per_axis
@@ -21,7 +22,7 @@ class _Conv(Module):
     transposed = False
 
     def _set_options(
-        self, channels: tuple[Any, Any], kernel_size: Any, steps: tuple[Any, Any, Any, Any], groups: int, mode: str
+        self, channels: tuple[Any, Any], kernel_size: PerAxis, steps: tuple[Any, Any, Any, Any], groups: int, mode: str
     ) -> None:
         name, axes = type(self).__name__, self._axes
         stride, padding, dilation, output_padding = steps
@@ -46,7 +47,7 @@ class _Conv(Module):
             raise ValueError(f"padding_mode must be one of {set(_MODES)}, but got padding_mode='{mode}'")
         self.groups, self.padding_mode = groups, mode
 
-    def _make_parameters(self, bias: bool, device: Any, dtype: Any) -> None:
+    def _make_parameters(self, bias: bool, device: DeviceLike, dtype: DTypeLike) -> None:
         first, second = self.out_channels, self.in_channels // self.groups
         if self.transposed:
             first, second = self.in_channels, self.out_channels // self.groups
@@ -82,15 +83,15 @@ class _Forward(_Conv):
         self,
         in_channels: int,
         out_channels: int,
-        kernel_size: Any,
-        stride: Any = 1,
-        padding: Any = 0,
-        dilation: Any = 1,
+        kernel_size: PerAxis,
+        stride: PerAxis = 1,
+        padding: Padding = 0,
+        dilation: PerAxis = 1,
         groups: int = 1,
         bias: bool = True,
         padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike = None,
+        dtype: DTypeLike = None,
     ) -> None:
         super().__init__()
         steps = stride, padding, dilation, 0
@@ -107,7 +108,7 @@ class _Forward(_Conv):
         numbers: Any = self.padding
         return [n for pad in reversed(numbers) for n in (pad, pad)]
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Array) -> Any:
         """Compute ``[batch, in, ...] -> [batch, out, ...]``, with or without the batch."""
         padding = self.padding
         if self.padding_mode != "zeros":
@@ -173,16 +174,16 @@ class _Transposed(_Conv):
         self,
         in_channels: int,
         out_channels: int,
-        kernel_size: Any,
-        stride: Any = 1,
-        padding: Any = 0,
-        output_padding: Any = 0,
+        kernel_size: PerAxis,
+        stride: PerAxis = 1,
+        padding: Padding = 0,
+        output_padding: PerAxis = 0,
         groups: int = 1,
         bias: bool = True,
-        dilation: Any = 1,
+        dilation: PerAxis = 1,
         padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike = None,
+        dtype: DTypeLike = None,
     ) -> None:
         super().__init__()
         if padding_mode != "zeros":
@@ -191,13 +192,13 @@ class _Transposed(_Conv):
         self._set_options((in_channels, out_channels), kernel_size, steps, groups, padding_mode)
         self._make_parameters(bias, device, dtype)
 
-    def forward(self, input: Any, output_size: Any = None) -> Any:
+    def forward(self, input: Array, output_size: PerAxis | None = None) -> Any:
         """Compute ``[batch, in, ...] -> [batch, out, ...]``; ``output_size`` chooses the lengths of the result."""
         convolve = (F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d)[self._axes - 1]
         more = self.output_padding if output_size is None else self._more(input, output_size)
         return convolve(input, self.weight, self.bias, self.stride, self.padding, more, self.groups, self.dilation)
 
-    def _more(self, x: Any, output_size: Any) -> list[int]:
+    def _more(self, x: Array, output_size: Any) -> list[int]:
         """Return the output padding that leads to lengths of the result."""
         axes = self._axes
         lead = 2 if len(x.shape) == axes + 2 else 1

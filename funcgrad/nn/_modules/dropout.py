@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from funcgrad._types import Array
 from funcgrad.nn import functional as F
 from funcgrad.nn._module import Module
 
@@ -40,7 +41,7 @@ class Dropout(_Dropout):
     Source: ``torch.nn.Dropout``.
     """
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Array) -> Any:
         """Compute the output."""
         return F.dropout(input, self.p, self.training, self.inplace)
 
@@ -51,7 +52,7 @@ class Dropout1d(_Dropout):
     Source: ``torch.nn.Dropout1d``.
     """
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Array) -> Any:
         """Compute the output."""
         return F.dropout1d(input, self.p, self.training, self.inplace)
 
@@ -62,7 +63,7 @@ class Dropout2d(_Dropout):
     Source: ``torch.nn.Dropout2d``.
     """
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Array) -> Any:
         """Compute the output."""
         return F.dropout2d(input, self.p, self.training, self.inplace)
 
@@ -73,7 +74,7 @@ class Dropout3d(_Dropout):
     Source: ``torch.nn.Dropout3d``.
     """
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Array) -> Any:
         """Compute the output."""
         return F.dropout3d(input, self.p, self.training, self.inplace)
 
@@ -84,7 +85,7 @@ class AlphaDropout(_Dropout):
     Source: ``torch.nn.AlphaDropout``.
     """
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Array) -> Any:
         """Compute the output."""
         return F.alpha_dropout(input, self.p, self.training, self.inplace)
 
@@ -95,6 +96,6 @@ class FeatureAlphaDropout(_Dropout):
     Source: ``torch.nn.FeatureAlphaDropout``.
     """
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Array) -> Any:
         """Compute the output."""
         return F.feature_alpha_dropout(input, self.p, self.training, self.inplace)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+from funcgrad._types import Array, DeviceLike, DTypeLike
 from funcgrad.autograd import no_grad
 from funcgrad.nn import functional as F
 from funcgrad.nn import init
@@ -14,7 +15,7 @@ from funcgrad.nn.functional._embedding import check_padding
 
 
 class _Table(Module):
-    def _make(self, sizes: tuple[int, int], padding_idx: int | None, weight: Any, made: tuple[Any, Any]) -> None:
+    def _make(self, sizes: tuple[int, int], padding_idx: int | None, weight: Array, made: tuple[Any, Any]) -> None:
         name = type(self).__name__
         self.num_embeddings = length(name, "num_embeddings", sizes[0])
         self.embedding_dim = length(name, "embedding_dim", sizes[1])
@@ -72,10 +73,10 @@ class Embedding(_Table):
         norm_type: float = 2.0,
         scale_grad_by_freq: bool = False,
         sparse: bool = False,
-        _weight: Any = None,
+        _weight: Array = None,
         _freeze: bool = False,
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike = None,
+        dtype: DTypeLike = None,
     ) -> None:
         super().__init__()
         self.max_norm, self.norm_type = max_norm, norm_type
@@ -83,7 +84,7 @@ class Embedding(_Table):
         self._make((num_embeddings, embedding_dim), padding_idx, _weight, (device, dtype))
         self.weight.requires_grad_(not _freeze)
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Array) -> Any:
         """Compute ``i64[...] -> f32[..., embedding_dim]``."""
         return F.embedding(
             input,
@@ -107,7 +108,7 @@ class Embedding(_Table):
     @classmethod
     def from_pretrained(
         cls,
-        embeddings: Any,
+        embeddings: Array,
         freeze: bool = True,
         padding_idx: int | None = None,
         max_norm: float | None = None,
@@ -147,11 +148,11 @@ class EmbeddingBag(_Table):
         scale_grad_by_freq: bool = False,
         mode: str = "mean",
         sparse: bool = False,
-        _weight: Any = None,
+        _weight: Array = None,
         include_last_offset: bool = False,
         padding_idx: int | None = None,
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike = None,
+        dtype: DTypeLike = None,
     ) -> None:
         super().__init__()
         self.max_norm, self.norm_type, self.mode = max_norm, norm_type, mode
@@ -159,7 +160,7 @@ class EmbeddingBag(_Table):
         self.include_last_offset = include_last_offset
         self._make((num_embeddings, embedding_dim), padding_idx, _weight, (device, dtype))
 
-    def forward(self, input: Any, offsets: Any = None, per_sample_weights: Any = None) -> Any:
+    def forward(self, input: Array, offsets: Array = None, per_sample_weights: Array = None) -> Any:
         """Compute ``i64[bags, n] -> f32[bags, embedding_dim]``."""
         return F.embedding_bag(
             input,
@@ -187,7 +188,7 @@ class EmbeddingBag(_Table):
     @classmethod
     def from_pretrained(
         cls,
-        embeddings: Any,
+        embeddings: Array,
         freeze: bool = True,
         max_norm: float | None = None,
         norm_type: float = 2.0,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from funcgrad._types import Array, DeviceLike, DTypeLike, Padding, PerAxis
 from funcgrad.autograd import no_grad
 from funcgrad.nn._modules import convolution, linear, normalization
 from funcgrad.nn._parameter import Uninitialized, UninitializedBuffer, UninitializedParameter
@@ -91,7 +92,9 @@ class LazyLinear(LazyModuleMixin, linear.Linear):
 
     cls_to_become = linear.Linear
 
-    def __init__(self, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
+    def __init__(
+        self, out_features: int, bias: bool = True, device: DeviceLike = None, dtype: DTypeLike = None
+    ) -> None:
         super().__init__(0, 0, False, device, dtype)
         self.out_features = out_features
         self.weight = UninitializedParameter(device=device, dtype=dtype)
@@ -103,7 +106,7 @@ class LazyLinear(LazyModuleMixin, linear.Linear):
         if not self.has_uninitialized_params() and self.in_features:
             super().reset_parameters()
 
-    def initialize_parameters(self, input: Any) -> None:
+    def initialize_parameters(self, input: Array) -> None:
         """Make weight and bias for an input."""
         self.in_features = input.shape[-1]
         with no_grad():
@@ -123,7 +126,7 @@ class LazyLinear(LazyModuleMixin, linear.Linear):
 class _LazyConv(LazyModuleMixin):
     """The channels of a convolution's input, which its first input decides."""
 
-    def __init__(self, out_channels: int, kernel_size: Any, *args: Any, bias: bool, **options: Any) -> None:
+    def __init__(self, out_channels: int, kernel_size: PerAxis, *args: Any, bias: bool, **options: Any) -> None:
         made: Any = super()
         made.__init__(0, 0, kernel_size, *args, bias=False, **options)
         device, dtype = options["device"], options["dtype"]
@@ -137,7 +140,7 @@ class _LazyConv(LazyModuleMixin):
         if not self.has_uninitialized_params() and self.in_channels:
             super().reset_parameters()  # pyright: ignore[reportAttributeAccessIssue]  (that of the convolution)
 
-    def initialize_parameters(self, input: Any, *args: Any) -> None:
+    def initialize_parameters(self, input: Array, *args: Any) -> None:
         """Make weights and biases for an input."""
         axes = len(self.kernel_size)
         if len(input.shape) not in (axes + 1, axes + 2):
@@ -168,15 +171,15 @@ class _LazyForward(_LazyConv):
     def __init__(
         self,
         out_channels: int,
-        kernel_size: Any,
-        stride: Any = 1,
-        padding: Any = 0,
-        dilation: Any = 1,
+        kernel_size: PerAxis,
+        stride: PerAxis = 1,
+        padding: Padding = 0,
+        dilation: PerAxis = 1,
         groups: int = 1,
         bias: bool = True,
         padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike = None,
+        dtype: DTypeLike = None,
     ) -> None:
         options = {"padding_mode": padding_mode, "device": device, "dtype": dtype}
         super().__init__(out_channels, kernel_size, stride, padding, dilation, groups, bias=bias, **options)
@@ -186,16 +189,16 @@ class _LazyTransposed(_LazyConv):
     def __init__(
         self,
         out_channels: int,
-        kernel_size: Any,
-        stride: Any = 1,
-        padding: Any = 0,
-        output_padding: Any = 0,
+        kernel_size: PerAxis,
+        stride: PerAxis = 1,
+        padding: Padding = 0,
+        output_padding: PerAxis = 0,
         groups: int = 1,
         bias: bool = True,
-        dilation: Any = 1,
+        dilation: PerAxis = 1,
         padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike = None,
+        dtype: DTypeLike = None,
     ) -> None:
         options = {"dilation": dilation, "padding_mode": padding_mode, "device": device, "dtype": dtype}
         super().__init__(out_channels, kernel_size, stride, padding, output_padding, groups, bias=bias, **options)
@@ -210,8 +213,8 @@ class _LazyNorm(LazyModuleMixin):
         momentum: float | None = 0.1,
         affine: bool = True,
         track_running_stats: bool = True,
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike = None,
+        dtype: DTypeLike = None,
         *,
         bias: bool = True,
     ) -> None:
@@ -228,7 +231,7 @@ class _LazyNorm(LazyModuleMixin):
         if not self.has_uninitialized_params() and self.num_features:
             super().reset_parameters()  # pyright: ignore[reportAttributeAccessIssue]  (that of the normalization)
 
-    def initialize_parameters(self, input: Any) -> None:
+    def initialize_parameters(self, input: Array) -> None:
         """Make parameters and running statistics for an input."""
         self.num_features = input.shape[1]
         for table in self._places():

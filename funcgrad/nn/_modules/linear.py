@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad._types import Array, DeviceLike, DTypeLike, ShapeLike
 from funcgrad.nn import functional as F
 from funcgrad.nn._functions.linear import linear
 from funcgrad.nn._module import Module
@@ -35,7 +36,7 @@ class Linear(Module):
     """
 
     def __init__(
-        self, in_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None
+        self, in_features: int, out_features: int, bias: bool = True, device: DeviceLike = None, dtype: DTypeLike = None
     ) -> None:
         super().__init__()
         self.in_features = length("Linear", "in_features", in_features)
@@ -49,7 +50,7 @@ class Linear(Module):
         fill_uniformly(self.weight, self.in_features)
         fill_uniformly(self.bias, self.in_features)
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Array) -> Any:
         """Compute the output: ``f32[..., in] -> f32[..., out]``."""
         parameters = self._parameters
         # A weight that is computed, such as a parametrized one, is no parameter.
@@ -77,8 +78,8 @@ class Bilinear(Module):
         in2_features: int,
         out_features: int,
         bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike = None,
+        dtype: DTypeLike = None,
     ) -> None:
         super().__init__()
         if in1_features <= 0:
@@ -95,7 +96,7 @@ class Bilinear(Module):
         fill_uniformly(self.weight, self.in1_features)
         fill_uniformly(self.bias, self.in1_features)
 
-    def forward(self, input1: Any, input2: Any) -> Any:
+    def forward(self, input1: Array, input2: Array) -> Any:
         """Compute ``f32[..., in1], f32[..., in2] -> f32[..., out]``."""
         return F.bilinear(input1, input2, self.weight, self.bias)
 
@@ -113,7 +114,7 @@ class Identity(Module):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Array) -> Any:
         """Return the input."""
         return input
 
@@ -129,7 +130,7 @@ class Flatten(Module):
         self.start_dim = start_dim
         self.end_dim = end_dim
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Array) -> Any:
         """Compute ``[n, ...] -> [n, rest]``."""
         x = input
         ndim = max(len(x.shape), 1)
@@ -149,7 +150,7 @@ class Unflatten(Module):
     Source: ``torch.nn.Unflatten``.
     """
 
-    def __init__(self, dim: int, unflattened_size: Any) -> None:
+    def __init__(self, dim: int, unflattened_size: ShapeLike) -> None:
         super().__init__()
         if not isinstance(unflattened_size, tuple | list):
             raise TypeError(
@@ -163,7 +164,7 @@ class Unflatten(Module):
         self.dim = dim
         self.unflattened_size = unflattened_size
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Array) -> Any:
         """Compute ``[..., n, ...] -> [..., *unflattened_size, ...]``."""
         shape, axis = input.shape, normalize_axis(self.dim, len(input.shape))
         sizes = tuple(self.unflattened_size)
@@ -188,7 +189,7 @@ class CosineSimilarity(Module):
         super().__init__()
         self.dim, self.eps = dim, eps
 
-    def forward(self, x1: Any, x2: Any) -> Any:
+    def forward(self, x1: Array, x2: Array) -> Any:
         """Compute the output."""
         return F.cosine_similarity(x1, x2, self.dim, self.eps)
 
@@ -200,6 +201,6 @@ class PairwiseDistance(Module):
         super().__init__()
         self.norm, self.eps, self.keepdim = p, eps, keepdim
 
-    def forward(self, x1: Any, x2: Any) -> Any:
+    def forward(self, x1: Array, x2: Array) -> Any:
         """Compute the output."""
         return F.pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)

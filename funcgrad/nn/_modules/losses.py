@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.words import shown
+from funcgrad._types import Array
 from funcgrad.nn import functional as F
 from funcgrad.nn._functions.losses import Reduction
 from funcgrad.nn._module import Module
@@ -23,7 +24,7 @@ class LossBase(Module):
 class WeightedLossBase(LossBase):
     def __init__(
         self,
-        weight: Any = None,
+        weight: Array = None,
         size_average: bool | None = None,
         reduce: bool | None = None,
         reduction: str = "mean",
@@ -35,7 +36,7 @@ class WeightedLossBase(LossBase):
 class _ClassLoss(WeightedLossBase):
     def __init__(
         self,
-        weight: Any = None,
+        weight: Array = None,
         size_average: bool | None = None,
         ignore_index: int = -100,
         reduce: bool | None = None,
@@ -72,7 +73,7 @@ class CrossEntropyLoss(_ClassLoss):
 
     def __init__(
         self,
-        weight: Any = None,
+        weight: Array = None,
         size_average: bool | None = None,
         ignore_index: int = -100,
         reduce: bool | None = None,
@@ -87,7 +88,7 @@ class CrossEntropyLoss(_ClassLoss):
             )
         self.label_smoothing = label_smoothing
 
-    def forward(self, input: Any, target: Any) -> Any:
+    def forward(self, input: Array, target: Array) -> Any:
         """Compute the loss of logits."""
         return F.cross_entropy(
             input,
@@ -105,7 +106,7 @@ class NLLLoss(_ClassLoss):
     Source: ``torch.nn.NLLLoss``.
     """
 
-    def forward(self, input: Any, target: Any) -> Any:
+    def forward(self, input: Array, target: Array) -> Any:
         """Compute the loss of log-probabilities."""
         weight = self._buffers["weight"]
         return F.nll_loss(input, target, weight, ignore_index=self.ignore_index, reduction=self.reduction)
@@ -117,7 +118,7 @@ class MSELoss(LossBase):
     Source: ``torch.nn.MSELoss``.
     """
 
-    def forward(self, input: Any, target: Any) -> Any:
+    def forward(self, input: Array, target: Array) -> Any:
         """Compute the loss."""
         return F.mse_loss(input, target, reduction=self.reduction)
 
@@ -128,7 +129,7 @@ class L1Loss(LossBase):
     Source: ``torch.nn.L1Loss``.
     """
 
-    def forward(self, input: Any, target: Any) -> Any:
+    def forward(self, input: Array, target: Array) -> Any:
         """Compute the loss."""
         return F.l1_loss(input, target, reduction=self.reduction)
 
@@ -139,7 +140,7 @@ class SoftMarginLoss(LossBase):
     Source: ``torch.nn.SoftMarginLoss``.
     """
 
-    def forward(self, input: Any, target: Any) -> Any:
+    def forward(self, input: Array, target: Array) -> Any:
         """Compute the loss."""
         return F.soft_margin_loss(input, target, reduction=self.reduction)
 
@@ -150,7 +151,7 @@ class MultiLabelMarginLoss(LossBase):
     Source: ``torch.nn.MultiLabelMarginLoss``.
     """
 
-    def forward(self, input: Any, target: Any) -> Any:
+    def forward(self, input: Array, target: Array) -> Any:
         """Compute the loss."""
         return F.multilabel_margin_loss(input, target, reduction=self.reduction)
 
@@ -161,7 +162,7 @@ class BCELoss(WeightedLossBase):
     Source: ``torch.nn.BCELoss``.
     """
 
-    def forward(self, input: Any, target: Any) -> Any:
+    def forward(self, input: Array, target: Array) -> Any:
         """Compute the loss."""
         return F.binary_cross_entropy(input, target, self.weight, reduction=self.reduction)
 
@@ -172,7 +173,7 @@ class MultiLabelSoftMarginLoss(WeightedLossBase):
     Source: ``torch.nn.MultiLabelSoftMarginLoss``.
     """
 
-    def forward(self, input: Any, target: Any) -> Any:
+    def forward(self, input: Array, target: Array) -> Any:
         """Compute the loss."""
         return F.multilabel_soft_margin_loss(input, target, self.weight, reduction=self.reduction)
 
@@ -185,16 +186,16 @@ class BCEWithLogitsLoss(WeightedLossBase):
 
     def __init__(
         self,
-        weight: Any = None,
+        weight: Array = None,
         size_average: bool | None = None,
         reduce: bool | None = None,
         reduction: str = "mean",
-        pos_weight: Any = None,
+        pos_weight: Array = None,
     ) -> None:
         super().__init__(weight, size_average, reduce, reduction)
         self.register_buffer("pos_weight", pos_weight)
 
-    def forward(self, input: Any, target: Any) -> Any:
+    def forward(self, input: Array, target: Array) -> Any:
         """Compute the loss of logits."""
         return F.binary_cross_entropy_with_logits(
             input, target, self.weight, reduction=self.reduction, pos_weight=self.pos_weight
@@ -217,7 +218,7 @@ class SmoothL1Loss(LossBase):
         super().__init__(size_average, reduce, reduction)
         self.beta = beta
 
-    def forward(self, input: Any, target: Any) -> Any:
+    def forward(self, input: Array, target: Array) -> Any:
         """Compute the loss."""
         return F.smooth_l1_loss(input, target, reduction=self.reduction, beta=self.beta)
 
@@ -234,7 +235,7 @@ class HuberLoss(LossBase):
         super().__init__(reduction=reduction)
         self.delta = delta
 
-    def forward(self, input: Any, target: Any) -> Any:
+    def forward(self, input: Array, target: Array) -> Any:
         """Compute the loss."""
         return F.huber_loss(input, target, self.reduction, self.delta)
 
@@ -255,7 +256,7 @@ class KLDivLoss(LossBase):
         super().__init__(size_average, reduce, reduction)
         self.log_target = log_target
 
-    def forward(self, input: Any, target: Any) -> Any:
+    def forward(self, input: Array, target: Array) -> Any:
         """Compute the loss of log-probabilities."""
         return F.kl_div(input, target, reduction=self.reduction, log_target=self.log_target)
 
@@ -278,7 +279,7 @@ class PoissonNLLLoss(LossBase):
         super().__init__(size_average, reduce, reduction)
         self.log_input, self.full, self.eps = log_input, full, eps
 
-    def forward(self, log_input: Any, target: Any) -> Any:
+    def forward(self, log_input: Array, target: Array) -> Any:
         """Compute the loss."""
         return F.poisson_nll_loss(log_input, target, self.log_input, self.full, eps=self.eps, reduction=self.reduction)
 
@@ -293,7 +294,7 @@ class GaussianNLLLoss(LossBase):
         super().__init__(reduction=reduction)
         self.full, self.eps = full, eps
 
-    def forward(self, input: Any, target: Any, var: Any) -> Any:
+    def forward(self, input: Array, target: Array, var: Array) -> Any:
         """Compute the loss of means and variances."""
         return F.gaussian_nll_loss(input, target, var, self.full, self.eps, self.reduction)
 
@@ -308,7 +309,7 @@ class CTCLoss(LossBase):
         super().__init__(reduction=reduction)
         self.blank, self.zero_infinity = blank, zero_infinity
 
-    def forward(self, log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any) -> Any:
+    def forward(self, log_probs: Array, targets: Array, input_lengths: Array, target_lengths: Array) -> Any:
         """Compute the loss of log-probabilities."""
         lengths = input_lengths, target_lengths
         return F.ctc_loss(log_probs, targets, *lengths, self.blank, self.reduction, self.zero_infinity)

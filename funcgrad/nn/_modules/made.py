@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import is_inexact
+from funcgrad._types import Array, DeviceLike, DTypeLike
 from funcgrad.autograd import Tensor
 from funcgrad.autograd.extend import is_tensor, rebuild
 from funcgrad.nn import init
@@ -22,7 +23,7 @@ def length(name: str, argument: str, value: Any) -> int:
     return int(value)
 
 
-def empty(shape: tuple[int, ...], device: Any, dtype: Any) -> Tensor:
+def empty(shape: tuple[int, ...], device: DeviceLike, dtype: DTypeLike) -> Tensor:
     """Return a tensor of zeros, by default of float32, which an initial distribution then fills."""
     if device is not None:
         rebuild(np.zeros((), np.float32), False).to(device=_name(device))
@@ -35,23 +36,23 @@ def empty(shape: tuple[int, ...], device: Any, dtype: Any) -> Tensor:
     return rebuild(np.zeros(shape, made), False)
 
 
-def _name(device: Any) -> Any:
+def _name(device: DeviceLike) -> Any:
     return getattr(device, "type", device)
 
 
-def parameter(shape: tuple[int, ...], device: Any, dtype: Any) -> Any:
+def parameter(shape: tuple[int, ...], device: DeviceLike, dtype: DTypeLike) -> Any:
     """Return a parameter of zeros, which an initial distribution then fills."""
     return Parameter(empty(shape, device, dtype))
 
 
-def fill_uniformly(tensor: Any, fan_in: int) -> None:
+def fill_uniformly(tensor: Array, fan_in: int) -> None:
     """Fill a parameter uniformly within ``1 / sqrt(fan_in)``, PyTorch's default for layers; ``None`` is skipped."""
     if tensor is not None:
         bound = 1 / math.sqrt(fan_in) if fan_in else 0.0
         init.uniform_(tensor, -bound, bound)
 
 
-def constant(x: Any) -> Any:
+def constant(x: Array) -> Any:
     """Return the value of a tensor, without its history.
 
     Targets and masks are compared and checked, which is cheaper with plain values.

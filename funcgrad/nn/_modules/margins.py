@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from funcgrad._types import Array
 from funcgrad.nn import functional as F
 from funcgrad.nn._modules.linear import PairwiseDistance
 from funcgrad.nn._modules.losses import LossBase, WeightedLossBase
@@ -26,7 +27,7 @@ class HingeEmbeddingLoss(LossBase):
         super().__init__(size_average, reduce, reduction)
         self.margin = margin
 
-    def forward(self, input: Any, target: Any) -> Any:
+    def forward(self, input: Array, target: Array) -> Any:
         """Compute the loss."""
         return F.hinge_embedding_loss(input, target, self.margin, reduction=self.reduction)
 
@@ -47,7 +48,7 @@ class MarginRankingLoss(LossBase):
         super().__init__(size_average, reduce, reduction)
         self.margin = margin
 
-    def forward(self, input1: Any, input2: Any, target: Any) -> Any:
+    def forward(self, input1: Array, input2: Array, target: Array) -> Any:
         """Compute the loss."""
         return F.margin_ranking_loss(input1, input2, target, self.margin, reduction=self.reduction)
 
@@ -68,7 +69,7 @@ class CosineEmbeddingLoss(LossBase):
         super().__init__(size_average, reduce, reduction)
         self.margin = margin
 
-    def forward(self, input1: Any, input2: Any, target: Any) -> Any:
+    def forward(self, input1: Array, input2: Array, target: Array) -> Any:
         """Compute the loss."""
         return F.cosine_embedding_loss(input1, input2, target, self.margin, reduction=self.reduction)
 
@@ -83,7 +84,7 @@ class MultiMarginLoss(WeightedLossBase):
         self,
         p: int = 1,
         margin: float = 1.0,
-        weight: Any = None,
+        weight: Array = None,
         size_average: bool | None = None,
         reduce: bool | None = None,
         reduction: str = "mean",
@@ -97,7 +98,7 @@ class MultiMarginLoss(WeightedLossBase):
             )
         self.p, self.margin = p, margin
 
-    def forward(self, input: Any, target: Any) -> Any:
+    def forward(self, input: Array, target: Array) -> Any:
         """Compute the loss."""
         return F.multi_margin_loss(input, target, self.p, self.margin, self.weight, reduction=self.reduction)
 
@@ -123,7 +124,7 @@ class TripletMarginLoss(LossBase):
             raise ValueError(f"TripletMarginLoss: expected margin to be greater than 0, got {margin} instead")
         self.margin, self.p, self.eps, self.swap = margin, p, eps, swap
 
-    def forward(self, anchor: Any, positive: Any, negative: Any) -> Any:
+    def forward(self, anchor: Array, positive: Array, negative: Array) -> Any:
         """Compute the loss."""
         how = self.margin, self.p, self.eps, self.swap
         return F.triplet_margin_loss(anchor, positive, negative, *how, reduction=self.reduction)
@@ -151,7 +152,7 @@ class TripletMarginWithDistanceLoss(LossBase):
         self.distance_function = PairwiseDistance() if distance_function is None else distance_function
         self.margin, self.swap = margin, swap
 
-    def forward(self, anchor: Any, positive: Any, negative: Any) -> Any:
+    def forward(self, anchor: Array, positive: Array, negative: Array) -> Any:
         """Compute the loss."""
         return F.triplet_margin_with_distance_loss(
             anchor,

@@ -9,6 +9,7 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._ops.elementwise.cast import cast
+from funcgrad._types import Array, DeviceLike, DTypeLike, ShapeLike
 from funcgrad.autograd import no_grad, tensor
 from funcgrad.nn import functional as F
 from funcgrad.nn import init
@@ -41,12 +42,12 @@ class LayerNorm(Module):
 
     def __init__(
         self,
-        normalized_shape: Any,
+        normalized_shape: ShapeLike,
         eps: float = 1e-5,
         elementwise_affine: bool = True,
         bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike = None,
+        dtype: DTypeLike = None,
     ) -> None:
         super().__init__()
         self.normalized_shape = _sizes(normalized_shape)
@@ -62,7 +63,7 @@ class LayerNorm(Module):
         """Set weights to 1 and biases to 0."""
         _reset_affine(self)
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Array) -> Any:
         """Compute ``[..., *shape] -> [..., *shape]``."""
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
@@ -80,11 +81,11 @@ class RMSNorm(Module):
 
     def __init__(
         self,
-        normalized_shape: Any,
+        normalized_shape: ShapeLike,
         eps: float | None = None,
         elementwise_affine: bool = True,
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike = None,
+        dtype: DTypeLike = None,
     ) -> None:
         super().__init__()
         self.normalized_shape = _sizes(normalized_shape)
@@ -99,7 +100,7 @@ class RMSNorm(Module):
         if self.weight is not None:
             init.ones_(self.weight)
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Array) -> Any:
         """Compute ``[..., *shape] -> [..., *shape]``."""
         return F.rms_norm(input, self.normalized_shape, self.weight, self.eps)
 
@@ -120,8 +121,8 @@ class GroupNorm(Module):
         num_channels: int,
         eps: float = 1e-5,
         affine: bool = True,
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike = None,
+        dtype: DTypeLike = None,
         *,
         bias: bool = True,
     ) -> None:
@@ -140,7 +141,7 @@ class GroupNorm(Module):
         """Set weights to 1 and biases to 0."""
         _reset_affine(self)
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Array) -> Any:
         """Compute ``[batch, channels, ...] -> [batch, channels, ...]``."""
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
@@ -160,7 +161,7 @@ class LocalResponseNorm(Module):
         super().__init__()
         self.size, self.alpha, self.beta, self.k = size, alpha, beta, k
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Array) -> Any:
         """Compute ``[batch, channels, ...] -> [batch, channels, ...]``."""
         return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
 
@@ -184,8 +185,8 @@ class _Running(Module):
         momentum: float | None = 0.1,
         affine: bool = True,
         track_running_stats: bool = True,
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike = None,
+        dtype: DTypeLike = None,
         *,
         bias: bool = True,
     ) -> None:
@@ -215,7 +216,7 @@ class _Running(Module):
         self.reset_running_stats()
         _reset_affine(self)
 
-    def _update(self, statistics: Any, count: Any) -> None:
+    def _update(self, statistics: Array, count: Array) -> None:
         """Move the running statistics toward those of a batch; without momentum they are the mean of all batches."""
         momentum = self.momentum
         factor = cast(fnp.divide(1, count), self.running_mean.dtype) if momentum is None else momentum
@@ -232,7 +233,7 @@ class _Running(Module):
 
 
 class _BatchNorm(_Running):
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Array) -> Any:
         """Compute ``[batch, channels, ...] -> [batch, channels, ...]``."""
         x = inexact(input)
         if len(x.shape) not in self._ndims:
@@ -315,14 +316,14 @@ class _InstanceNorm(_Running):
         momentum: float = 0.1,
         affine: bool = False,
         track_running_stats: bool = False,
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike = None,
+        dtype: DTypeLike = None,
         *,
         bias: bool = True,
     ) -> None:
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Array) -> Any:
         """Compute ``[batch, channels, ...] -> [batch, channels, ...]``, with or without the batch."""
         x = inexact(input)
         if len(x.shape) not in self._ndims:
@@ -344,7 +345,7 @@ class _InstanceNorm(_Running):
             self._update(statistics, np.inf)
         return y if batched else y[0]
 
-    def _check_channels(self, axis: int, x: Any) -> None:
+    def _check_channels(self, axis: int, x: Array) -> None:
         if x.shape[axis] == self.num_features:
             return
         if self.affine:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from funcgrad._types import Array, OutputSize, Padding, PerAxis, ScalarLike
 from funcgrad.nn import functional as F
 from funcgrad.nn._functions.sizes import per_axis
 from funcgrad.nn._module import Module
@@ -13,10 +14,10 @@ from funcgrad.nn._module import Module
 class _MaxPool(Module):
     def __init__(
         self,
-        kernel_size: Any,
-        stride: Any = None,
-        padding: Any = 0,
-        dilation: Any = 1,
+        kernel_size: PerAxis,
+        stride: PerAxis | None = None,
+        padding: Padding = 0,
+        dilation: PerAxis = 1,
         return_indices: bool = False,
         ceil_mode: bool = False,
     ) -> None:
@@ -57,7 +58,7 @@ class MaxPool1d(_MaxPool):
     Source: ``torch.nn.MaxPool1d``.
     """
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Array) -> Any:
         """Compute ``[batch, channels, ...] -> [batch, channels, ...]``, with or without the batch."""
         return F.max_pool1d(input, *self._how())
 
@@ -68,7 +69,7 @@ class MaxPool2d(_MaxPool):
     Source: ``torch.nn.MaxPool2d``.
     """
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Array) -> Any:
         """Compute ``[batch, channels, ...] -> [batch, channels, ...]``, with or without the batch."""
         return F.max_pool2d(input, *self._how())
 
@@ -79,7 +80,7 @@ class MaxPool3d(_MaxPool):
     Source: ``torch.nn.MaxPool3d``.
     """
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Array) -> Any:
         """Compute ``[batch, channels, ...] -> [batch, channels, ...]``, with or without the batch."""
         return F.max_pool3d(input, *self._how())
 
@@ -87,7 +88,7 @@ class MaxPool3d(_MaxPool):
 class _MaxUnpool(Module):
     _axes: int
 
-    def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
+    def __init__(self, kernel_size: PerAxis, stride: PerAxis | None = None, padding: Padding = 0) -> None:
         super().__init__()
         name, axes = type(self).__name__, self._axes
         self.kernel_size = per_axis(name, "kernel_size", kernel_size, axes, 1)
@@ -107,7 +108,7 @@ class MaxUnpool1d(_MaxUnpool):
 
     _axes = 1
 
-    def forward(self, input: Any, indices: Any, output_size: Any = None) -> Any:
+    def forward(self, input: Array, indices: Array, output_size: PerAxis | None = None) -> Any:
         """Compute the output from maxima and their positions."""
         return F.max_unpool1d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
@@ -120,7 +121,7 @@ class MaxUnpool2d(_MaxUnpool):
 
     _axes = 2
 
-    def forward(self, input: Any, indices: Any, output_size: Any = None) -> Any:
+    def forward(self, input: Array, indices: Array, output_size: PerAxis | None = None) -> Any:
         """Compute the output from maxima and their positions."""
         return F.max_unpool2d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
@@ -133,7 +134,7 @@ class MaxUnpool3d(_MaxUnpool):
 
     _axes = 3
 
-    def forward(self, input: Any, indices: Any, output_size: Any = None) -> Any:
+    def forward(self, input: Array, indices: Array, output_size: PerAxis | None = None) -> Any:
         """Compute the output from maxima and their positions."""
         return F.max_unpool3d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
@@ -146,9 +147,9 @@ class AvgPool1d(Module):
 
     def __init__(
         self,
-        kernel_size: Any,
-        stride: Any = None,
-        padding: Any = 0,
+        kernel_size: PerAxis,
+        stride: PerAxis | None = None,
+        padding: Padding = 0,
         ceil_mode: bool = False,
         count_include_pad: bool = True,
     ) -> None:
@@ -158,7 +159,7 @@ class AvgPool1d(Module):
         self.padding = per_axis("AvgPool1d", "padding", padding, 1, 0)
         self.ceil_mode, self.count_include_pad = ceil_mode, count_include_pad
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Array) -> Any:
         """Compute ``[batch, channels, length] -> [batch, channels, ...]``, with or without the batch."""
         how = self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad
         return F.avg_pool1d(input, *how)
@@ -171,9 +172,9 @@ class AvgPool1d(Module):
 class _AvgPool(Module):
     def __init__(
         self,
-        kernel_size: Any,
-        stride: Any = None,
-        padding: Any = 0,
+        kernel_size: PerAxis,
+        stride: PerAxis | None = None,
+        padding: Padding = 0,
         ceil_mode: bool = False,
         count_include_pad: bool = True,
         divisor_override: int | None = None,
@@ -199,7 +200,7 @@ class AvgPool2d(_AvgPool):
     Source: ``torch.nn.AvgPool2d``.
     """
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Array) -> Any:
         """Compute ``[batch, channels, ...] -> [batch, channels, ...]``, with or without the batch."""
         return F.avg_pool2d(input, *self._how())
 
@@ -210,13 +211,15 @@ class AvgPool3d(_AvgPool):
     Source: ``torch.nn.AvgPool3d``.
     """
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Array) -> Any:
         """Compute ``[batch, channels, ...] -> [batch, channels, ...]``, with or without the batch."""
         return F.avg_pool3d(input, *self._how())
 
 
 class _LPPool(Module):
-    def __init__(self, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> None:
+    def __init__(
+        self, norm_type: float, kernel_size: PerAxis, stride: PerAxis | None = None, ceil_mode: bool = False
+    ) -> None:
         super().__init__()
         self.norm_type, self.kernel_size, self.stride, self.ceil_mode = norm_type, kernel_size, stride, ceil_mode
 
@@ -234,7 +237,7 @@ class LPPool1d(_LPPool):
     Source: ``torch.nn.LPPool1d``.
     """
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Array) -> Any:
         """Compute ``[batch, channels, ...] -> [batch, channels, ...]``, with or without the batch."""
         return F.lp_pool1d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
 
@@ -245,7 +248,7 @@ class LPPool2d(_LPPool):
     Source: ``torch.nn.LPPool2d``.
     """
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Array) -> Any:
         """Compute ``[batch, channels, ...] -> [batch, channels, ...]``, with or without the batch."""
         return F.lp_pool2d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
 
@@ -256,7 +259,7 @@ class LPPool3d(_LPPool):
     Source: ``torch.nn.LPPool3d``.
     """
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Array) -> Any:
         """Compute ``[batch, channels, ...] -> [batch, channels, ...]``, with or without the batch."""
         return F.lp_pool3d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
 
@@ -264,11 +267,11 @@ class LPPool3d(_LPPool):
 class _AdaptiveAvgPool(Module):
     _pool: Callable[..., Any]
 
-    def __init__(self, output_size: Any) -> None:
+    def __init__(self, output_size: OutputSize) -> None:
         super().__init__()
         self.output_size = output_size
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Array) -> Any:
         """Compute ``[batch, channels, ...] -> [batch, channels, *output_size]``, with or without the batch."""
         return self._pool(input, self.output_size)
 
@@ -278,11 +281,11 @@ class _AdaptiveAvgPool(Module):
 
 
 class _AdaptiveMaxPool(_AdaptiveAvgPool):
-    def __init__(self, output_size: Any, return_indices: bool = False) -> None:
+    def __init__(self, output_size: OutputSize, return_indices: bool = False) -> None:
         super().__init__(output_size)
         self.return_indices = return_indices
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Array) -> Any:
         """Compute ``[batch, channels, ...] -> [batch, channels, *output_size]``, with or without the batch."""
         return self._pool(input, self.output_size, self.return_indices)
 
@@ -347,11 +350,11 @@ class _FractionalMaxPool(Module):
 
     def __init__(
         self,
-        kernel_size: Any,
-        output_size: Any = None,
-        output_ratio: Any = None,
+        kernel_size: PerAxis,
+        output_size: OutputSize = None,
+        output_ratio: ScalarLike = None,
         return_indices: bool = False,
-        _random_samples: Any = None,
+        _random_samples: Array = None,
     ) -> None:
         super().__init__()
         name, axes = type(self).__name__, self._axes
@@ -368,7 +371,7 @@ class _FractionalMaxPool(Module):
         if self.output_ratio is not None and not all(0 < ratio < 1 for ratio in self.output_ratio):
             raise ValueError(f"output_ratio must be between 0 and 1 (got {output_ratio})")
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Array) -> Any:
         """Compute ``[batch, channels, ...] -> [batch, channels, *output_size]``, with or without the batch."""
         sizes = self.output_size, self.output_ratio
         return self._pool(input, self.kernel_size, *sizes, self.return_indices, self._random_samples)

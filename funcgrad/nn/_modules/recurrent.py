@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad import numpy as fnp
+from funcgrad._types import Array, DeviceLike, DTypeLike
 from funcgrad.nn import functional as F
 from funcgrad.nn._functions.convert import inexact
 from funcgrad.nn._functions.recurrent import CELLS, State, Weights, run
@@ -33,8 +34,8 @@ class RNNBase(Module):
         dropout: float = 0.0,
         bidirectional: bool = False,
         proj_size: int = 0,
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike = None,
+        dtype: DTypeLike = None,
     ) -> None:
         super().__init__()
         if mode not in CELLS:
@@ -87,7 +88,7 @@ class RNNBase(Module):
         names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr")
         return Weights(*[held.get(f"{name}_{suffix}") for name in names])
 
-    def forward(self, input: Any, hx: Any = None) -> Any:
+    def forward(self, input: Array, hx: Array = None) -> Any:
         """Compute the outputs of all steps, and the last state of each layer and direction.
 
         Args:
@@ -118,7 +119,7 @@ class RNNBase(Module):
     def _returned(self, states: list[Any]) -> Any:
         return states[0] if len(states) == 1 else tuple(states)
 
-    def _given(self, hx: Any, ndim: int) -> tuple[Any, ...] | None:
+    def _given(self, hx: Array, ndim: int) -> tuple[Any, ...] | None:
         """Return the states that are given, each with three axes."""
         if hx is None:
             return None
@@ -133,13 +134,13 @@ class RNNBase(Module):
             )
         return tuple([fnp.expand_dims(each, 1) for each in states]) if ndim == 2 else states
 
-    def _check_width(self, x: Any) -> None:
+    def _check_width(self, x: Array) -> None:
         if x.shape[-1] != self.input_size:
             raise RuntimeError(
                 f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {x.shape[-1]}"
             )
 
-    def _first(self, states: tuple[Any, ...] | None, batch: int, dtype: Any) -> list[Any]:
+    def _first(self, states: tuple[Any, ...] | None, batch: int, dtype: DTypeLike) -> list[Any]:
         """Return the first states of all layers and directions, checked; zeros if none are given."""
         count = self.num_layers * self._directions
         widths = (self.proj_size or self.hidden_size, self.hidden_size)[: CELLS[self.mode][1]]
@@ -152,7 +153,7 @@ class RNNBase(Module):
                 raise RuntimeError(f"Expected {which} {shape}, got {list(each.shape)}")
         return list(states)
 
-    def _run(self, x: Any, states: list[Any], present: Any) -> tuple[Any, list[Any]]:
+    def _run(self, x: Array, states: list[Any], present: Array) -> tuple[Any, list[Any]]:
         """Run all layers over ``f32[steps, batch, width]``."""
         lasts: list[State] = []
         for layer in range(self.num_layers):
@@ -168,7 +169,7 @@ class RNNBase(Module):
             x = outputs[0] if len(outputs) == 1 else fnp.concatenate(outputs, axis=-1)
         return x, [fnp.stack(each) for each in zip(*lasts, strict=True)]
 
-    def _packed(self, packed: PackedSequence, hx: Any) -> tuple[PackedSequence, Any]:
+    def _packed(self, packed: PackedSequence, hx: Array) -> tuple[PackedSequence, Any]:
         data = inexact(packed.data)
         if len(data.shape) != 2:
             raise RuntimeError(f"input must have 2 dimensions, got {len(data.shape)}")
@@ -194,11 +195,11 @@ class RNNBase(Module):
         return text + (f", bidirectional={self.bidirectional}" if self.bidirectional else "")
 
 
-def _permuted(x: Any, order: Any) -> Any:
+def _permuted(x: Array, order: Any) -> Any:
     return x if order is None else fnp.take(x, order, axis=1)
 
 
-def _check_options(bias: Any, batch_first: Any, dropout: Any, num_layers: Any) -> None:
+def _check_options(bias: Array, batch_first: Any, dropout: Any, num_layers: Any) -> None:
     if not isinstance(dropout, int | float) or isinstance(dropout, bool) or not 0 <= dropout <= 1:
         raise ValueError(
             "dropout should be a number in range [0, 1] representing the probability of an element being zeroed"
@@ -269,8 +270,8 @@ class RNN(RNNBase):
         batch_first: bool = False,
         dropout: float = 0.0,
         bidirectional: bool = False,
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike = None,
+        dtype: DTypeLike = None,
     ) -> None:
         if nonlinearity not in ("tanh", "relu"):
             raise ValueError(f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'.")
@@ -316,8 +317,8 @@ class LSTM(RNNBase):
         dropout: float = 0.0,
         bidirectional: bool = False,
         proj_size: int = 0,
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike = None,
+        dtype: DTypeLike = None,
     ) -> None:
         how = num_layers, bias, batch_first, dropout, bidirectional, proj_size
         super().__init__("LSTM", input_size, hidden_size, *how, device=device, dtype=dtype)
@@ -338,8 +339,8 @@ class GRU(RNNBase):
         batch_first: bool = False,
         dropout: float = 0.0,
         bidirectional: bool = False,
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike = None,
+        dtype: DTypeLike = None,
     ) -> None:
         how = num_layers, bias, batch_first, dropout, bidirectional
         super().__init__("GRU", input_size, hidden_size, *how, device=device, dtype=dtype)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from funcgrad import numpy as fnp
+from funcgrad._types import Array, DeviceLike, DTypeLike
 from funcgrad.nn import functional as F
 from funcgrad.nn._containers import ModuleList, Sequential
 from funcgrad.nn._module import Module
@@ -23,7 +24,7 @@ class GLU(Module):
         super().__init__()
         self.dim = dim
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Array) -> Any:
         """Compute the output, half as long as the input."""
         return F.glu(input, self.dim)
 
@@ -45,7 +46,7 @@ class _AlongAxis(Module):
 class Softmax(_AlongAxis):
     """Compute ``exp(x) / sum(exp(x))`` along an axis."""
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Array) -> Any:
         """Compute the output."""
         return F.softmax(input, self.dim, _stacklevel=5)
 
@@ -53,7 +54,7 @@ class Softmax(_AlongAxis):
 class LogSoftmax(_AlongAxis):
     """Compute ``log(softmax(x))`` along an axis."""
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Array) -> Any:
         """Compute the output."""
         return F.log_softmax(input, self.dim, _stacklevel=5)
 
@@ -61,7 +62,7 @@ class LogSoftmax(_AlongAxis):
 class Softmin(_AlongAxis):
     """Compute ``softmax(-x)`` along an axis."""
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Array) -> Any:
         """Compute the output."""
         return F.softmin(input, self.dim, _stacklevel=5)
 
@@ -69,7 +70,7 @@ class Softmin(_AlongAxis):
 class Softmax2d(Module):
     """Compute the softmax over the channels of images."""
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Array) -> Any:
         """Compute ``[batch, channels, height, width] -> [batch, channels, height, width]``."""
         if len(input.shape) not in (3, 4):
             raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {len(input.shape)}D instead")
@@ -113,8 +114,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         cutoffs: Sequence[int],
         div_value: float = 4.0,
         head_bias: bool = False,
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike = None,
+        dtype: DTypeLike = None,
     ) -> None:
         super().__init__()
         given = [*cutoffs]
@@ -144,7 +145,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             if isinstance(layer, Linear):
                 layer.reset_parameters()
 
-    def forward(self, input_: Any, target_: Any) -> ASMoutput:
+    def forward(self, input_: Array, target_: Array) -> ASMoutput:
         """Compute ``f32[n, in], i64[n]`` to the log-probabilities ``f32[n]`` of the targets, and their loss."""
         self._check(input_, target_)
         batched = len(target_.shape) > 0
@@ -171,7 +172,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         loss = fnp.negative(fnp.mean(output))
         return ASMoutput(output if batched else output[0], loss)
 
-    def _add_known(self, output: Any, x: Any, relative: Any, i: int, rows: np.ndarray) -> Any:
+    def _add_known(self, output: Array, x: Array, relative: Array, i: int, rows: np.ndarray) -> Any:
         """Add the log-probabilities within a cluster; only its own rows are projected."""
         if not rows.size:
             return output
@@ -181,7 +182,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         back[rows] = np.arange(len(rows))
         return fnp.add(output, fnp.take(fnp.concatenate([found, fnp.zeros_like(found[:1])]), back))
 
-    def _check(self, x: Any, target: Any) -> None:
+    def _check(self, x: Array, target: Array) -> None:
         axes = len(target.shape)
         if axes > 1:
             raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
@@ -193,7 +194,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
                 f"{axes}D target tensor expects {axes + 1}D input tensors, but found inputs with size {size}"
             )
 
-    def log_prob(self, input: Any) -> Any:
+    def log_prob(self, input: Array) -> Any:
         """Compute ``f32[n, in]`` to the log-probabilities of all classes, ``f32[n, n_classes]``."""
         head = F.log_softmax(self.head(input), dim=1)
         first = self.shortlist_size
@@ -203,6 +204,6 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         ]
         return fnp.concatenate([head[:, :first], *tails], axis=1)
 
-    def predict(self, input: Any) -> Any:
+    def predict(self, input: Array) -> Any:
         """Return the most probable class of each row."""
         return fnp.argmax(self.log_prob(input), axis=1)

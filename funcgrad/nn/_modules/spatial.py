@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from funcgrad._types import Array, Padding, PerAxis, ScalarLike, ShapeLike
 from funcgrad.nn import functional as F
 from funcgrad.nn._functions.sizes import per_axis
 from funcgrad.nn._module import Module
@@ -13,12 +14,12 @@ class _Pad(Module):
     _axes: int
     _mode: str
 
-    def __init__(self, padding: Any) -> None:
+    def __init__(self, padding: Padding) -> None:
         super().__init__()
         least = -(2**31)
         self.padding = per_axis(type(self).__name__, "padding", padding, 2 * self._axes, least)
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Array) -> Any:
         """Compute the longer array."""
         return F.pad(input, self.padding, self._mode)
 
@@ -30,7 +31,7 @@ class _Pad(Module):
 class _CircularPad(_Pad):
     _mode = "circular"
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Array) -> Any:
         """Compute the longer array."""
         if len(input.shape) not in (self._axes + 1, self._axes + 2):
             raise ValueError(f"expected {self._axes + 1}D or {self._axes + 2}D input (got {len(input.shape)}D input)")
@@ -40,11 +41,11 @@ class _CircularPad(_Pad):
 class _ConstantPad(_Pad):
     _mode = "constant"
 
-    def __init__(self, padding: Any, value: float) -> None:
+    def __init__(self, padding: Padding, value: float) -> None:
         super().__init__(padding)
         self.value = value
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Array) -> Any:
         """Compute the longer array."""
         return F.pad(input, self.padding, "constant", self.value)
 
@@ -82,7 +83,7 @@ class ConstantPad1d(_ConstantPad):
 class ZeroPad1d(ConstantPad1d):
     """Continue signals at their ends with zeros; see `funcgrad.nn.functional.pad`."""
 
-    def __init__(self, padding: Any) -> None:
+    def __init__(self, padding: Padding) -> None:
         super().__init__(padding, 0.0)
 
     def extra_repr(self) -> str:
@@ -119,7 +120,7 @@ class ConstantPad2d(_ConstantPad):
 class ZeroPad2d(ConstantPad2d):
     """Continue images at their ends with zeros; see `funcgrad.nn.functional.pad`."""
 
-    def __init__(self, padding: Any) -> None:
+    def __init__(self, padding: Padding) -> None:
         super().__init__(padding, 0.0)
 
     def extra_repr(self) -> str:
@@ -156,7 +157,7 @@ class ConstantPad3d(_ConstantPad):
 class ZeroPad3d(ConstantPad3d):
     """Continue volumes at their ends with zeros; see `funcgrad.nn.functional.pad`."""
 
-    def __init__(self, padding: Any) -> None:
+    def __init__(self, padding: Padding) -> None:
         super().__init__(padding, 0.0)
 
     def extra_repr(self) -> str:
@@ -172,8 +173,8 @@ class Upsample(Module):
 
     def __init__(
         self,
-        size: Any = None,
-        scale_factor: Any = None,
+        size: ShapeLike | None = None,
+        scale_factor: ScalarLike = None,
         mode: str = "nearest",
         align_corners: bool | None = None,
         recompute_scale_factor: bool | None = None,
@@ -188,7 +189,7 @@ class Upsample(Module):
         self.scale_factor = scale_factor or None
         self.mode, self.align_corners, self.recompute_scale_factor = mode, align_corners, recompute_scale_factor
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Array) -> Any:
         """Compute ``[batch, channels, ...] -> [batch, channels, ...]``."""
         first = self.size, self.scale_factor, self.mode, self.align_corners
         return F.interpolate(input, *first, self.recompute_scale_factor)
@@ -202,14 +203,14 @@ class Upsample(Module):
 class UpsamplingNearest2d(Upsample):
     """Resize images by the nearest element."""
 
-    def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
+    def __init__(self, size: ShapeLike | None = None, scale_factor: ScalarLike = None) -> None:
         super().__init__(size, scale_factor, mode="nearest")
 
 
 class UpsamplingBilinear2d(Upsample):
     """Resize images by linear interpolation, with the corners kept."""
 
-    def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
+    def __init__(self, size: ShapeLike | None = None, scale_factor: ScalarLike = None) -> None:
         super().__init__(size, scale_factor, mode="bilinear", align_corners=True)
 
 
@@ -220,7 +221,7 @@ class PixelShuffle(Module):
         super().__init__()
         self.upscale_factor = upscale_factor
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Array) -> Any:
         """Compute ``[..., c * r**2, h, w] -> [..., c, h * r, w * r]``."""
         return F.pixel_shuffle(input, self.upscale_factor)
 
@@ -236,7 +237,7 @@ class PixelUnshuffle(Module):
         super().__init__()
         self.downscale_factor = downscale_factor
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Array) -> Any:
         """Compute ``[..., c, h * r, w * r] -> [..., c * r**2, h, w]``."""
         return F.pixel_unshuffle(input, self.downscale_factor)
 
@@ -252,7 +253,7 @@ class ChannelShuffle(Module):
         super().__init__()
         self.groups = groups
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Array) -> Any:
         """Compute ``[batch, channels, ...] -> [batch, channels, ...]``."""
         return F.channel_shuffle(input, self.groups)
 
@@ -264,11 +265,11 @@ class ChannelShuffle(Module):
 class Unfold(Module):
     """Return the windows of images as columns; see `funcgrad.nn.functional.unfold`."""
 
-    def __init__(self, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> None:
+    def __init__(self, kernel_size: PerAxis, dilation: PerAxis = 1, padding: Padding = 0, stride: PerAxis = 1) -> None:
         super().__init__()
         self.kernel_size, self.dilation, self.padding, self.stride = kernel_size, dilation, padding, stride
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Array) -> Any:
         """Compute ``[batch, channels, height, width] -> [batch, channels * kernel, windows]``."""
         return F.unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)
 
@@ -282,12 +283,17 @@ class Fold(Unfold):
     """Add columns up to images; see `funcgrad.nn.functional.fold`."""
 
     def __init__(
-        self, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
+        self,
+        output_size: PerAxis,
+        kernel_size: PerAxis,
+        dilation: PerAxis = 1,
+        padding: Padding = 0,
+        stride: PerAxis = 1,
     ) -> None:
         super().__init__(kernel_size, dilation, padding, stride)
         self.output_size = output_size
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Array) -> Any:
         """Compute ``[batch, channels * kernel, windows] -> [batch, channels, *output_size]``."""
         return F.fold(input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride)
 

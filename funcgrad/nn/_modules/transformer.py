@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad._types import Array, DeviceLike, DTypeLike
 from funcgrad.autograd import Tensor, tensor
 from funcgrad.nn import functional as F
 from funcgrad.nn import init
@@ -54,8 +55,8 @@ class _Layer(Module):
         batch_first: bool = False,
         norm_first: bool = False,
         bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike = None,
+        dtype: DTypeLike = None,
     ) -> None:
         super().__init__()
         made: dict[str, Any] = {"bias": bias, "device": device, "dtype": dtype}
@@ -73,10 +74,10 @@ class _Layer(Module):
             setattr(self, f"dropout{i}", Dropout(dropout))
         self.activation = _activation(activation)
 
-    def _forwarded(self, x: Any, last: Module) -> Any:
+    def _forwarded(self, x: Array, last: Module) -> Any:
         return last(self.linear2(self.dropout(self.activation(self.linear1(x)))))
 
-    def _with(self, x: Any, norm: Module, part: Callable[[Any], Any]) -> Any:
+    def _with(self, x: Array, norm: Module, part: Callable[[Any], Any]) -> Any:
         """Add a part to its input, with the normalization before or after."""
         return x + part(norm(x)) if self.norm_first else norm(x + part(x))
 
@@ -109,10 +110,12 @@ class TransformerEncoderLayer(_Layer):
 
     _attentions = ("self_attn",)
 
-    def forward(self, src: Any, src_mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool = False) -> Any:
+    def forward(
+        self, src: Array, src_mask: Array = None, src_key_padding_mask: Array = None, is_causal: bool = False
+    ) -> Any:
         """Compute ``f32[length, batch, d_model] -> f32[length, batch, d_model]``; the masks are those of attention."""
 
-        def attended(x: Any) -> Any:
+        def attended(x: Array) -> Any:
             how: Any = {"attn_mask": src_mask, "key_padding_mask": src_key_padding_mask, "is_causal": is_causal}
             return self.dropout1(self.self_attn(x, x, x, need_weights=False, **how)[0])
 
@@ -132,22 +135,22 @@ class TransformerDecoderLayer(_Layer):
 
     def forward(
         self,
-        tgt: Any,
-        memory: Any,
-        tgt_mask: Any = None,
-        memory_mask: Any = None,
-        tgt_key_padding_mask: Any = None,
-        memory_key_padding_mask: Any = None,
+        tgt: Array,
+        memory: Array,
+        tgt_mask: Array = None,
+        memory_mask: Array = None,
+        tgt_key_padding_mask: Array = None,
+        memory_key_padding_mask: Array = None,
         tgt_is_causal: bool = False,
         memory_is_causal: bool = False,
     ) -> Any:
         """Compute ``f32[targets, batch, d_model]`` from targets and the memory ``f32[sources, batch, d_model]``."""
 
-        def own(x: Any) -> Any:
+        def own(x: Array) -> Any:
             how: Any = {"attn_mask": tgt_mask, "key_padding_mask": tgt_key_padding_mask, "is_causal": tgt_is_causal}
             return self.dropout1(self.self_attn(x, x, x, need_weights=False, **how)[0])
 
-        def remembered(x: Any) -> Any:
+        def remembered(x: Array) -> Any:
             how: Any = {"attn_mask": memory_mask, "key_padding_mask": memory_key_padding_mask}
             attend = self.multihead_attn
             found = attend(x, memory, memory, need_weights=False, is_causal=memory_is_causal, **how)
@@ -186,7 +189,7 @@ class TransformerEncoder(Module):
         self.enable_nested_tensor, self.mask_check = enable_nested_tensor, mask_check
 
     def forward(
-        self, src: Any, mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool | None = None
+        self, src: Array, mask: Array = None, src_key_padding_mask: Array = None, is_causal: bool | None = None
     ) -> Any:
         """Compute ``f32[length, batch, d_model] -> f32[length, batch, d_model]``; the masks are those of attention."""
         for layer in self.layers:
@@ -208,12 +211,12 @@ class TransformerDecoder(Module):
 
     def forward(
         self,
-        tgt: Any,
-        memory: Any,
-        tgt_mask: Any = None,
-        memory_mask: Any = None,
-        tgt_key_padding_mask: Any = None,
-        memory_key_padding_mask: Any = None,
+        tgt: Array,
+        memory: Array,
+        tgt_mask: Array = None,
+        memory_mask: Array = None,
+        tgt_key_padding_mask: Array = None,
+        memory_key_padding_mask: Array = None,
         tgt_is_causal: bool | None = None,
         memory_is_causal: bool = False,
     ) -> Any:
@@ -270,8 +273,8 @@ class Transformer(Module):
         batch_first: bool = False,
         norm_first: bool = False,
         bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike = None,
+        dtype: DTypeLike = None,
     ) -> None:
         super().__init__()
         made: dict[str, Any] = {"bias": bias, "device": device, "dtype": dtype}
@@ -295,14 +298,14 @@ class Transformer(Module):
 
     def forward(
         self,
-        src: Any,
-        tgt: Any,
-        src_mask: Any = None,
-        tgt_mask: Any = None,
-        memory_mask: Any = None,
-        src_key_padding_mask: Any = None,
-        tgt_key_padding_mask: Any = None,
-        memory_key_padding_mask: Any = None,
+        src: Array,
+        tgt: Array,
+        src_mask: Array = None,
+        tgt_mask: Array = None,
+        memory_mask: Array = None,
+        src_key_padding_mask: Array = None,
+        tgt_key_padding_mask: Array = None,
+        memory_key_padding_mask: Array = None,
         src_is_causal: bool | None = None,
         tgt_is_causal: bool | None = None,
         memory_is_causal: bool = False,
@@ -318,7 +321,7 @@ class Transformer(Module):
         return self.decoder(tgt, memory, *masks, tgt_is_causal=tgt_is_causal, memory_is_causal=memory_is_causal)
 
     @staticmethod
-    def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
+    def generate_square_subsequent_mask(sz: int, device: DeviceLike = None, dtype: DTypeLike = None) -> Tensor:
         """Return the mask of causal attention: ``-inf`` above the diagonal, 0 elsewhere."""
         del device
         above = np.triu(np.ones((sz, sz), bool), 1)

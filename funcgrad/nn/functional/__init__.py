@@ -34,9 +34,6 @@ from funcgrad.nn.functional._adaptive import (
     adaptive_max_pool3d,
     fractional_max_pool2d,
     fractional_max_pool3d,
-    max_unpool1d,
-    max_unpool2d,
-    max_unpool3d,
 )
 from funcgrad.nn.functional._attention import multi_head_attention_forward, scaled_dot_product_attention
 from funcgrad.nn.functional._convolution import (
@@ -57,7 +54,7 @@ from funcgrad.nn.functional._dropout import (
     feature_alpha_dropout,
 )
 from funcgrad.nn.functional._embedding import embedding, embedding_bag, one_hot
-from funcgrad.nn.functional._fold import fold, unfold
+from funcgrad.nn.functional._fold import fold, max_unpool1d, max_unpool2d, max_unpool3d, unfold
 from funcgrad.nn.functional._grid import affine_grid, grid_sample
 from funcgrad.nn.functional._likelihoods import gaussian_nll_loss, kl_div, poisson_nll_loss
 from funcgrad.nn.functional._linear import bilinear, cosine_similarity, linear, pairwise_distance, pdist

@@ -11,12 +11,13 @@ import numpy as np
 from funcgrad import numpy as fnp
 from funcgrad._core.bind import is_engine_value
 from funcgrad._ops.elementwise.cast import cast
+from funcgrad._types import Array
 from funcgrad.autograd.extend import is_tensor
 from funcgrad.nn._functions import activations, random
 from funcgrad.nn._functions.convert import inexact
 
 
-def written(x: Any, y: Any, inplace: bool) -> Any:
+def written(x: Array, y: Array, inplace: bool) -> Any:
     """Write a result into the input if that is asked for; for arrays of JAX, which are immutable, return the result.
 
     A tensor around a traced value has no memory to write to, either.
@@ -29,7 +30,7 @@ def written(x: Any, y: Any, inplace: bool) -> Any:
     return x
 
 
-def overwritten(x: Any, inplace: bool) -> Any:
+def overwritten(x: Array, inplace: bool) -> Any:
     """Return the input for a function whose derivative needs it: a copy if the input is written to."""
     return x.clone() if inplace and is_tensor(x) else inexact(x)
 
@@ -38,7 +39,7 @@ def _in_place(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return the function with the underscore, which writes into its input."""
 
     @functools.wraps(function)
-    def call(input: Any, *args: Any, **kwargs: Any) -> Any:
+    def call(input: Array, *args: Any, **kwargs: Any) -> Any:
         return written(input, function(input, *args, **kwargs), True)
 
     name = function.__name__
@@ -55,7 +56,7 @@ def _in_place(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def relu(input: Any, inplace: bool = False) -> Any:
+def relu(input: Array, inplace: bool = False) -> Any:
     """Compute ``max(x, 0)``.
 
     Example:
@@ -67,7 +68,7 @@ def relu(input: Any, inplace: bool = False) -> Any:
     return written(input, activations.relu(input), inplace)
 
 
-def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Any:
+def hardtanh(input: Array, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Any:
     """Clip to an interval; the derivative at its ends is 0.
 
     Example:
@@ -83,7 +84,7 @@ def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: b
     return written(input, y, inplace)
 
 
-def relu6(input: Any, inplace: bool = False) -> Any:
+def relu6(input: Array, inplace: bool = False) -> Any:
     """Compute ``min(max(x, 0), 6)``.
 
     Example:
@@ -95,7 +96,7 @@ def relu6(input: Any, inplace: bool = False) -> Any:
     return hardtanh(input, 0.0, 6.0, inplace)
 
 
-def elu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
+def elu(input: Array, alpha: float = 1.0, inplace: bool = False) -> Any:
     """Compute ``x`` where it is positive, ``alpha * (exp(x) - 1)`` elsewhere.
 
     Example:
@@ -109,7 +110,7 @@ def elu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
     return written(input, _exponential_below(inexact(input), 1.0, alpha, 1.0), inplace)
 
 
-def _exponential_below(x: Any, above: float, alpha: float, divisor: float) -> Any:
+def _exponential_below(x: Array, above: float, alpha: float, divisor: float) -> Any:
     positive = fnp.greater(x, 0)
     # The exponential of large positive numbers would overflow, and its derivative would be NaN.
     below = fnp.where(positive, 0, x)
@@ -117,7 +118,7 @@ def _exponential_below(x: Any, above: float, alpha: float, divisor: float) -> An
     return fnp.where(positive, x if above == 1.0 else fnp.multiply(x, above), below)
 
 
-def selu(input: Any, inplace: bool = False) -> Any:
+def selu(input: Array, inplace: bool = False) -> Any:
     """Compute `elu` with the constants that keep mean 0 and variance 1.
 
     Example:
@@ -132,7 +133,7 @@ def selu(input: Any, inplace: bool = False) -> Any:
     return written(input, _exponential_below(inexact(input), scale, scale * alpha, 1.0), inplace)
 
 
-def celu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
+def celu(input: Array, alpha: float = 1.0, inplace: bool = False) -> Any:
     """Compute ``x`` where it is positive, ``alpha * (exp(x / alpha) - 1)`` elsewhere.
 
     Example:
@@ -148,7 +149,7 @@ def celu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
     return written(input, _exponential_below(inexact(input), 1.0, alpha, alpha), inplace)
 
 
-def leaky_relu(input: Any, negative_slope: float = 0.01, inplace: bool = False) -> Any:
+def leaky_relu(input: Array, negative_slope: float = 0.01, inplace: bool = False) -> Any:
     """Compute ``x`` where it is positive, ``negative_slope * x`` elsewhere.
 
     Example:
@@ -161,7 +162,7 @@ def leaky_relu(input: Any, negative_slope: float = 0.01, inplace: bool = False) 
     return written(input, fnp.where(fnp.greater(x, 0), x, fnp.multiply(x, negative_slope)), inplace)
 
 
-def prelu(input: Any, weight: Any) -> Any:
+def prelu(input: Array, weight: Array) -> Any:
     """Compute ``x`` where it is positive, ``weight * x`` elsewhere.
 
     Args:
@@ -198,7 +199,7 @@ def prelu(input: Any, weight: Any) -> Any:
 
 
 def rrelu(
-    input: Any, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False
+    input: Array, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False
 ) -> Any:
     """Compute `leaky_relu` with a random slope for each element; with the mean slope when not training.
 
@@ -218,7 +219,7 @@ def rrelu(
     return written(input, fnp.where(fnp.greater(x, 0), x, fnp.multiply(x, slopes)), inplace)
 
 
-def threshold(input: Any, threshold: float, value: float, inplace: bool = False) -> Any:
+def threshold(input: Array, threshold: float, value: float, inplace: bool = False) -> Any:
     """Compute ``x`` where it is above a threshold, ``value`` elsewhere.
 
     Example:
@@ -231,7 +232,7 @@ def threshold(input: Any, threshold: float, value: float, inplace: bool = False)
     return written(input, fnp.where(fnp.less_equal(x, threshold), value, x), inplace)
 
 
-def softshrink(input: Any, lambd: float = 0.5) -> Any:
+def softshrink(input: Array, lambd: float = 0.5) -> Any:
     """Move numbers towards 0 by ``lambd``; those within ``lambd`` of 0 become 0.
 
     Example:
@@ -248,7 +249,7 @@ def softshrink(input: Any, lambd: float = 0.5) -> Any:
     return fnp.where(fnp.greater(x, lambd), fnp.subtract(x, lambd), below)
 
 
-def hardshrink(input: Any, lambd: float = 0.5) -> Any:
+def hardshrink(input: Array, lambd: float = 0.5) -> Any:
     """Set numbers within ``lambd`` of 0 to 0.
 
     Example:
@@ -261,7 +262,7 @@ def hardshrink(input: Any, lambd: float = 0.5) -> Any:
     return fnp.where(fnp.less_equal(fnp.abs(x), lambd), 0, x)
 
 
-def hardsigmoid(input: Any, inplace: bool = False) -> Any:
+def hardsigmoid(input: Array, inplace: bool = False) -> Any:
     """Compute ``min(max(x + 3, 0), 6) / 6``.
 
     Example:
@@ -273,7 +274,7 @@ def hardsigmoid(input: Any, inplace: bool = False) -> Any:
     return written(input, fnp.divide(hardtanh(fnp.add(inexact(input), 3), 0.0, 6.0), 6), inplace)
 
 
-def hardswish(input: Any, inplace: bool = False) -> Any:
+def hardswish(input: Array, inplace: bool = False) -> Any:
     """Compute ``x * hardsigmoid(x)``.
 
     Example:
@@ -299,7 +300,7 @@ rrelu_ = _in_place(rrelu)
 hardtanh_ = _in_place(hardtanh)
 
 
-def threshold_(input: Any, threshold: float, value: float) -> Any:
+def threshold_(input: Array, threshold: float, value: float) -> Any:
     """Compute `threshold` in place.
 
     Example:

@@ -1,29 +1,27 @@
-"""Pooling to a given size, and pooling undone."""
+"""Pooling to a given size."""
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
 from funcgrad import numpy as fnp
-from funcgrad._core.words import shown
 from funcgrad._ops.layout.shape import reshape
+from funcgrad._types import Array, OutputSize, PerAxis, ScalarLike
 from funcgrad.nn._functions import random, windows
 from funcgrad.nn._functions.convert import inexact
 from funcgrad.nn._functions.mixing import mixed
 from funcgrad.nn._functions.sizes import per_axis
-from funcgrad.nn.functional._embedding import indices as integers
-from funcgrad.numpy.extend import At, known_value
+from funcgrad.numpy.extend import known_value
 
 
-def _sizes(name: str, x: Any, output_size: Any, axes: int) -> tuple[int, ...]:
+def _sizes(name: str, x: Array, output_size: OutputSize, axes: int) -> tuple[int, ...]:
     """Return the lengths of the result; ``None`` stands for that of the input."""
     if len(x.shape) not in (axes + 1, axes + 2):
         but = "but got" if "avg" in name else "but got:"
         raise RuntimeError(f"{name}(): Expected {axes + 1}D or {axes + 2}D tensor, {but} {list(x.shape)}")
-    given = tuple(output_size) if isinstance(output_size, list | tuple) else (output_size,) * axes
+    given: Any = tuple(output_size) if isinstance(output_size, list | tuple) else (output_size,) * axes
     if len(given) != axes:
         raise RuntimeError(f"{name}: internal error: output_size.size() must be {axes}, but got {list(given)}")
     sizes = tuple([n if size is None else int(size) for n, size in zip(x.shape[-axes:], given, strict=True)])
@@ -32,7 +30,7 @@ def _sizes(name: str, x: Any, output_size: Any, axes: int) -> tuple[int, ...]:
     return sizes
 
 
-def _adaptive_avg(name: str, input: Any, output_size: Any, axes: int) -> Any:
+def _adaptive_avg(name: str, input: Array, output_size: OutputSize, axes: int) -> Any:
     x = inexact(input)
     for i, size in enumerate(_sizes(name, x, output_size, axes)):
         axis = len(x.shape) - axes + i
@@ -47,7 +45,7 @@ def _adaptive_avg(name: str, input: Any, output_size: Any, axes: int) -> Any:
     return x
 
 
-def _adaptive_max(name: str, input: Any, output_size: Any, axes: int, return_indices: bool) -> Any:
+def _adaptive_max(name: str, input: Array, output_size: OutputSize, axes: int, return_indices: bool) -> Any:
     x = inexact(input)
     sizes = _sizes(name, x, output_size, axes)
     alongs = [windows.between(*windows.adaptive(n, size)) for n, size in zip(x.shape[-axes:], sizes, strict=True)]
@@ -55,7 +53,7 @@ def _adaptive_max(name: str, input: Any, output_size: Any, axes: int, return_ind
     return found if return_indices else found[0]
 
 
-def _fractional(axes: int, input: Any, kernel_size: Any, options: tuple) -> tuple[Any, Any]:
+def _fractional(axes: int, input: Array, kernel_size: PerAxis, options: tuple) -> tuple[Any, Any]:
     """Return the maxima of windows at pseudo-random places, and their positions (Graham, 2014)."""
     name, (output_size, output_ratio, samples) = f"fractional_max_pool{axes}d", options
     x = inexact(input)
@@ -92,7 +90,7 @@ def _fractional(axes: int, input: Any, kernel_size: Any, options: tuple) -> tupl
     return reshape(fnp.stack(values), (*lead, *sizes)), reshape(fnp.stack(places), (*lead, *sizes))
 
 
-def _starts(length: int, count: int, kernel: int, sample: Any) -> np.ndarray:
+def _starts(length: int, count: int, kernel: int, sample: Array) -> np.ndarray:
     """Return where the windows of an axis begin, computed in the dtype of the sample, as in PyTorch."""
     starts = np.full(count, length - kernel)
     if count > 1:
@@ -103,12 +101,12 @@ def _starts(length: int, count: int, kernel: int, sample: Any) -> np.ndarray:
 
 
 def fractional_max_pool2d(
-    input: Any,
-    kernel_size: Any,
-    output_size: Any = None,
-    output_ratio: Any = None,
+    input: Array,
+    kernel_size: PerAxis,
+    output_size: OutputSize = None,
+    output_ratio: ScalarLike = None,
     return_indices: bool = False,
-    _random_samples: Any = None,
+    _random_samples: Array = None,
 ) -> Any:
     """Compute maxima of windows of images at pseudo-random places, which give any size of the result (Graham, 2014).
 
@@ -137,12 +135,12 @@ def fractional_max_pool2d(
 
 
 def fractional_max_pool3d(
-    input: Any,
-    kernel_size: Any,
-    output_size: Any = None,
-    output_ratio: Any = None,
+    input: Array,
+    kernel_size: PerAxis,
+    output_size: OutputSize = None,
+    output_ratio: ScalarLike = None,
     return_indices: bool = False,
-    _random_samples: Any = None,
+    _random_samples: Array = None,
 ) -> Any:
     """Compute maxima of windows of volumes at pseudo-random places; see `fractional_max_pool2d`.
 
@@ -156,7 +154,7 @@ def fractional_max_pool3d(
     return found if return_indices else found[0]
 
 
-def adaptive_avg_pool1d(input: Any, output_size: Any) -> Any:
+def adaptive_avg_pool1d(input: Array, output_size: OutputSize) -> Any:
     """Compute means of signals over as many windows as the result has elements.
 
     Args:
@@ -178,7 +176,7 @@ def adaptive_avg_pool1d(input: Any, output_size: Any) -> Any:
     return _adaptive_avg("adaptive_avg_pool1d", input, output_size, 1)
 
 
-def adaptive_max_pool1d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
+def adaptive_max_pool1d(input: Array, output_size: OutputSize, return_indices: bool = False) -> Any:
     """Compute maxima of signals over as many windows as the result has elements.
 
     With ``return_indices`` the result is a pair with the positions of the maxima, counted in the flat space.
@@ -192,7 +190,7 @@ def adaptive_max_pool1d(input: Any, output_size: Any, return_indices: bool = Fal
     return _adaptive_max("adaptive_max_pool1d", input, output_size, 1, return_indices)
 
 
-def adaptive_avg_pool2d(input: Any, output_size: Any) -> Any:
+def adaptive_avg_pool2d(input: Array, output_size: OutputSize) -> Any:
     """Compute means of images over as many windows as the result has elements.
 
     Args:
@@ -215,7 +213,7 @@ def adaptive_avg_pool2d(input: Any, output_size: Any) -> Any:
     return _adaptive_avg("adaptive_avg_pool2d", input, output_size, 2)
 
 
-def adaptive_max_pool2d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
+def adaptive_max_pool2d(input: Array, output_size: OutputSize, return_indices: bool = False) -> Any:
     """Compute maxima of images over as many windows as the result has elements.
 
     With ``return_indices`` the result is a pair with the positions of the maxima, counted in the flat space.
@@ -230,7 +228,7 @@ def adaptive_max_pool2d(input: Any, output_size: Any, return_indices: bool = Fal
     return _adaptive_max("adaptive_max_pool2d", input, output_size, 2, return_indices)
 
 
-def adaptive_avg_pool3d(input: Any, output_size: Any) -> Any:
+def adaptive_avg_pool3d(input: Array, output_size: OutputSize) -> Any:
     """Compute means of volumes over as many windows as the result has elements.
 
     Args:
@@ -252,7 +250,7 @@ def adaptive_avg_pool3d(input: Any, output_size: Any) -> Any:
     return _adaptive_avg("adaptive_avg_pool3d", input, output_size, 3)
 
 
-def adaptive_max_pool3d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
+def adaptive_max_pool3d(input: Array, output_size: OutputSize, return_indices: bool = False) -> Any:
     """Compute maxima of volumes over as many windows as the result has elements.
 
     With ``return_indices`` the result is a pair with the positions of the maxima, counted in the flat space.
@@ -264,132 +262,3 @@ def adaptive_max_pool3d(input: Any, output_size: Any, return_indices: bool = Fal
         array([[[[7.]]]])
     """
     return _adaptive_max("adaptive_max_pool3d", input, output_size, 3, return_indices)
-
-
-def _unpooled(name: str, input: Any, indices: Any, how: tuple) -> Any:
-    axes, kernel_size, stride, padding, output_size = how
-    x, places = inexact(input), integers(name, indices)
-    if tuple(places.shape) != tuple(x.shape):
-        raise RuntimeError(
-            f"Expected shape of indices to be same as that of the input tensor ({list(x.shape)}) but got indices "
-            f"tensor with shape: {list(places.shape)}"
-        )
-    kernels = per_axis(name, "kernel_size", kernel_size, axes, 1)
-    strides = kernels if stride is None else per_axis(name, "stride", stride, axes, 1)
-    paddings = per_axis(name, "padding", padding, axes, 0)
-    lead, space = x.shape[:-axes], x.shape[-axes:]
-    sizes = tuple([(n - 1) * s - 2 * p + k for n, s, p, k in zip(space, strides, paddings, kernels, strict=True)])
-    if output_size is not None:
-        sizes = _asked_size(output_size, sizes, strides)
-    known = known_value(places)
-    if known is not None and known.size and known.max() >= math.prod(sizes):
-        volumes = "x".join(map(str, sizes))
-        raise RuntimeError(f"Found an invalid max index: {known.max()} (output volumes are of size {volumes})")
-    values, flat = (reshape(each, (math.prod(lead), math.prod(space))) for each in (x, places))
-    # Overlapping windows can have the same maximum: the last one counts.
-    rows = np.arange(math.prod(lead))[:, None]
-    empty = fnp.zeros((math.prod(lead), math.prod(sizes)), x.dtype)
-    return reshape(At(empty)[rows, flat].set(values), (*lead, *sizes))
-
-
-def _asked_size(output_size: Any, sizes: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, ...]:
-    asked = tuple(output_size)[-len(sizes) :]
-    for i, (wanted, size, stride) in enumerate(zip(asked, sizes, strides, strict=True)):
-        if not size - stride < wanted < size + stride:
-            raise ValueError(
-                f"invalid output_size {shown(output_size)} (dim {i} must be between {size - stride} and "
-                f"{size + stride})"
-            )
-    return asked
-
-
-def max_unpool1d(
-    input: Any, indices: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
-) -> Any:
-    """Put maxima back to their positions among zeros.
-
-    Args:
-        input: the maxima, ``f32[batch, channels, ...]``.
-        indices: their positions in the flat space, from `max_pool1d`.
-        kernel_size: the size of the window.
-        stride: the step of the window; its size by default.
-        padding: the padding of the pooling.
-        output_size: the lengths of the result, where the pooling does not tell them.
-
-    Returns:
-        ``f32[batch, channels, ...]``.
-
-    Raises:
-        RuntimeError: shapes differ, or a position is outside.
-        ValueError: ``output_size`` does not fit.
-
-    Example:
-        >>> import numpy as np
-        >>> from funcgrad.nn import functional as F
-        >>> F.max_unpool1d(np.array([[5.0, 3.0]]), np.array([[1, 3]]), 2)
-        array([[0., 5., 0., 3.]])
-    """
-    return _unpooled("max_unpool1d", input, indices, (1, kernel_size, stride, padding, output_size))
-
-
-def max_unpool2d(
-    input: Any, indices: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
-) -> Any:
-    """Put maxima back to their positions among zeros.
-
-    Args:
-        input: the maxima, ``f32[batch, channels, ...]``.
-        indices: their positions in the flat space, from `max_pool2d`.
-        kernel_size: the size of the window.
-        stride: the step of the window; its size by default.
-        padding: the padding of the pooling.
-        output_size: the lengths of the result, where the pooling does not tell them.
-
-    Returns:
-        ``f32[batch, channels, ...]``.
-
-    Raises:
-        RuntimeError: shapes differ, or a position is outside.
-        ValueError: ``output_size`` does not fit.
-
-    Example:
-        >>> import numpy as np
-        >>> from funcgrad.nn import functional as F
-        >>> F.max_unpool2d(np.array([[[5.0]]]), np.array([[[3]]]), 2)
-        array([[[0., 0.],
-                [0., 5.]]])
-    """
-    return _unpooled("max_unpool2d", input, indices, (2, kernel_size, stride, padding, output_size))
-
-
-def max_unpool3d(
-    input: Any, indices: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
-) -> Any:
-    """Put maxima back to their positions among zeros.
-
-    Args:
-        input: the maxima, ``f32[batch, channels, ...]``.
-        indices: their positions in the flat space, from `max_pool3d`.
-        kernel_size: the size of the window.
-        stride: the step of the window; its size by default.
-        padding: the padding of the pooling.
-        output_size: the lengths of the result, where the pooling does not tell them.
-
-    Returns:
-        ``f32[batch, channels, ...]``.
-
-    Raises:
-        RuntimeError: shapes differ, or a position is outside.
-        ValueError: ``output_size`` does not fit.
-
-    Example:
-        >>> import numpy as np
-        >>> from funcgrad.nn import functional as F
-        >>> F.max_unpool3d(np.array([[[[5.0]]]]), np.array([[[[7]]]]), 2)
-        array([[[[0., 0.],
-                 [0., 0.]],
-        <BLANKLINE>
-                [[0., 0.],
-                 [0., 5.]]]])
-    """
-    return _unpooled("max_unpool3d", input, indices, (3, kernel_size, stride, padding, output_size))

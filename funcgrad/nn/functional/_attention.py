@@ -12,6 +12,7 @@ from funcgrad._core.aval import is_inexact
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.layout.shape import reshape
 from funcgrad._transforms.custom.stop_gradient import stop_gradient
+from funcgrad._types import Array, DTypeLike
 from funcgrad.nn._functions.activations import softmax
 from funcgrad.nn._functions.convert import inexact
 from funcgrad.nn._functions.linear import linear
@@ -20,7 +21,7 @@ from funcgrad.nn.functional._losses import constant
 from funcgrad.numpy.extend import as_value
 
 
-def _attended(scores: Any) -> Any:
+def _attended(scores: Array) -> Any:
     """Return the softmax along the last axis, and 0 where all scores are ``-inf``, as PyTorch does."""
     largest = stop_gradient(fnp.max(scores, axis=-1, keepdims=True))
     largest = fnp.where(fnp.equal(largest, -np.inf), 0, largest)
@@ -30,10 +31,10 @@ def _attended(scores: Any) -> Any:
 
 
 def scaled_dot_product_attention(
-    query: Any,
-    key: Any,
-    value: Any,
-    attn_mask: Any = None,
+    query: Array,
+    key: Array,
+    value: Array,
+    attn_mask: Array = None,
     dropout_p: float = 0.0,
     is_causal: bool = False,
     scale: float | None = None,
@@ -84,7 +85,7 @@ def scaled_dot_product_attention(
     return fnp.matmul(dropout(weights, dropout_p) if dropout_p else weights, v)
 
 
-def additive(name: str, mask: Any, dtype: Any) -> Any:
+def additive(name: str, mask: Array, dtype: DTypeLike) -> Any:
     """Return a mask as numbers that are added to scores: ``-inf`` where a boolean mask is true."""
     if mask is None:
         return None
@@ -97,29 +98,29 @@ def additive(name: str, mask: Any, dtype: Any) -> Any:
 
 
 def multi_head_attention_forward(
-    query: Any,
-    key: Any,
-    value: Any,
+    query: Array,
+    key: Array,
+    value: Array,
     embed_dim_to_check: int,
     num_heads: int,
-    in_proj_weight: Any,
-    in_proj_bias: Any,
-    bias_k: Any,
-    bias_v: Any,
+    in_proj_weight: Array,
+    in_proj_bias: Array,
+    bias_k: Array,
+    bias_v: Array,
     add_zero_attn: bool,
     dropout_p: float,
-    out_proj_weight: Any,
-    out_proj_bias: Any,
+    out_proj_weight: Array,
+    out_proj_bias: Array,
     training: bool = True,
-    key_padding_mask: Any = None,
+    key_padding_mask: Array = None,
     need_weights: bool = True,
-    attn_mask: Any = None,
+    attn_mask: Array = None,
     use_separate_proj_weight: bool = False,
-    q_proj_weight: Any = None,
-    k_proj_weight: Any = None,
-    v_proj_weight: Any = None,
-    static_k: Any = None,
-    static_v: Any = None,
+    q_proj_weight: Array = None,
+    k_proj_weight: Array = None,
+    v_proj_weight: Array = None,
+    static_k: Array = None,
+    static_v: Array = None,
     average_attn_weights: bool = True,
     is_causal: bool = False,
 ) -> tuple[Any, Any]:
@@ -214,7 +215,7 @@ def multi_head_attention_forward(
     return y[:, 0], None if weights is None else weights[0]
 
 
-def _check_ndims(q: Any, k: Any, v: Any) -> None:
+def _check_ndims(q: Array, k: Array, v: Array) -> None:
     ndim = len(q.shape)
     if ndim not in (2, 3):
         raise AssertionError(f"query should be unbatched 2D or batched 3D tensor but received {ndim}-D query tensor")
@@ -226,7 +227,7 @@ def _check_ndims(q: Any, k: Any, v: Any) -> None:
         )
 
 
-def _check_widths(q: Any, k: Any, v: Any, how: tuple[int, int, bool]) -> None:
+def _check_widths(q: Array, k: Array, v: Array, how: tuple[int, int, bool]) -> None:
     embed, heads, separate = how
     if q.shape[-1] != embed:
         raise AssertionError(f"was expecting embedding dimension of {embed}, but got {q.shape[-1]}")
@@ -239,7 +240,7 @@ def _check_widths(q: Any, k: Any, v: Any, how: tuple[int, int, bool]) -> None:
         raise AssertionError(f"key shape {shapes[0]} does not match value shape {shapes[1]}")
 
 
-def _projected(inputs: tuple, weight: Any, bias: Any, separate: tuple | None) -> list[Any]:
+def _projected(inputs: tuple, weight: Array, bias: Array, separate: tuple | None) -> list[Any]:
     """Return query, key and value after their projections."""
     biases = [None] * 3 if bias is None else fnp.split(bias, 3)
     q, k, v = inputs
@@ -249,13 +250,13 @@ def _projected(inputs: tuple, weight: Any, bias: Any, separate: tuple | None) ->
     return [linear(x, w, b) for x, w, b in zip(inputs, weights, biases, strict=True)]
 
 
-def _heads(x: Any, heads: int) -> Any:
+def _heads(x: Array, heads: int) -> Any:
     """Return ``[length, batch, embed]`` as ``[batch, heads, length, width]``."""
     length, batch, embed = x.shape
     return fnp.transpose(reshape(x, (length, batch, heads, embed // heads)), (1, 2, 0, 3))
 
 
-def _weighted(heads: list[Any], mask: Any, p: float) -> tuple[Any, Any]:
+def _weighted(heads: list[Any], mask: Array, p: float) -> tuple[Any, Any]:
     """Return the attended values and the weights of each head."""
     q, k, v = heads
     scores = fnp.matmul(fnp.multiply(q, 1 / math.sqrt(q.shape[-1])), fnp.swapaxes(k, -1, -2))
@@ -264,7 +265,7 @@ def _weighted(heads: list[Any], mask: Any, p: float) -> tuple[Any, Any]:
     return fnp.matmul(weights, v), weights
 
 
-def _mask(q: Any, k: Any, heads: int, attn_mask: Any, key_padding_mask: Any) -> Any:
+def _mask(q: Array, k: Array, heads: int, attn_mask: Array, key_padding_mask: Array) -> Any:
     """Return both masks as numbers ``[batch or 1, heads or 1, targets or 1, sources]``; ``None`` without masks."""
     targets, sources, batch = q.shape[0], k.shape[0], q.shape[1]
     mask = additive("attn_mask", attn_mask, q.dtype)

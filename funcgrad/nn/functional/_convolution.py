@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from funcgrad._types import Array, Padding, PerAxis
 from funcgrad.nn._functions import convolution
 from funcgrad.nn._functions.convert import inexact
 from funcgrad.nn._functions.sizes import per_axis
 
 
-def _checked(name: str, input: Any, weight: Any, groups: int, transposed: bool = False) -> tuple[Any, Any]:
+def _checked(name: str, input: Array, weight: Array, groups: int, transposed: bool = False) -> tuple[Any, Any]:
     """Return input and weight; refuse shapes that do not fit, in PyTorch's words."""
     x, weight = inexact(input), inexact(weight)
     axes = int(name[-2])
@@ -29,7 +30,7 @@ def _checked(name: str, input: Any, weight: Any, groups: int, transposed: bool =
     return x, weight
 
 
-def _check_window(x: Any, weight: Any, padding: Any, dilation: Any) -> None:
+def _check_window(x: Array, weight: Array, padding: Padding, dilation: PerAxis) -> None:
     """Refuse a kernel that is longer than the padded input, in PyTorch's words."""
     axes = len(weight.shape) - 2
     if isinstance(padding, str):
@@ -45,7 +46,13 @@ def _check_window(x: Any, weight: Any, padding: Any, dilation: Any) -> None:
 
 
 def conv1d(
-    input: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
+    input: Array,
+    weight: Array,
+    bias: Array = None,
+    stride: PerAxis = 1,
+    padding: Padding = 0,
+    dilation: PerAxis = 1,
+    groups: int = 1,
 ) -> Any:
     """Convolve signals; see `funcgrad.nn.conv1d`.
 
@@ -61,7 +68,13 @@ def conv1d(
 
 
 def conv2d(
-    input: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
+    input: Array,
+    weight: Array,
+    bias: Array = None,
+    stride: PerAxis = 1,
+    padding: Padding = 0,
+    dilation: PerAxis = 1,
+    groups: int = 1,
 ) -> Any:
     """Convolve images; see `funcgrad.nn.conv2d`.
 
@@ -77,7 +90,13 @@ def conv2d(
 
 
 def conv3d(
-    input: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
+    input: Array,
+    weight: Array,
+    bias: Array = None,
+    stride: PerAxis = 1,
+    padding: Padding = 0,
+    dilation: PerAxis = 1,
+    groups: int = 1,
 ) -> Any:
     """Convolve volumes; see `funcgrad.nn.conv3d`.
 
@@ -93,14 +112,14 @@ def conv3d(
 
 
 def conv_transpose1d(
-    input: Any,
-    weight: Any,
-    bias: Any = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    output_padding: Any = 0,
+    input: Array,
+    weight: Array,
+    bias: Array = None,
+    stride: PerAxis = 1,
+    padding: Padding = 0,
+    output_padding: PerAxis = 0,
     groups: int = 1,
-    dilation: Any = 1,
+    dilation: PerAxis = 1,
 ) -> Any:
     """Compute the transpose of `conv1d`; see `funcgrad.nn.conv_transpose1d`.
 
@@ -115,14 +134,14 @@ def conv_transpose1d(
 
 
 def conv_transpose2d(
-    input: Any,
-    weight: Any,
-    bias: Any = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    output_padding: Any = 0,
+    input: Array,
+    weight: Array,
+    bias: Array = None,
+    stride: PerAxis = 1,
+    padding: Padding = 0,
+    output_padding: PerAxis = 0,
     groups: int = 1,
-    dilation: Any = 1,
+    dilation: PerAxis = 1,
 ) -> Any:
     """Compute the transpose of `conv2d`; see `funcgrad.nn.conv_transpose2d`.
 
@@ -137,14 +156,14 @@ def conv_transpose2d(
 
 
 def conv_transpose3d(
-    input: Any,
-    weight: Any,
-    bias: Any = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    output_padding: Any = 0,
+    input: Array,
+    weight: Array,
+    bias: Array = None,
+    stride: PerAxis = 1,
+    padding: Padding = 0,
+    output_padding: PerAxis = 0,
     groups: int = 1,
-    dilation: Any = 1,
+    dilation: PerAxis = 1,
 ) -> Any:
     """Compute the transpose of `conv3d`; see `funcgrad.nn.conv_transpose3d`.
 

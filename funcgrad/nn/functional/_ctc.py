@@ -10,6 +10,7 @@ from funcgrad import numpy as fnp
 from funcgrad._core.words import shown
 from funcgrad._transforms.control.loops import scan
 from funcgrad._transforms.custom.stop_gradient import stop_gradient
+from funcgrad._types import Array
 from funcgrad.nn._functions.convert import inexact
 from funcgrad.nn.functional._losses import constant, legacy
 from funcgrad.numpy.extend import known_value
@@ -19,10 +20,10 @@ _IMPOSSIBLE = -1e30
 
 
 def ctc_loss(
-    log_probs: Any,
-    targets: Any,
-    input_lengths: Any,
-    target_lengths: Any,
+    log_probs: Array,
+    targets: Array,
+    input_lengths: Array,
+    target_lengths: Array,
     blank: int = 0,
     reduction: str = "mean",
     zero_infinity: bool = False,
@@ -75,7 +76,7 @@ def ctc_loss(
     return losses if batched else losses[0]
 
 
-def _known(name: str, x: Any, *, flat: bool = True) -> np.ndarray:
+def _known(name: str, x: Array, *, flat: bool = True) -> np.ndarray:
     value = known_value(constant(x)) if hasattr(x, "dtype") else np.asarray(x)
     if value is None:
         raise TypeError(f"ctc_loss: {name} are {shown(x)}; needed known integers. Close over them.")
@@ -98,7 +99,7 @@ def _labels(targets: np.ndarray, counts: np.ndarray) -> np.ndarray:
     return rows
 
 
-def _losses(x: Any, labels: np.ndarray, steps: np.ndarray, counts: np.ndarray, blank: int) -> Any:
+def _losses(x: Array, labels: np.ndarray, steps: np.ndarray, counts: np.ndarray, blank: int) -> Any:
     """Return the loss of each sequence by the forward recursion over steps."""
     batch, places = labels.shape[0], 2 * labels.shape[1] + 1
     extended = np.full((batch, places), blank)
@@ -110,7 +111,7 @@ def _losses(x: Any, labels: np.ndarray, steps: np.ndarray, counts: np.ndarray, b
     first = fnp.where(begins, emitted[0], _IMPOSSIBLE)
     present = np.arange(1, x.shape[0])[:, None] < steps
 
-    def step(alpha: Any, row: Any) -> Any:
+    def step(alpha: Array, row: Array) -> Any:
         by_one, by_two = (_shifted(alpha, n) for n in (1, 2))
         terms = fnp.stack([alpha, by_one, fnp.where(skips, by_two, _IMPOSSIBLE)])
         largest = stop_gradient(fnp.max(terms, axis=0))
@@ -125,6 +126,6 @@ def _losses(x: Any, labels: np.ndarray, steps: np.ndarray, counts: np.ndarray, b
     return fnp.negative(both)
 
 
-def _shifted(alpha: Any, n: int) -> Any:
+def _shifted(alpha: Array, n: int) -> Any:
     places = alpha.shape[1]
     return fnp.pad(alpha, [(0, 0), (n, 0)], constant_values=_IMPOSSIBLE)[:, :places]

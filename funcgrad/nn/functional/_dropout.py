@@ -7,12 +7,13 @@ from typing import Any
 
 from funcgrad import numpy as fnp
 from funcgrad._ops.elementwise.cast import cast
+from funcgrad._types import Array
 from funcgrad.nn._functions import random
 from funcgrad.nn._functions.convert import inexact
 from funcgrad.nn.functional._activations import written
 
 
-def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+def dropout(input: Array, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
     """Set each element to 0 with probability ``p``, and divide the others by ``1 - p``.
 
     Args:
@@ -42,7 +43,7 @@ def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = F
     return _dropped("dropout", input, p, training, inplace, None)
 
 
-def _dropped(name: str, input: Any, p: float, training: bool, inplace: bool, shape: Any) -> Any:
+def _dropped(name: str, input: Array, p: float, training: bool, inplace: bool, shape: Any) -> Any:
     check_probability(p)
     if not training or p == 0:
         return input
@@ -65,7 +66,7 @@ def _channels(shape: tuple[int, ...], axes: int) -> tuple[int, ...]:
     return (*shape[:lead], *(1,) * (len(shape) - lead))
 
 
-def dropout1d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+def dropout1d(input: Array, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
     """Set each channel of signals to 0 with probability ``p``, and divide the others by ``1 - p``.
 
     Example:
@@ -83,7 +84,7 @@ def dropout1d(input: Any, p: float = 0.5, training: bool = True, inplace: bool =
     return _dropped("dropout1d", input, p, training, inplace, _channels(input.shape, 1))
 
 
-def dropout2d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+def dropout2d(input: Array, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
     """Set each channel of images to 0 with probability ``p``, and divide the others by ``1 - p``.
 
     Example:
@@ -107,7 +108,7 @@ def dropout2d(input: Any, p: float = 0.5, training: bool = True, inplace: bool =
     return _dropped("dropout2d", input, p, training, inplace, _channels(input.shape, axes))
 
 
-def dropout3d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+def dropout3d(input: Array, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
     """Set each channel of volumes to 0 with probability ``p``, and divide the others by ``1 - p``.
 
     Example:
@@ -127,7 +128,7 @@ def dropout3d(input: Any, p: float = 0.5, training: bool = True, inplace: bool =
     return _dropped("dropout3d", input, p, training, inplace, _channels(input.shape, 3))
 
 
-def alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: bool = False) -> Any:
+def alpha_dropout(input: Array, p: float = 0.5, training: bool = False, inplace: bool = False) -> Any:
     """Drop elements so that mean 0 and variance 1 are kept; it goes with `selu`.
 
     Example:
@@ -141,7 +142,7 @@ def alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: b
     return _alpha_dropped("alpha_dropout", input, p, training, inplace, None)
 
 
-def feature_alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: bool = False) -> Any:
+def feature_alpha_dropout(input: Array, p: float = 0.5, training: bool = False, inplace: bool = False) -> Any:
     """Compute `alpha_dropout` for whole channels.
 
     Example:
@@ -154,7 +155,7 @@ def feature_alpha_dropout(input: Any, p: float = 0.5, training: bool = False, in
     return _alpha_dropped("feature_alpha_dropout", input, p, training, inplace, shape)
 
 
-def _alpha_dropped(name: str, input: Any, p: float, training: bool, inplace: bool, shape: Any) -> Any:
+def _alpha_dropped(name: str, input: Array, p: float, training: bool, inplace: bool, shape: Any) -> Any:
     check_probability(p)
     if not training or p == 0:
         return input

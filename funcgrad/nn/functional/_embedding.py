@@ -12,6 +12,7 @@ from funcgrad._core.aval import is_integer
 from funcgrad._core.words import shown
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._transforms.custom.stop_gradient import stop_gradient
+from funcgrad._types import Array
 from funcgrad.autograd import no_grad
 from funcgrad.autograd.extend import is_tensor, type_name
 from funcgrad.nn._functions.convert import inexact
@@ -20,8 +21,8 @@ from funcgrad.numpy.extend import as_value, known_value
 
 
 def embedding(
-    input: Any,
-    weight: Any,
+    input: Array,
+    weight: Array,
     padding_idx: int | None = None,
     max_norm: float | None = None,
     norm_type: float = 2.0,
@@ -72,7 +73,7 @@ def embedding(
     return y
 
 
-def indices(name: str, x: Any) -> Any:
+def indices(name: str, x: Array) -> Any:
     """Return integers without history, as a plain array where they are known."""
     x = x._value if is_tensor(x) else as_value(x)
     x = x if hasattr(x, "dtype") else np.asarray(x)
@@ -84,7 +85,7 @@ def indices(name: str, x: Any) -> Any:
     return x
 
 
-def check_within(ids: Any, rows: int) -> None:
+def check_within(ids: Array, rows: int) -> None:
     """Refuse indices out of bounds where their numbers are known."""
     known = known_value(ids)
     if known is not None and known.size and not (known.min() >= 0 and known.max() < rows):
@@ -98,7 +99,7 @@ def check_padding(padding_idx: int, rows: int) -> int:
     return padding_idx % rows
 
 
-def _renormalize(weight: Any, ids: Any, max_norm: float, norm_type: float) -> None:
+def _renormalize(weight: Array, ids: Array, max_norm: float, norm_type: float) -> None:
     """Scale the rows that are used to at most a norm, in place."""
     held = weight._value if is_tensor(weight) else weight
     if type(held) is not np.ndarray or known_value(ids) is None:
@@ -115,15 +116,15 @@ def _renormalize(weight: Any, ids: Any, max_norm: float, norm_type: float) -> No
 
 
 def embedding_bag(
-    input: Any,
-    weight: Any,
-    offsets: Any = None,
+    input: Array,
+    weight: Array,
+    offsets: Array = None,
     max_norm: float | None = None,
     norm_type: float = 2,
     scale_grad_by_freq: bool = False,
     mode: str = "mean",
     sparse: bool = False,
-    per_sample_weights: Any = None,
+    per_sample_weights: Array = None,
     include_last_offset: bool = False,
     padding_idx: int | None = None,
 ) -> Any:
@@ -179,7 +180,7 @@ def embedding_bag(
     return _pooled(rows, kept, bags, mode)
 
 
-def _bags(ids: Any, offsets: Any, include_last: bool) -> list[tuple[int, int]]:
+def _bags(ids: Array, offsets: Array, include_last: bool) -> list[tuple[int, int]]:
     """Return where each bag begins and ends among the flat indices."""
     if len(ids.shape) == 2:
         if offsets is not None:
@@ -211,7 +212,7 @@ def _bags(ids: Any, offsets: Any, include_last: bool) -> list[tuple[int, int]]:
     return list(itertools.pairwise(ends))
 
 
-def _pooled(rows: Any, kept: Any, bags: list[tuple[int, int]], mode: str) -> Any:
+def _pooled(rows: Array, kept: Any, bags: list[tuple[int, int]], mode: str) -> Any:
     owner = np.repeat(np.arange(len(bags)), [end - begin for begin, end in bags])
     rows = rows[: len(owner)]
     member = owner[None, :] == np.arange(len(bags))[:, None]
@@ -228,7 +229,7 @@ def _pooled(rows: Any, kept: Any, bags: list[tuple[int, int]], mode: str) -> Any
     return fnp.divide(total, fnp.maximum(fnp.sum(weights, axis=1, keepdims=True), 1))
 
 
-def one_hot(input: Any, num_classes: int = -1) -> Any:
+def one_hot(input: Array, num_classes: int = -1) -> Any:
     """Return vectors with a 1 at an index and 0 elsewhere, as int64.
 
     Args:

@@ -1,17 +1,21 @@
-"""Windows of images as columns, and columns added up to images."""
+"""Windows of images as columns, columns added up to images, and maxima put back to their positions."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from funcgrad import numpy as fnp
+from funcgrad._core.words import shown
 from funcgrad._ops.layout.shape import reshape
+from funcgrad._types import Array, Padding, PerAxis
 from funcgrad.nn._functions.convert import inexact
 from funcgrad.nn._functions.sizes import per_axis
-from funcgrad.numpy.extend import At
+from funcgrad.nn.functional._embedding import indices as integers
+from funcgrad.numpy.extend import At, known_value
 
 
 def _places(name: str, space: tuple[int, ...], how: tuple) -> tuple[np.ndarray, tuple[int, ...], tuple[int, ...]]:
@@ -37,7 +41,7 @@ def _places(name: str, space: tuple[int, ...], how: tuple) -> tuple[np.ndarray, 
     return places.reshape(math.prod(kernels), math.prod(counts)), pads, counts
 
 
-def unfold(input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
+def unfold(input: Array, kernel_size: PerAxis, dilation: PerAxis = 1, padding: Padding = 0, stride: PerAxis = 1) -> Any:
     """Return the windows of images as columns.
 
     Args:
@@ -76,7 +80,14 @@ def unfold(input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, st
     return reshape(columns, (*lead, channels * places.shape[0], places.shape[1]))
 
 
-def fold(input: Any, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
+def fold(
+    input: Array,
+    output_size: PerAxis,
+    kernel_size: PerAxis,
+    dilation: PerAxis = 1,
+    padding: Padding = 0,
+    stride: PerAxis = 1,
+) -> Any:
     """Add columns up to images, the transpose of `unfold`.
 
     Args:
@@ -131,3 +142,147 @@ def fold(input: Any, output_size: Any, kernel_size: Any, dilation: Any = 1, padd
     image = At(empty)[:, places.reshape(-1)].add(columns)
     image = reshape(image, (*lead, channels, *padded))
     return image[..., pads[0] : padded[0] - pads[0], pads[1] : padded[1] - pads[1]]
+
+
+def _unpooled(name: str, input: Array, indices: Array, how: tuple) -> Any:
+    axes, kernel_size, stride, padding, output_size = how
+    x, places = inexact(input), integers(name, indices)
+    if tuple(places.shape) != tuple(x.shape):
+        raise RuntimeError(
+            f"Expected shape of indices to be same as that of the input tensor ({list(x.shape)}) but got indices "
+            f"tensor with shape: {list(places.shape)}"
+        )
+    kernels = per_axis(name, "kernel_size", kernel_size, axes, 1)
+    strides = kernels if stride is None else per_axis(name, "stride", stride, axes, 1)
+    paddings = per_axis(name, "padding", padding, axes, 0)
+    lead, space = x.shape[:-axes], x.shape[-axes:]
+    sizes = tuple([(n - 1) * s - 2 * p + k for n, s, p, k in zip(space, strides, paddings, kernels, strict=True)])
+    if output_size is not None:
+        sizes = _asked_size(output_size, sizes, strides)
+    known = known_value(places)
+    if known is not None and known.size and known.max() >= math.prod(sizes):
+        volumes = "x".join(map(str, sizes))
+        raise RuntimeError(f"Found an invalid max index: {known.max()} (output volumes are of size {volumes})")
+    values, flat = (reshape(each, (math.prod(lead), math.prod(space))) for each in (x, places))
+    # Overlapping windows can have the same maximum: the last one counts.
+    rows = np.arange(math.prod(lead))[:, None]
+    empty = fnp.zeros((math.prod(lead), math.prod(sizes)), x.dtype)
+    return reshape(At(empty)[rows, flat].set(values), (*lead, *sizes))
+
+
+def _asked_size(output_size: Sequence[int], sizes: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, ...]:
+    asked = tuple(output_size)[-len(sizes) :]
+    for i, (wanted, size, stride) in enumerate(zip(asked, sizes, strides, strict=True)):
+        if not size - stride < wanted < size + stride:
+            raise ValueError(
+                f"invalid output_size {shown(output_size)} (dim {i} must be between {size - stride} and "
+                f"{size + stride})"
+            )
+    return asked
+
+
+def max_unpool1d(
+    input: Array,
+    indices: Array,
+    kernel_size: PerAxis,
+    stride: PerAxis | None = None,
+    padding: Padding = 0,
+    output_size: PerAxis | None = None,
+) -> Any:
+    """Put maxima back to their positions among zeros.
+
+    Args:
+        input: the maxima, ``f32[batch, channels, ...]``.
+        indices: their positions in the flat space, from `max_pool1d`.
+        kernel_size: the size of the window.
+        stride: the step of the window; its size by default.
+        padding: the padding of the pooling.
+        output_size: the lengths of the result, where the pooling does not tell them.
+
+    Returns:
+        ``f32[batch, channels, ...]``.
+
+    Raises:
+        RuntimeError: shapes differ, or a position is outside.
+        ValueError: ``output_size`` does not fit.
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad.nn import functional as F
+        >>> F.max_unpool1d(np.array([[5.0, 3.0]]), np.array([[1, 3]]), 2)
+        array([[0., 5., 0., 3.]])
+    """
+    return _unpooled("max_unpool1d", input, indices, (1, kernel_size, stride, padding, output_size))
+
+
+def max_unpool2d(
+    input: Array,
+    indices: Array,
+    kernel_size: PerAxis,
+    stride: PerAxis | None = None,
+    padding: Padding = 0,
+    output_size: PerAxis | None = None,
+) -> Any:
+    """Put maxima back to their positions among zeros.
+
+    Args:
+        input: the maxima, ``f32[batch, channels, ...]``.
+        indices: their positions in the flat space, from `max_pool2d`.
+        kernel_size: the size of the window.
+        stride: the step of the window; its size by default.
+        padding: the padding of the pooling.
+        output_size: the lengths of the result, where the pooling does not tell them.
+
+    Returns:
+        ``f32[batch, channels, ...]``.
+
+    Raises:
+        RuntimeError: shapes differ, or a position is outside.
+        ValueError: ``output_size`` does not fit.
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad.nn import functional as F
+        >>> F.max_unpool2d(np.array([[[5.0]]]), np.array([[[3]]]), 2)
+        array([[[0., 0.],
+                [0., 5.]]])
+    """
+    return _unpooled("max_unpool2d", input, indices, (2, kernel_size, stride, padding, output_size))
+
+
+def max_unpool3d(
+    input: Array,
+    indices: Array,
+    kernel_size: PerAxis,
+    stride: PerAxis | None = None,
+    padding: Padding = 0,
+    output_size: PerAxis | None = None,
+) -> Any:
+    """Put maxima back to their positions among zeros.
+
+    Args:
+        input: the maxima, ``f32[batch, channels, ...]``.
+        indices: their positions in the flat space, from `max_pool3d`.
+        kernel_size: the size of the window.
+        stride: the step of the window; its size by default.
+        padding: the padding of the pooling.
+        output_size: the lengths of the result, where the pooling does not tell them.
+
+    Returns:
+        ``f32[batch, channels, ...]``.
+
+    Raises:
+        RuntimeError: shapes differ, or a position is outside.
+        ValueError: ``output_size`` does not fit.
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad.nn import functional as F
+        >>> F.max_unpool3d(np.array([[[[5.0]]]]), np.array([[[[7]]]]), 2)
+        array([[[[0., 0.],
+                 [0., 0.]],
+        <BLANKLINE>
+                [[0., 0.],
+                 [0., 5.]]]])
+    """
+    return _unpooled("max_unpool3d", input, indices, (3, kernel_size, stride, padding, output_size))

@@ -14,6 +14,7 @@ from funcgrad._core.aval import is_floating
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.layout.shape import reshape
 from funcgrad._transforms.custom.stop_gradient import stop_gradient
+from funcgrad._types import Array
 from funcgrad.nn._functions.convert import inexact
 
 
@@ -29,7 +30,7 @@ def _aligned(align_corners: bool | None) -> bool:
     return bool(align_corners)
 
 
-def affine_grid(theta: Any, size: Any, align_corners: bool | None = None) -> Any:
+def affine_grid(theta: Array, size: Any, align_corners: bool | None = None) -> Any:
     """Return the points that affine maps give to the elements of images, for `grid_sample`.
 
     Args:
@@ -84,8 +85,8 @@ def _line(n: int, align: bool) -> np.ndarray:
 
 
 def grid_sample(
-    input: Any,
-    grid: Any,
+    input: Array,
+    grid: Array,
     mode: str = "bilinear",
     padding_mode: str = "zeros",
     align_corners: bool | None = None,
@@ -145,7 +146,7 @@ def grid_sample(
     return reshape(total, (*x.shape[:2], *points.shape[1:-1]))
 
 
-def _check_shapes(x: Any, points: Any, mode: str) -> None:
+def _check_shapes(x: Array, points: Array, mode: str) -> None:
     ndim = len(x.shape)
     if ndim not in (4, 5) or len(points.shape) != ndim:
         raise RuntimeError(
@@ -166,7 +167,7 @@ def _check_shapes(x: Any, points: Any, mode: str) -> None:
         raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
 
 
-def _place(points: Any, n: int, align: bool) -> Any:
+def _place(points: Array, n: int, align: bool) -> Any:
     """Return points from -1 to 1 as places among ``n`` elements."""
     if align:
         return fnp.multiply(fnp.add(points, 1), (n - 1) / 2)
@@ -203,7 +204,7 @@ def _taps(place: Any, mode: str) -> list[tuple[Any, Any]]:
     return [(fnp.add(first, step), weight) for step, weight in zip(steps, weights, strict=True)]
 
 
-def _cubic(t: Any, near: bool) -> Any:
+def _cubic(t: Array, near: bool) -> Any:
     """Return Keys' kernel with the slope -0.75 at distances below 1 (``near``), or from 1 to 2."""
     a = -0.75
     if near:
@@ -213,7 +214,7 @@ def _cubic(t: Any, near: bool) -> Any:
     return fnp.multiply(fnp.subtract(fnp.multiply(inner, t), 4), a)
 
 
-def _gathered(x: Any, where: tuple[Any, ...], padding: tuple[str, bool]) -> Any:
+def _gathered(x: Array, where: tuple[Any, ...], padding: tuple[str, bool]) -> Any:
     """Return the elements at whole places of each axis: ``f32[batch, channels, points]``, 0 outside of the image."""
     batch, channels, *space = x.shape
     if padding[0] in ("border", "reflection"):

@@ -8,14 +8,15 @@ from typing import Any
 
 from funcgrad import numpy as fnp
 from funcgrad._transforms.custom.stop_gradient import stop_gradient
+from funcgrad._types import Array
 from funcgrad.nn._functions.convert import inexact
 from funcgrad.nn.functional._losses import beside, legacy, reduced
 from funcgrad.numpy.extend import known_value
 
 
 def kl_div(
-    input: Any,
-    target: Any,
+    input: Array,
+    target: Array,
     size_average: bool | None = None,
     reduce: bool | None = None,
     reduction: str = "mean",
@@ -63,8 +64,8 @@ def kl_div(
 
 
 def poisson_nll_loss(
-    input: Any,
-    target: Any,
+    input: Array,
+    target: Array,
     log_input: bool = True,
     full: bool = False,
     size_average: bool | None = None,
@@ -110,7 +111,7 @@ def poisson_nll_loss(
 
 
 def gaussian_nll_loss(
-    input: Any, target: Any, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
+    input: Array, target: Array, var: Array, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Any:
     """Compute the negative log-likelihood of targets with normal distributions.
 
@@ -160,5 +161,5 @@ def gaussian_nll_loss(
     return reduced(fnp.add(values, 0.5 * math.log(2 * math.pi)) if full else values, reduction)
 
 
-def _constant_gap(variance: Any, low: Any, eps: float) -> Any:
+def _constant_gap(variance: Array, low: Array, eps: float) -> Any:
     return stop_gradient(fnp.where(low, fnp.subtract(eps, variance), 0))

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from funcgrad import numpy as fnp
+from funcgrad._types import Array
 from funcgrad.nn._functions.convert import inexact
 from funcgrad.nn._functions.linear import linear as affine
 from funcgrad.nn.functional._normalization import vector_norm
 
 
-def linear(input: Any, weight: Any, bias: Any = None) -> Any:
+def linear(input: Array, weight: Array, bias: Array = None) -> Any:
     """Compute ``x @ weight.T + bias``.
 
     Args:
@@ -46,7 +47,7 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
     return affine(x, weight, bias)
 
 
-def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
+def bilinear(input1: Array, input2: Array, weight: Array, bias: Array = None) -> Any:
     """Compute ``x1 @ weight[k] @ x2 + bias[k]`` for each output ``k``.
 
     Args:
@@ -83,7 +84,7 @@ def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
     return out if bias is None else fnp.add(out, bias)
 
 
-def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
+def cosine_similarity(x1: Array, x2: Array, dim: int = 1, eps: float = 1e-8) -> Any:
     """Compute the cosine of the angle between vectors along an axis.
 
     Args:
@@ -106,7 +107,7 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     return fnp.sum(fnp.multiply(fnp.divide(x, norms[0]), fnp.divide(y, norms[1])), axis=dim)
 
 
-def pairwise_distance(x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Any:
+def pairwise_distance(x1: Array, x2: Array, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Any:
     """Compute the norm of ``x1 - x2 + eps`` along the last axis.
 
     Example:
@@ -118,7 +119,7 @@ def pairwise_distance(x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepd
     return vector_norm(fnp.add(fnp.subtract(inexact(x1), inexact(x2)), eps), p, -1, keepdim)
 
 
-def pdist(input: Any, p: float = 2.0) -> Any:
+def pdist(input: Array, p: float = 2.0) -> Any:
     """Compute the distances between all pairs of rows, those above the diagonal of the matrix of distances.
 
     Args:

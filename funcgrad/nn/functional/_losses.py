@@ -11,13 +11,14 @@ from funcgrad import numpy as fnp
 from funcgrad._core.aval import is_inexact
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.layout.fill import zeros_like
+from funcgrad._types import Array
 from funcgrad.autograd.extend import is_tensor, type_name
 from funcgrad.nn._functions import losses
 from funcgrad.nn._functions.convert import inexact
 from funcgrad.numpy.extend import as_value, known_value
 
 
-def stepped(x: Any) -> Any:
+def stepped(x: Array) -> Any:
     """Return ``max(x, 0)``, whose derivative at 0 is 1, as that of PyTorch's ``clamp``."""
     return fnp.where(fnp.less(x, 0), 0, x)
 
@@ -37,26 +38,26 @@ def legacy(size_average: bool | None, reduce: bool | None, reduction: str) -> st
     return reduction
 
 
-def reduced(values: Any, reduction: str) -> Any:
+def reduced(values: Array, reduction: str) -> Any:
     """Return the mean or the sum of values, or the values."""
     if reduction == "none":
         return values
     return (fnp.mean if reduction == "mean" else fnp.sum)(values)
 
 
-def constant(x: Any) -> Any:
+def constant(x: Array) -> Any:
     """Return the value of a tensor without history, which is cheaper to compute with; other values as they are."""
     return x._value if is_tensor(x) and not x._owner.requires_grad(x) else x
 
 
-def beside(target: Any, x: Any) -> Any:
+def beside(target: Array, x: Array) -> Any:
     """Return targets without needless history; integers get the dtype of ``x``, as in PyTorch's promotion."""
     y = as_value(constant(target))
     y = y if hasattr(y, "dtype") else np.asarray(y)
     return y if is_inexact(y.dtype) else cast(y, x.dtype)
 
 
-def _pair(input: Any, target: Any) -> tuple[Any, Any]:
+def _pair(input: Array, target: Array) -> tuple[Any, Any]:
     """Return both as floats of one shape; warn as PyTorch does if one is broadcast."""
     x = inexact(input)
     y = beside(target, x)
@@ -81,11 +82,11 @@ def _pair(input: Any, target: Any) -> tuple[Any, Any]:
     return x, y
 
 
-def _weighted(values: Any, weight: Any) -> Any:
+def _weighted(values: Array, weight: Array) -> Any:
     return values if weight is None else fnp.multiply(values, beside(weight, values))
 
 
-def _weighted_mean(values: Any, weight: Any, reduction: str) -> Any:
+def _weighted_mean(values: Array, weight: Array, reduction: str) -> Any:
     """Reduce weighted values; the mean divides by the sum of the weights."""
     if weight is None:
         return reduced(values, reduction)
@@ -97,12 +98,12 @@ def _weighted_mean(values: Any, weight: Any, reduction: str) -> Any:
 
 
 def l1_loss(
-    input: Any,
-    target: Any,
+    input: Array,
+    target: Array,
     size_average: bool | None = None,
     reduce: bool | None = None,
     reduction: str = "mean",
-    weight: Any = None,
+    weight: Array = None,
 ) -> Any:
     """Compute the absolute error of each element, and the mean or the sum.
 
@@ -118,12 +119,12 @@ def l1_loss(
 
 
 def mse_loss(
-    input: Any,
-    target: Any,
+    input: Array,
+    target: Array,
     size_average: bool | None = None,
     reduce: bool | None = None,
     reduction: str = "mean",
-    weight: Any = None,
+    weight: Array = None,
 ) -> Any:
     """Compute the squared error of each element, and the mean or the sum.
 
@@ -142,8 +143,8 @@ def mse_loss(
 
 
 def smooth_l1_loss(
-    input: Any,
-    target: Any,
+    input: Array,
+    target: Array,
     size_average: bool | None = None,
     reduce: bool | None = None,
     reduction: str = "mean",
@@ -170,7 +171,7 @@ def smooth_l1_loss(
     return reduced(fnp.where(fnp.less(distance, beta), near, fnp.subtract(distance, 0.5 * beta)), reduction)
 
 
-def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 1.0, weight: Any = None) -> Any:
+def huber_loss(input: Array, target: Array, reduction: str = "mean", delta: float = 1.0, weight: Array = None) -> Any:
     """Compute half the squared error where it is at most ``delta``, ``delta * (d - delta / 2)`` elsewhere.
 
     Example:
@@ -192,9 +193,9 @@ def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 
 
 
 def nll_loss(
-    input: Any,
-    target: Any,
-    weight: Any = None,
+    input: Array,
+    target: Array,
+    weight: Array = None,
     size_average: bool | None = None,
     ignore_index: int = -100,
     reduce: bool | None = None,
@@ -215,9 +216,9 @@ def nll_loss(
 
 
 def cross_entropy(
-    input: Any,
-    target: Any,
-    weight: Any = None,
+    input: Array,
+    target: Array,
+    weight: Array = None,
     size_average: bool | None = None,
     ignore_index: int = -100,
     reduce: bool | None = None,
@@ -246,7 +247,7 @@ def cross_entropy(
     )
 
 
-def _check_classes(x: Any, target: Any) -> None:
+def _check_classes(x: Array, target: Array) -> None:
     """Refuse targets of another shape or dtype, in PyTorch's words."""
     shape = tuple(x.shape)
     needed = (shape[0], *shape[2:]) if len(shape) > 1 else ()
@@ -259,9 +260,9 @@ def _check_classes(x: Any, target: Any) -> None:
 
 
 def binary_cross_entropy(
-    input: Any,
-    target: Any,
-    weight: Any = None,
+    input: Array,
+    target: Array,
+    weight: Array = None,
     size_average: bool | None = None,
     reduce: bool | None = None,
     reduction: str = "mean",
@@ -297,13 +298,13 @@ def _log(p: Any) -> Any:
 
 
 def binary_cross_entropy_with_logits(
-    input: Any,
-    target: Any,
-    weight: Any = None,
+    input: Array,
+    target: Array,
+    weight: Array = None,
     size_average: bool | None = None,
     reduce: bool | None = None,
     reduction: str = "mean",
-    pos_weight: Any = None,
+    pos_weight: Array = None,
 ) -> Any:
     """Compute the binary cross entropy of ``sigmoid(x)``, without overflow.
 

@@ -10,6 +10,7 @@ import numpy as np
 from funcgrad import numpy as fnp
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.layout.fill import zeros_like
+from funcgrad._types import Array
 from funcgrad.nn._functions.convert import inexact
 from funcgrad.nn.functional._linear import pairwise_distance
 from funcgrad.nn.functional._losses import beside, constant, legacy, reduced, stepped
@@ -18,8 +19,8 @@ from funcgrad.numpy.extend import known_value
 
 
 def soft_margin_loss(
-    input: Any,
-    target: Any,
+    input: Array,
+    target: Array,
     size_average: bool | None = None,
     reduce: bool | None = None,
     reduction: str = "mean",
@@ -39,8 +40,8 @@ def soft_margin_loss(
 
 
 def hinge_embedding_loss(
-    input: Any,
-    target: Any,
+    input: Array,
+    target: Array,
     margin: float = 1.0,
     size_average: bool | None = None,
     reduce: bool | None = None,
@@ -61,9 +62,9 @@ def hinge_embedding_loss(
 
 
 def margin_ranking_loss(
-    input1: Any,
-    input2: Any,
-    target: Any,
+    input1: Array,
+    input2: Array,
+    target: Array,
     margin: float = 0,
     size_average: bool | None = None,
     reduce: bool | None = None,
@@ -90,9 +91,9 @@ def margin_ranking_loss(
 
 
 def cosine_embedding_loss(
-    input1: Any,
-    input2: Any,
-    target: Any,
+    input1: Array,
+    input2: Array,
+    target: Array,
     margin: float = 0,
     size_average: bool | None = None,
     reduce: bool | None = None,
@@ -138,11 +139,11 @@ def cosine_embedding_loss(
 
 
 def multi_margin_loss(
-    input: Any,
-    target: Any,
+    input: Array,
+    target: Array,
     p: int = 1,
     margin: float = 1.0,
-    weight: Any = None,
+    weight: Array = None,
     size_average: bool | None = None,
     reduce: bool | None = None,
     reduction: str = "mean",
@@ -188,8 +189,8 @@ def multi_margin_loss(
 
 
 def multilabel_margin_loss(
-    input: Any,
-    target: Any,
+    input: Array,
+    target: Array,
     size_average: bool | None = None,
     reduce: bool | None = None,
     reduction: str = "mean",
@@ -232,9 +233,9 @@ def multilabel_margin_loss(
 
 
 def multilabel_soft_margin_loss(
-    input: Any,
-    target: Any,
-    weight: Any = None,
+    input: Array,
+    target: Array,
+    weight: Array = None,
     size_average: bool | None = None,
     reduce: bool | None = None,
     reduction: str = "mean",
@@ -257,9 +258,9 @@ def multilabel_soft_margin_loss(
 
 
 def triplet_margin_loss(
-    anchor: Any,
-    positive: Any,
-    negative: Any,
+    anchor: Array,
+    positive: Array,
+    negative: Array,
     margin: float = 1.0,
     p: float = 2,
     eps: float = 1e-6,
@@ -298,7 +299,7 @@ def triplet_margin_loss(
     Source: Balntas et al., *Learning shallow convolutional feature descriptors with triplet losses* (2016).
     """
 
-    def distance(x: Any, y: Any) -> Any:
+    def distance(x: Array, y: Array) -> Any:
         return pairwise_distance(x, y, p, eps)
 
     reduction = legacy(size_average, reduce, reduction)
@@ -308,9 +309,9 @@ def triplet_margin_loss(
 
 
 def triplet_margin_with_distance_loss(
-    anchor: Any,
-    positive: Any,
-    negative: Any,
+    anchor: Array,
+    positive: Array,
+    negative: Array,
     *,
     distance_function: Callable[[Any, Any], Any] | None = None,
     margin: float = 1.0,

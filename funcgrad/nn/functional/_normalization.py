@@ -9,13 +9,16 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._ops.layout.shape import reshape
+from funcgrad._types import Array, ShapeLike
 from funcgrad.autograd import no_grad
 from funcgrad.autograd.extend import is_tensor
 from funcgrad.nn._functions.convert import inexact
 from funcgrad.nn._functions.normalization import Statistics, normalized, per_channel
 
 
-def layer_norm(input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
+def layer_norm(
+    input: Array, normalized_shape: ShapeLike, weight: Array = None, bias: Array = None, eps: float = 1e-5
+) -> Any:
     """Normalize over the last axes.
 
     ``(x - mean) / sqrt(variance + eps) * weight + bias``
@@ -47,7 +50,7 @@ def layer_norm(input: Any, normalized_shape: Any, weight: Any = None, bias: Any 
     return normalized(statistics.centered, statistics.variance, eps, weight, bias)
 
 
-def rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None) -> Any:
+def rms_norm(input: Array, normalized_shape: ShapeLike, weight: Array = None, eps: float | None = None) -> Any:
     """Divide by the root of the mean square over the last axes.
 
     Args:
@@ -87,7 +90,7 @@ def _shape(name: str, given: Any) -> tuple[int, ...]:
     return shape
 
 
-def _check_shape(x: Any, shape: tuple[int, ...], weight: Any, bias: Any) -> None:
+def _check_shape(x: Array, shape: tuple[int, ...], weight: Array, bias: Array) -> None:
     for name, parameter in (("weight", weight), ("bias", bias)):
         if parameter is not None and tuple(parameter.shape) != shape:
             raise RuntimeError(
@@ -103,11 +106,11 @@ def _check_shape(x: Any, shape: tuple[int, ...], weight: Any, bias: Any) -> None
 
 
 def batch_norm(
-    input: Any,
-    running_mean: Any,
-    running_var: Any,
-    weight: Any = None,
-    bias: Any = None,
+    input: Array,
+    running_mean: Array,
+    running_var: Array,
+    weight: Array = None,
+    bias: Array = None,
     training: bool = False,
     momentum: float = 0.1,
     eps: float = 1e-5,
@@ -149,7 +152,7 @@ def batch_norm(
 
 
 def batch_normalized(
-    x: Any, running: tuple[Any, Any], weight: Any, bias: Any, *, training: bool, eps: float
+    x: Array, running: tuple[Any, Any], weight: Array, bias: Array, *, training: bool, eps: float
 ) -> tuple[Any, Statistics | None]:
     """Return the normalized input, and the statistics of the batch if they were used."""
     if training:
@@ -170,7 +173,7 @@ def batch_normalized(
     return normalized(fnp.subtract(x, mean), variance, eps, weight, bias), None
 
 
-def check_several(x: Any) -> None:
+def check_several(x: Array) -> None:
     """Refuse a batch with one element for each channel: its variance would be 0."""
     if math.prod(x.shape) == x.shape[1]:
         raise ValueError(
@@ -178,10 +181,10 @@ def check_several(x: Any) -> None:
         )
 
 
-def moved(statistics: Statistics, factor: Any) -> tuple[Any, Any]:
+def moved(statistics: Statistics, factor: Array) -> tuple[Any, Any]:
     """Return functions from running to new statistics: ``(1 - factor) * running + factor * batch``."""
 
-    def toward(found: Any) -> Any:
+    def toward(found: Array) -> Any:
         flat = reshape(found, (math.prod(found.shape),))
         return lambda held: fnp.add(fnp.multiply(held, 1 - factor), fnp.multiply(flat, factor))
 
@@ -195,7 +198,7 @@ def _update(running: tuple[Any, Any], statistics: Statistics, momentum: float) -
                 _write(held, new(held))
 
 
-def _write(held: Any, value: Any) -> None:
+def _write(held: Array, value: Any) -> None:
     if is_tensor(held):
         with no_grad():
             held.copy_(value.detach() if is_tensor(value) else value)
@@ -204,11 +207,11 @@ def _write(held: Any, value: Any) -> None:
 
 
 def instance_norm(
-    input: Any,
-    running_mean: Any = None,
-    running_var: Any = None,
-    weight: Any = None,
-    bias: Any = None,
+    input: Array,
+    running_mean: Array = None,
+    running_var: Array = None,
+    weight: Array = None,
+    bias: Array = None,
     use_input_stats: bool = True,
     momentum: float = 0.1,
     eps: float = 1e-5,
@@ -232,7 +235,7 @@ def instance_norm(
 
 
 def instance_normalized(
-    x: Any, running: tuple[Any, Any], weight: Any, bias: Any, *, training: bool, eps: float
+    x: Array, running: tuple[Any, Any], weight: Array, bias: Array, *, training: bool, eps: float
 ) -> tuple[Any, Statistics | None]:
     """Return the normalized input, and the mean over the batch of each channel's statistics if they were used."""
     if not training:
@@ -248,7 +251,7 @@ def instance_normalized(
     return y, Statistics(means[0], means[1], None, statistics.elements)
 
 
-def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
+def group_norm(input: Array, num_groups: int, weight: Array = None, bias: Array = None, eps: float = 1e-5) -> Any:
     """Normalize each group of channels of each sample.
 
     Args:
@@ -292,7 +295,7 @@ def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None
     return y if bias is None else fnp.add(y, bias)
 
 
-def local_response_norm(input: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Any:
+def local_response_norm(input: Array, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Any:
     """Divide by a power of the mean square of neighbouring channels.
 
     ``x / (k + alpha * mean of x**2 over size channels) ** beta``
@@ -330,7 +333,7 @@ def local_response_norm(input: Any, size: int, alpha: float = 1e-4, beta: float 
     return fnp.divide(x, fnp.power(fnp.add(fnp.multiply(total, alpha / size), k), beta))
 
 
-def normalize(input: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Any = None) -> Any:
+def normalize(input: Array, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Array = None) -> Any:
     """Divide by the norm along an axis, or by ``eps`` if the norm is smaller.
 
     Args:
@@ -357,7 +360,7 @@ def normalize(input: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out:
     return out
 
 
-def vector_norm(x: Any, p: float, dim: int, keepdims: bool = True) -> Any:
+def vector_norm(x: Array, p: float, dim: int, keepdims: bool = True) -> Any:
     """Return the norm along an axis; its derivative at 0 is 0, as in PyTorch."""
     if p == 2:
         squares = fnp.sum(fnp.square(x), axis=dim, keepdims=keepdims)

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 
 from funcgrad import numpy as fnp
+from funcgrad._types import Array
 from funcgrad.numpy.extend import as_value
 
 _MODES = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 
 
-def pad(input: Any, pad: Any, mode: str = "constant", value: float | None = None) -> Any:
+def pad(input: Array, pad: Any, mode: str = "constant", value: float | None = None) -> Any:
     """Add elements at the ends of the last axes; a negative number cuts elements off.
 
     Args:
@@ -57,7 +58,7 @@ def pad(input: Any, pad: Any, mode: str = "constant", value: float | None = None
     return x
 
 
-def _constant(x: Any, pairs: list[tuple[int, int, int]], value: float) -> Any:
+def _constant(x: Array, pairs: list[tuple[int, int, int]], value: float) -> Any:
     widths, cuts = [(0, 0)] * len(x.shape), [slice(None)] * len(x.shape)
     for axis, before, after in pairs:
         widths[axis] = max(before, 0), max(after, 0)
@@ -87,7 +88,7 @@ def _check(mode: str, ndim: int, numbers: list[int], value: float | None) -> Non
         )
 
 
-def _check_reach(mode: str, x: Any, axis: int, pair: tuple[int, int]) -> None:
+def _check_reach(mode: str, x: Array, axis: int, pair: tuple[int, int]) -> None:
     if mode == "reflect" and max(pair) >= x.shape[axis]:
         raise RuntimeError(
             "Argument #4: Padding size should be less than the corresponding input dimension, but got: padding "

@@ -6,13 +6,14 @@ import math
 from typing import Any
 
 from funcgrad import numpy as fnp
+from funcgrad._types import Array, Padding, PerAxis
 from funcgrad.nn._functions import pooling, windows
 from funcgrad.nn._functions.activations import relu
 from funcgrad.nn._functions.convert import inexact
 from funcgrad.nn._functions.sizes import per_axis
 
 
-def _window(name: str, x: Any, how: tuple) -> list[tuple[int, int, int, int, int, int]]:
+def _window(name: str, x: Array, how: tuple) -> list[tuple[int, int, int, int, int, int]]:
     """Return length, kernel, stride, padding, dilation and number of windows of each axis, in PyTorch's terms.
 
     Raises:
@@ -48,12 +49,12 @@ def _window(name: str, x: Any, how: tuple) -> list[tuple[int, int, int, int, int
     return rows
 
 
-def _stride(stride: Any) -> Any:
+def _stride(stride: PerAxis | None) -> Any:
     """Return a stride; an empty list stands for the window, as in PyTorch."""
     return None if isinstance(stride, list) and not stride else stride
 
 
-def _max_pool(name: str, input: Any, how: tuple, return_indices: bool) -> Any:
+def _max_pool(name: str, input: Array, how: tuple, return_indices: bool) -> Any:
     x = inexact(input)
     rows = _window(name, x, how)
     if not return_indices:
@@ -62,11 +63,11 @@ def _max_pool(name: str, input: Any, how: tuple, return_indices: bool) -> Any:
 
 
 def max_pool1d(
-    input: Any,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    dilation: Any = 1,
+    input: Array,
+    kernel_size: PerAxis,
+    stride: PerAxis | None = None,
+    padding: Padding = 0,
+    dilation: PerAxis = 1,
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
@@ -85,11 +86,11 @@ def max_pool1d(
 
 
 def max_pool1d_with_indices(
-    input: Any,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    dilation: Any = 1,
+    input: Array,
+    kernel_size: PerAxis,
+    stride: PerAxis | None = None,
+    padding: Padding = 0,
+    dilation: PerAxis = 1,
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
@@ -106,11 +107,11 @@ def max_pool1d_with_indices(
 
 
 def max_pool2d(
-    input: Any,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    dilation: Any = 1,
+    input: Array,
+    kernel_size: PerAxis,
+    stride: PerAxis | None = None,
+    padding: Padding = 0,
+    dilation: PerAxis = 1,
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
@@ -130,11 +131,11 @@ def max_pool2d(
 
 
 def max_pool2d_with_indices(
-    input: Any,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    dilation: Any = 1,
+    input: Array,
+    kernel_size: PerAxis,
+    stride: PerAxis | None = None,
+    padding: Padding = 0,
+    dilation: PerAxis = 1,
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
@@ -153,11 +154,11 @@ def max_pool2d_with_indices(
 
 
 def max_pool3d(
-    input: Any,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    dilation: Any = 1,
+    input: Array,
+    kernel_size: PerAxis,
+    stride: PerAxis | None = None,
+    padding: Padding = 0,
+    dilation: PerAxis = 1,
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
@@ -176,11 +177,11 @@ def max_pool3d(
 
 
 def max_pool3d_with_indices(
-    input: Any,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    dilation: Any = 1,
+    input: Array,
+    kernel_size: PerAxis,
+    stride: PerAxis | None = None,
+    padding: Padding = 0,
+    dilation: PerAxis = 1,
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
@@ -197,10 +198,10 @@ def max_pool3d_with_indices(
 
 
 def avg_pool1d(
-    input: Any,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
+    input: Array,
+    kernel_size: PerAxis,
+    stride: PerAxis | None = None,
+    padding: Padding = 0,
     ceil_mode: bool = False,
     count_include_pad: bool = True,
 ) -> Any:
@@ -218,10 +219,10 @@ def avg_pool1d(
 
 
 def avg_pool2d(
-    input: Any,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
+    input: Array,
+    kernel_size: PerAxis,
+    stride: PerAxis | None = None,
+    padding: Padding = 0,
     ceil_mode: bool = False,
     count_include_pad: bool = True,
     divisor_override: int | None = None,
@@ -241,10 +242,10 @@ def avg_pool2d(
 
 
 def avg_pool3d(
-    input: Any,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
+    input: Array,
+    kernel_size: PerAxis,
+    stride: PerAxis | None = None,
+    padding: Padding = 0,
     ceil_mode: bool = False,
     count_include_pad: bool = True,
     divisor_override: int | None = None,
@@ -262,7 +263,9 @@ def avg_pool3d(
     return pooling.avg_pool3d(x, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
 
-def lp_pool1d(input: Any, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Any:
+def lp_pool1d(
+    input: Array, norm_type: float, kernel_size: PerAxis, stride: PerAxis | None = None, ceil_mode: bool = False
+) -> Any:
     """Compute the norm of each window of signals.
 
     Example:
@@ -277,7 +280,9 @@ def lp_pool1d(input: Any, norm_type: float, kernel_size: Any, stride: Any = None
     return fnp.power(fnp.multiply(fnp.multiply(fnp.sign(mean), relu(fnp.abs(mean))), count), 1.0 / norm_type)
 
 
-def lp_pool2d(input: Any, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Any:
+def lp_pool2d(
+    input: Array, norm_type: float, kernel_size: PerAxis, stride: PerAxis | None = None, ceil_mode: bool = False
+) -> Any:
     """Compute the norm of each window of images.
 
     Example:
@@ -293,7 +298,9 @@ def lp_pool2d(input: Any, norm_type: float, kernel_size: Any, stride: Any = None
     return fnp.power(fnp.multiply(fnp.multiply(fnp.sign(mean), relu(fnp.abs(mean))), count), 1.0 / norm_type)
 
 
-def lp_pool3d(input: Any, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Any:
+def lp_pool3d(
+    input: Array, norm_type: float, kernel_size: PerAxis, stride: PerAxis | None = None, ceil_mode: bool = False
+) -> Any:
     """Compute the norm of each window of volumes.
 
     Example:

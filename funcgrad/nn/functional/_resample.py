@@ -9,6 +9,7 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._ops.layout.shape import reshape
+from funcgrad._types import Array, ScalarLike, ShapeLike
 from funcgrad.nn._functions.convert import inexact
 from funcgrad.nn._functions.mixing import cubic, interpolating, lanczos, mixed, smoothing, triangle
 from funcgrad.nn.functional._adaptive import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
@@ -19,9 +20,9 @@ _ALL = ("nearest", "nearest-exact", "area", "lanczos", *_LINEAR)
 
 
 def interpolate(
-    input: Any,
+    input: Array,
     size: Any = None,
-    scale_factor: Any = None,
+    scale_factor: ScalarLike = None,
     mode: str = "nearest",
     align_corners: bool | None = None,
     recompute_scale_factor: bool | None = None,
@@ -92,7 +93,7 @@ def _check_mode(mode: str, ndim: int, align_corners: bool, antialias: bool) -> N
         )
 
 
-def _sizes(x: Any, size: Any, scale_factor: Any, recompute: bool | None) -> tuple[tuple[int, ...], list[Any]]:
+def _sizes(x: Array, size: Any, scale_factor: ScalarLike, recompute: bool | None) -> tuple[tuple[int, ...], list[Any]]:
     """Return the new lengths, and the factor of each axis where it counts."""
     space = x.shape[2:]
     if size is not None and scale_factor is not None:
@@ -140,7 +141,11 @@ def _matrix(mode: str, lengths: tuple[int, int, float | None], align_corners: bo
 
 
 def upsample(
-    input: Any, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None
+    input: Array,
+    size: ShapeLike | None = None,
+    scale_factor: ScalarLike = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
 ) -> Any:
     """Resize the spatial axes; an older name of `interpolate`.
 
@@ -153,7 +158,7 @@ def upsample(
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
-def upsample_nearest(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
+def upsample_nearest(input: Array, size: ShapeLike | None = None, scale_factor: ScalarLike = None) -> Any:
     """Resize by the nearest element.
 
     Example:
@@ -165,7 +170,7 @@ def upsample_nearest(input: Any, size: Any = None, scale_factor: Any = None) -> 
     return interpolate(input, size, scale_factor, "nearest")
 
 
-def upsample_bilinear(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
+def upsample_bilinear(input: Array, size: ShapeLike | None = None, scale_factor: ScalarLike = None) -> Any:
     """Resize images by linear interpolation, with the corners kept.
 
     Example:
@@ -177,7 +182,7 @@ def upsample_bilinear(input: Any, size: Any = None, scale_factor: Any = None) ->
     return interpolate(input, size, scale_factor, "bilinear", align_corners=True)
 
 
-def pixel_shuffle(input: Any, upscale_factor: int) -> Any:
+def pixel_shuffle(input: Array, upscale_factor: int) -> Any:
     """Move channels into space: ``[..., c * r**2, h, w] -> [..., c, h * r, w * r]``.
 
     Example:
@@ -201,7 +206,7 @@ def pixel_shuffle(input: Any, upscale_factor: int) -> Any:
     return reshape(y, (*lead, channels // r**2, height * r, width * r))
 
 
-def pixel_unshuffle(input: Any, downscale_factor: int) -> Any:
+def pixel_unshuffle(input: Array, downscale_factor: int) -> Any:
     """Move space into channels, the inverse of `pixel_shuffle`.
 
     Example:
@@ -223,7 +228,7 @@ def pixel_unshuffle(input: Any, downscale_factor: int) -> Any:
     return reshape(y, (*lead, channels * r**2, height // r, width // r))
 
 
-def channel_shuffle(input: Any, groups: int) -> Any:
+def channel_shuffle(input: Array, groups: int) -> Any:
     """Interleave the channels of groups.
 
     Example:

@@ -9,12 +9,13 @@ from funcgrad import numpy as fnp
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.layout.fill import zeros_like
 from funcgrad._transforms.custom.stop_gradient import stop_gradient
+from funcgrad._types import Array, DTypeLike
 from funcgrad.nn._functions import activations, random
 from funcgrad.nn._functions.convert import inexact
 from funcgrad.nn.functional._activations import overwritten, written
 
 
-def gelu(input: Any, approximate: Literal["none", "tanh"] = "none") -> Any:
+def gelu(input: Array, approximate: Literal["none", "tanh"] = "none") -> Any:
     """Compute ``x`` times the standard normal distribution function of ``x``.
 
     Example:
@@ -28,7 +29,7 @@ def gelu(input: Any, approximate: Literal["none", "tanh"] = "none") -> Any:
     return activations.gelu(input, approximate)
 
 
-def sigmoid(input: Any) -> Any:
+def sigmoid(input: Array) -> Any:
     """Compute ``1 / (1 + exp(-x))``.
 
     Example:
@@ -40,7 +41,7 @@ def sigmoid(input: Any) -> Any:
     return activations.sigmoid(input)
 
 
-def tanh(input: Any) -> Any:
+def tanh(input: Array) -> Any:
     """Compute the hyperbolic tangent.
 
     Example:
@@ -52,7 +53,7 @@ def tanh(input: Any) -> Any:
     return activations.tanh(input)
 
 
-def logsigmoid(input: Any) -> Any:
+def logsigmoid(input: Array) -> Any:
     """Compute ``log(sigmoid(x))``, without overflow.
 
     Example:
@@ -65,7 +66,7 @@ def logsigmoid(input: Any) -> Any:
     return fnp.negative(fnp.logaddexp(zeros_like(x), fnp.negative(x)))
 
 
-def softplus(input: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
+def softplus(input: Array, beta: float = 1.0, threshold: float = 20.0) -> Any:
     """Compute ``log(1 + exp(beta * x)) / beta``; ``x`` itself where ``beta * x`` exceeds the threshold.
 
     Example:
@@ -82,7 +83,7 @@ def softplus(input: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
     return fnp.where(large, x, curved if beta == 1 else fnp.divide(curved, beta))
 
 
-def softsign(input: Any) -> Any:
+def softsign(input: Array) -> Any:
     """Compute ``x / (1 + abs(x))``.
 
     Example:
@@ -95,7 +96,7 @@ def softsign(input: Any) -> Any:
     return fnp.divide(x, fnp.add(fnp.abs(x), 1))
 
 
-def tanhshrink(input: Any) -> Any:
+def tanhshrink(input: Array) -> Any:
     """Compute ``x - tanh(x)``.
 
     Example:
@@ -108,7 +109,7 @@ def tanhshrink(input: Any) -> Any:
     return fnp.subtract(x, activations.tanh(x))
 
 
-def silu(input: Any, inplace: bool = False) -> Any:
+def silu(input: Array, inplace: bool = False) -> Any:
     """Compute ``x * sigmoid(x)``.
 
     Example:
@@ -123,7 +124,7 @@ def silu(input: Any, inplace: bool = False) -> Any:
     return written(input, fnp.multiply(x, activations.sigmoid(x)), inplace)
 
 
-def mish(input: Any, inplace: bool = False) -> Any:
+def mish(input: Array, inplace: bool = False) -> Any:
     """Compute ``x * tanh(softplus(x))``.
 
     Example:
@@ -138,7 +139,7 @@ def mish(input: Any, inplace: bool = False) -> Any:
     return written(input, fnp.multiply(x, activations.tanh(softplus(x))), inplace)
 
 
-def softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
+def softmax(input: Array, dim: int | None = None, _stacklevel: int = 3, dtype: DTypeLike = None) -> Any:
     """Compute ``exp(x) / sum(exp(x))`` along an axis.
 
     Args:
@@ -160,7 +161,7 @@ def softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any
     return activations.softmax(x, _implicit_dim("softmax", len(x.shape)) if dim is None else dim)
 
 
-def log_softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
+def log_softmax(input: Array, dim: int | None = None, _stacklevel: int = 3, dtype: DTypeLike = None) -> Any:
     """Compute ``log(softmax(x))`` along an axis.
 
     Example:
@@ -174,7 +175,7 @@ def log_softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype:
     return activations.log_softmax(x, _implicit_dim("log_softmax", len(x.shape)) if dim is None else dim)
 
 
-def softmin(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
+def softmin(input: Array, dim: int | None = None, _stacklevel: int = 3, dtype: DTypeLike = None) -> Any:
     """Compute ``softmax(-x)`` along an axis.
 
     Example:
@@ -188,7 +189,7 @@ def softmin(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any
     return activations.softmax(fnp.negative(x), _implicit_dim("softmin", len(x.shape)) if dim is None else dim)
 
 
-def _prepared(x: Any, dtype: Any) -> Any:
+def _prepared(x: Array, dtype: DTypeLike) -> Any:
     return inexact(x) if dtype is None else cast(inexact(x), dtype)
 
 
@@ -202,7 +203,7 @@ def _implicit_dim(name: str, ndim: int) -> int:
     return 0 if ndim in (0, 1, 3) else 1
 
 
-def gumbel_softmax(logits: Any, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Any:
+def gumbel_softmax(logits: Array, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Any:
     """Draw from a continuous relaxation of a categorical distribution.
 
     Args:
@@ -237,7 +238,7 @@ def gumbel_softmax(logits: Any, tau: float = 1, hard: bool = False, eps: float =
     return fnp.add(stop_gradient(fnp.subtract(chosen, soft)), soft)
 
 
-def glu(input: Any, dim: int = -1) -> Any:
+def glu(input: Array, dim: int = -1) -> Any:
     """Compute ``a * sigmoid(b)`` with the two halves of the input along an axis.
 
     Example:

@@ -7,6 +7,7 @@ import inspect
 from typing import Any
 
 from funcgrad import numpy as fnp
+from funcgrad._types import Array
 from funcgrad.nn._parameter import Parameter
 
 
@@ -39,7 +40,14 @@ def skip_init(module_cls: type, *args: Any, **kwargs: Any) -> Any:
 
 
 def fuse_conv_bn_weights(
-    conv_w: Any, conv_b: Any, bn_rm: Any, bn_rv: Any, bn_eps: float, bn_w: Any, bn_b: Any, transpose: bool = False
+    conv_w: Array,
+    conv_b: Array,
+    bn_rm: Array,
+    bn_rv: Array,
+    bn_eps: float,
+    bn_w: Array,
+    bn_b: Array,
+    transpose: bool = False,
 ) -> tuple[Any, Any]:
     """Return weights and biases of a convolution that also does what a batch norm after it does.
 
@@ -106,7 +114,7 @@ def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
 
 
 def fuse_linear_bn_weights(
-    linear_w: Any, linear_b: Any, bn_rm: Any, bn_rv: Any, bn_eps: float, bn_w: Any, bn_b: Any
+    linear_w: Array, linear_b: Array, bn_rm: Array, bn_rv: Array, bn_eps: float, bn_w: Array, bn_b: Array
 ) -> tuple[Any, Any]:
     """Return weights and biases of an affine layer that also does what a batch norm after it does.
 

@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad._types import Array, ScalarLike
 from funcgrad.autograd import Tensor, no_grad, tensor
 from funcgrad.autograd.extend import default_generator
 from funcgrad.nn._module import Module
 
 
-def check_amount(amount: Any) -> None:
+def check_amount(amount: ScalarLike) -> None:
     """Refuse an amount that is neither a part from 0 to 1 nor a count."""
     if not isinstance(amount, numbers.Real):
         raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
@@ -23,7 +24,7 @@ def check_amount(amount: Any) -> None:
         raise ValueError(f"amount={amount} should either be a float in the range [0, 1] or a non-negative integer")
 
 
-def count_of(amount: Any, size: int) -> int:
+def count_of(amount: ScalarLike, size: int) -> int:
     """Return how many of some elements an amount means."""
     count = int(amount) if isinstance(amount, numbers.Integral) else round(amount * size)
     if count > size:
@@ -31,7 +32,7 @@ def count_of(amount: Any, size: int) -> int:
     return count
 
 
-def _numbers(x: Any) -> np.ndarray:
+def _numbers(x: Array) -> np.ndarray:
     return np.asarray(x.detach()._value if isinstance(x, Tensor) else x)
 
 
@@ -44,7 +45,7 @@ class BasePruningMethod:
     PRUNING_TYPE = "unstructured"
     tensor_name: str | None = None
 
-    def compute_mask(self, t: Any, default_mask: Any) -> Any:
+    def compute_mask(self, t: Array, default_mask: Array) -> Any:
         """Return the mask for importances ``t``, on top of a former mask."""
         raise NotImplementedError
 
@@ -61,7 +62,7 @@ class BasePruningMethod:
 
     @classmethod
     def apply(
-        cls, module: Module, name: str, *args: Any, importance_scores: Any = None, **kwargs: Any
+        cls, module: Module, name: str, *args: Any, importance_scores: Array = None, **kwargs: Any
     ) -> BasePruningMethod:
         """Prune a parameter of a module, on top of what pruned it before, and return the method."""
         made = cls(*args, **kwargs)
@@ -89,7 +90,7 @@ class BasePruningMethod:
         module.register_forward_pre_hook(method)
         return method
 
-    def prune(self, t: Any, default_mask: Any = None, importance_scores: Any = None) -> Any:
+    def prune(self, t: Array, default_mask: Array = None, importance_scores: Array = None) -> Any:
         """Return a pruned tensor; no module is changed."""
         scores = t if importance_scores is None else importance_scores
         if scores.shape != t.shape:
@@ -154,7 +155,7 @@ class PruningContainer(BasePruningMethod):
     def __getitem__(self, idx: int) -> BasePruningMethod:
         return self.methods[idx]
 
-    def compute_mask(self, t: Any, default_mask: Any) -> Any:
+    def compute_mask(self, t: Array, default_mask: Array) -> Any:
         """Return the former mask with the last method's mask in place of what it leaves."""
         method = self.methods[-1]
         mask, scores = _numbers(default_mask).astype(_numbers(t).dtype), _numbers(t)
@@ -178,7 +179,7 @@ class PruningContainer(BasePruningMethod):
         return tensor(made)
 
 
-def axis_of(t: Any, dim: int) -> int:
+def axis_of(t: Array, dim: int) -> int:
     """Return an axis counted from 0, or raise PyTorch's error."""
     ndim = len(t.shape)
     if not -ndim <= dim < ndim:
@@ -189,7 +190,7 @@ def axis_of(t: Any, dim: int) -> int:
 class Identity(BasePruningMethod):
     """Prune nothing, but register the mask."""
 
-    def compute_mask(self, t: Any, default_mask: Any) -> Any:
+    def compute_mask(self, t: Array, default_mask: Array) -> Any:
         """Return the former mask."""
         del t
         return default_mask
@@ -206,7 +207,7 @@ class _Unstructured(BasePruningMethod):
         """Return a number for each element."""
         raise NotImplementedError
 
-    def compute_mask(self, t: Any, default_mask: Any) -> Any:
+    def compute_mask(self, t: Array, default_mask: Array) -> Any:
         """Return the former mask, with zeros for the elements of the lowest importance."""
         scores = _numbers(t)
         count = count_of(self.amount, scores.size)
@@ -246,7 +247,7 @@ class _Structured(BasePruningMethod):
         """Return a number for each slice."""
         raise NotImplementedError
 
-    def compute_mask(self, t: Any, default_mask: Any) -> Any:
+    def compute_mask(self, t: Array, default_mask: Array) -> Any:
         """Return the former mask, with zeros for the slices of the lowest importance."""
         scores = _numbers(t)
         if scores.ndim <= 1:
@@ -291,10 +292,10 @@ class CustomFromMask(BasePruningMethod):
 
     PRUNING_TYPE = "global"
 
-    def __init__(self, mask: Any) -> None:
+    def __init__(self, mask: Array) -> None:
         self.mask = mask
 
-    def compute_mask(self, t: Any, default_mask: Any) -> Any:
+    def compute_mask(self, t: Array, default_mask: Array) -> Any:
         """Return the product of both masks."""
         del t
         if default_mask.shape != self.mask.shape:

@@ -8,6 +8,7 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._public import publish
+from funcgrad._types import Array
 from funcgrad.autograd import Tensor, no_grad
 from funcgrad.autograd.extend import default_generator, is_tensor, rebuild
 from funcgrad.nn._module import Module
@@ -190,7 +191,7 @@ class _Orthogonal(Module):
             q = base @ q
         return fnp.matrix_transpose(q) if is_wide else q
 
-    def _of_skew(self, x: Any, n: int, k: int) -> Any:
+    def _of_skew(self, x: Array, n: int, k: int) -> Any:
         """Return the exponential, or Cayley's transform, of the skew matrix of a lower triangle."""
         x = fnp.tril(x)
         if n != k:

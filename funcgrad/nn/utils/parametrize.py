@@ -11,6 +11,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from funcgrad._public import publish
+from funcgrad._types import Array, DTypeLike
 from funcgrad.autograd import no_grad
 from funcgrad.autograd.extend import is_tensor
 from funcgrad.nn._containers import ModuleDict, ModuleList
@@ -50,7 +51,7 @@ def cached() -> Iterator[None]:
         _cache.reset(token)
 
 
-def _register(module: Module, name: str, x: Any) -> None:
+def _register(module: Module, name: str, x: Array) -> None:
     if isinstance(x, Parameter):
         module.register_parameter(name, x)
     else:
@@ -69,7 +70,7 @@ class ParametrizationList(ModuleList):
         ValueError: the parametrizations change dtype or shape, or return no tensor.
     """
 
-    def __init__(self, modules: Sequence[Module], original: Any, unsafe: bool = False) -> None:
+    def __init__(self, modules: Sequence[Module], original: Array, unsafe: bool = False) -> None:
         if not modules:
             raise ValueError("ParametrizationList requires one or more modules.")
         super().__init__(modules)
@@ -90,7 +91,7 @@ class ParametrizationList(ModuleList):
         if not unsafe:
             _check("tensor", shape, dtype, self())
 
-    def _hold(self, original: Any, new: Any) -> None:
+    def _hold(self, original: Array, new: Any) -> None:
         """Register what the first parametrization computes the tensor from: one tensor, or several."""
         self.is_tensor = is_tensor(new)
         self.ntensors = 1 if self.is_tensor else len(new)
@@ -164,7 +165,7 @@ class ParametrizationList(ModuleList):
                 old.data = new.detach()
 
 
-def _check(what: str, shape: tuple[int, ...], dtype: Any, made: Any) -> None:
+def _check(what: str, shape: tuple[int, ...], dtype: DTypeLike, made: Any) -> None:
     """Refuse a parametrization that does not return a tensor of the shape and dtype of the one it replaces."""
     if not is_tensor(made):
         raise ValueError(f"A parametrization must return a tensor. Got {type(made).__name__}.")

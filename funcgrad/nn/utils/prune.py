@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._public import publish
+from funcgrad._types import Array
 from funcgrad.autograd import no_grad, tensor
 from funcgrad.nn._module import Module
 from funcgrad.nn.utils._pruning import (
@@ -72,7 +73,7 @@ def random_unstructured(module: Module, name: str, amount: float) -> Module:
     return module
 
 
-def l1_unstructured(module: Module, name: str, amount: float, importance_scores: Any = None) -> Module:
+def l1_unstructured(module: Module, name: str, amount: float, importance_scores: Array = None) -> Module:
     """Prune the elements of a parameter with the lowest absolute values.
 
     Args:
@@ -113,7 +114,7 @@ def random_structured(module: Module, name: str, amount: float, dim: int) -> Mod
 
 
 def ln_structured(
-    module: Module, name: str, amount: float, n: float | str, dim: int, importance_scores: Any = None
+    module: Module, name: str, amount: float, n: float | str, dim: int, importance_scores: Array = None
 ) -> Module:
     """Prune the slices of a parameter along an axis with the lowest norms of order ``n``.
 
@@ -129,7 +130,7 @@ def ln_structured(
     return module
 
 
-def custom_from_mask(module: Module, name: str, mask: Any) -> Module:
+def custom_from_mask(module: Module, name: str, mask: Array) -> Module:
     """Prune a parameter by a mask of ones and zeros.
 
     Example:

@@ -8,6 +8,7 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._public import publish
+from funcgrad._types import Array
 from funcgrad.autograd import tensor
 from funcgrad.numpy.extend import known_value
 
@@ -77,7 +78,7 @@ class PackedSequence(NamedTuple):
         return False
 
 
-def known_integers(name: str, argument: str, x: Any) -> np.ndarray:
+def known_integers(name: str, argument: str, x: Array) -> np.ndarray:
     """Return integers that make shapes; refuse traced ones."""
     value = known_value(x) if hasattr(x, "dtype") else np.asarray(x)
     if value is None:
@@ -85,11 +86,11 @@ def known_integers(name: str, argument: str, x: Any) -> np.ndarray:
     return value.astype(np.int64)
 
 
-def _integers(values: Any) -> Any:
+def _integers(values: Array) -> Any:
     return tensor(np.asarray(values, np.int64))
 
 
-def invert_permutation(permutation: Any) -> Any:
+def invert_permutation(permutation: Array) -> Any:
     """Return the inverse of a permutation; ``None`` for ``None``.
 
     Example:
@@ -104,7 +105,7 @@ def invert_permutation(permutation: Any) -> Any:
 
 
 def pack_padded_sequence(
-    input: Any, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True
+    input: Array, lengths: Array, batch_first: bool = False, enforce_sorted: bool = True
 ) -> PackedSequence:
     """Pack padded sequences.
 
@@ -157,13 +158,13 @@ def pack_padded_sequence(
     return PackedSequence(x[steps, rows], _integers(batch_sizes), sort, invert_permutation(sort))
 
 
-def lengths_of(batch_sizes: Any) -> np.ndarray:
+def lengths_of(batch_sizes: Array) -> np.ndarray:
     """Return the lengths of the sequences that reach each step in these numbers, longest first."""
     counts = known_integers("pad_packed_sequence", "batch_sizes", batch_sizes)
     return (counts[None, :] > np.arange(counts[0])[:, None]).sum(axis=1)
 
 
-def padded(data: Any, batch_sizes: Any, padding_value: float = 0.0, total_length: int | None = None) -> Any:
+def padded(data: Any, batch_sizes: Array, padding_value: float = 0.0, total_length: int | None = None) -> Any:
     """Return packed elements as ``f32[steps, batch, ...]``, in the order in which they are packed."""
     counts = known_integers("pad_packed_sequence", "batch_sizes", batch_sizes)
     steps, batch = len(counts), int(counts[0])
@@ -262,7 +263,7 @@ def pad_sequence(
     return fnp.stack(rows, axis=0 if batch_first else 1)
 
 
-def unpad_sequence(padded_sequences: Any, lengths: Any, batch_first: bool = False) -> list[Any]:
+def unpad_sequence(padded_sequences: Any, lengths: Array, batch_first: bool = False) -> list[Any]:
     """Return the sequences of a padded array.
 
     Example:

@@ -140,7 +140,7 @@ def astype(
 _TWO_NAMESPACES = (
     "A function that chooses an Array API namespace (SciPy's do if SCIPY_ARRAY_API=1) met a traced value and a plain "
     "NumPy array; needed arrays of one kind. Pass fnp.array(c) for the plain array c: while a transform runs it is of "
-    "the same kind. Or leave SCIPY_ARRAY_API unset, call the function of fg.scipy, or call it inside of: "
+    "the same kind. Or leave SCIPY_ARRAY_API unset, call the function of fg.scipy, or call it inside: "
     "with fg.intercept()."
 )
 
@@ -219,7 +219,7 @@ METHODS: dict[str, Any] = {
     "resize": writes.refused_method("resize", "Write y = np.resize(x, shape), or reshape."),
     "byteswap": writes.refused_method("byteswap", "Swap the bytes of the plain array before the transform."),
     "setfield": writes.refused_method("setfield", "Write x.real = v, x.imag = v, or x[...] = v."),
-    "setflags": writes.refused_method("setflags", "Leave it out: arrays of a transform are its own."),
+    "setflags": writes.refused_method("setflags", "Leave the call out: a traced array can always be written to."),
     **memory.METHODS,
     "dot": contractions.dot,
     "diagonal": contractions.diagonal_,

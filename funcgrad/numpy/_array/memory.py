@@ -10,6 +10,7 @@ import numpy as np
 from funcgrad._core.bind import Tracer, is_engine_value
 from funcgrad._core.trace.place import settled
 from funcgrad._core.words import shown
+from funcgrad._types import DeviceLike
 from funcgrad.errors import TracerArrayConversionError, UnsupportedFunctionError
 from funcgrad.numpy._base.concrete import innermost, refuse
 
@@ -20,7 +21,7 @@ def device(self: Tracer) -> Any:
     return value.device if is_engine_value(value) else "cpu"
 
 
-def to_device(self: Tracer, device: Any, /, *, stream: None = None) -> Tracer:
+def to_device(self: Tracer, device: DeviceLike, /, *, stream: None = None) -> Tracer:
     """Return ``x.to_device(device)`` for the device where it is; refuse others."""
     del stream
     if device != self.device:
@@ -69,7 +70,7 @@ def getfield(self: Tracer, *_: Any, **__: Any) -> NoReturn:
 
 
 _SHARES = "Ask numpy.may_share_memory of the arguments before the transform."
-_LAYOUT = "Lay it out with np.ascontiguousarray(x), and leave the question out."
+_LAYOUT = "Write np.ascontiguousarray(x) if the layout matters, and leave the test out."
 HIDDEN: dict[str, Callable[[Tracer], NoReturn]] = {
     "base": _hidden("base", _SHARES),
     "ctypes": _hidden("ctypes", "Call functions in C by fg.call_numpy."),

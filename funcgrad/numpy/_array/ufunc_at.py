@@ -27,7 +27,7 @@ from funcgrad.numpy._choose.writes import check_target
 from funcgrad.numpy._reduce.cumulative import flat
 
 
-def ufunc_at(ufunc: np.ufunc, x: ArrayLike, indices: Any, *operands: ArrayLike) -> None:
+def ufunc_at(ufunc: np.ufunc, x: ArrayLike, indices: ArrayLike, *operands: ArrayLike) -> None:
     """Apply ``ufunc.at``, unbuffered: an element that is selected twice is computed twice.
 
     Raises:
@@ -85,9 +85,9 @@ def _rounds(
     known = [innermost(a) for a in arrays]
     if not all(isinstance(a, np.ndarray | np.generic) for a in known):
         raise UnsupportedFunctionError(
-            f"numpy.{ufunc.__name__}.at: the indices are traced, so which of them meet in one place is not known. Sums "
-            "(np.add.at, np.subtract.at) need not know it; else take indices from static arguments, or write a loop "
-            "over x[i] = f(x[i], v)."
+            f"numpy.{ufunc.__name__}.at: the indices are traced, so it is not known which of them are equal. Sums "
+            "(np.add.at, np.subtract.at) work without this. Otherwise take the indices from static arguments, or write "
+            "a loop over x[i] = f(x[i], v)."
         )
     places = np.arange(x.size).reshape(x.shape)[index.filled(tuple(known))].ravel()
     if not places.size:

@@ -80,7 +80,7 @@ def _reduce(  # noqa: PLR0917  (NumPy's arguments)
     out: Array = None,
     keepdims: bool = False,
     initial: ArrayLike = None,
-    where: Any = True,
+    where: ArrayLike = True,
 ) -> Any:
     if where is not True:
         raise UnsupportedFunctionError(
@@ -159,7 +159,12 @@ def _accumulate(ufunc: np.ufunc, array: ArrayLike, axis: int = 0, dtype: DTypeLi
 @in_numpys_mode
 @takes_out
 def _reduceat(
-    ufunc: np.ufunc, array: ArrayLike, indices: Any, axis: int | None = 0, dtype: DTypeLike = None, out: Array = None
+    ufunc: np.ufunc,
+    array: ArrayLike,
+    indices: ArrayLike,
+    axis: int | None = 0,
+    dtype: DTypeLike = None,
+    out: Array = None,
 ) -> Any:
     x = as_array(array)
     # For the only axis, NumPy accepts None.

@@ -126,7 +126,7 @@ def _check_shape(ufunc: np.ufunc, shape: tuple[int, ...], needed: tuple[int, ...
         )
 
 
-def _where(ufunc: np.ufunc, function: Function, inputs: tuple, where: Any, outs: tuple, casting: Any) -> Any:
+def _where(ufunc: np.ufunc, function: Function, inputs: tuple, where: ArrayLike, outs: tuple, casting: Any) -> Any:
     """Compute the elements that a mask selects. The others keep their values, and are not computed."""
     if any(out is None for out in outs):
         raise UnsupportedFunctionError(

@@ -96,7 +96,7 @@ def _element(x: ArrayLike) -> Any:
     return None if x is None or aval_of(x).shape or not is_number_dtype(aval_of(x).dtype) else x
 
 
-def _refuse_elements(x: np.ndarray, element: Any) -> NoReturn:
+def _refuse_elements(x: np.ndarray, element: ArrayLike) -> NoReturn:
     what = str(aval_of(element)) if hasattr(element, "dtype") else f"a {type(element).__name__}"
     raise ForeignArrayError(
         f"an array of objects {aval_of(x)} holds traced values. One of its elements is {what}; needed numbers and 0-d "

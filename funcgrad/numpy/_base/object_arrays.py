@@ -44,8 +44,8 @@ _NOTE = (
     "funcgrad.numpy.polynomial.Polynomial (Chebyshev, ...) for numpy.polynomial's, whose operators hide our error. "
 )
 _READ_ONLY = (
-    "What NumPy's code in C (np.asarray, np.nditer) makes of a traced array x is another array, and can only be read: "
-    "write into x itself, as in for i in np.ndindex(x.shape): x[i] = v."
+    "NumPy's code in C (np.asarray, np.nditer) makes another array from a traced array x, and this array is read-only. "
+    "Write into x itself, as in for i in np.ndindex(x.shape): x[i] = v."
 )
 
 
@@ -63,9 +63,9 @@ def _refuse_as_index(x: Tracer, by: Caller) -> NoReturn:
         else "funcgrad.numpy.take(array, i, axis=0) for array[i]"
     )
     raise TracerArrayConversionError(
-        f"an index was asked of a value {x.aval}: a NumPy array, which has no hook for it, met an index that is traced "
-        f"under {transform}. Write {other}, or make the array an argument of the transformed "
-        "function, which traces it too."
+        f"an index was asked of a value {x.aval}: a plain NumPy array was indexed by a value that is traced under "
+        f"{transform}, and NumPy has no hook for this. Write {other}, or make the array an argument of the transformed "
+        "function, so that it is traced too."
     )
 
 

@@ -1,4 +1,4 @@
-"""``numpy_promotion``: a context in which an operation may not widen a float in silence."""
+"""``numpy_promotion``: a context in which an operation that widens a float raises an error."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ widening: ContextVar[OnWidening | None] = ContextVar("funcgrad_widening", defaul
 
 @contextlib.contextmanager
 def numpy_promotion(mode: str) -> Iterator[None]:
-    """Choose what happens if a traced float meets an array that widens it, as float32 meets float64.
+    """Choose what happens if a traced float is combined with an array that widens it, such as float32 with float64.
 
-    NumPy's own operations on plain arrays do not ask, so only operations on traced values are checked. A compiled
-    function is checked when it is staged, so a program that was staged before runs.
+    Only operations on traced values are checked, because NumPy does not call funcgrad for plain arrays. A compiled
+    function is checked when it is staged. A program that was staged before is not checked.
 
     Args:
         mode: ``"numpy"``, NumPy's rules, which are always in force outside of this context; or ``"strict"``, where such

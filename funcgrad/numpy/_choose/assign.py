@@ -22,7 +22,7 @@ from funcgrad._ops.index.shown import ByNumbers
 from funcgrad._ops.index.write import check_fits, write, write_new
 from funcgrad._ops.layout.broadcast import broadcast_to
 from funcgrad._ops.layout.shape import reshape
-from funcgrad._types import ArrayLike
+from funcgrad._types import ArrayLike, IndexLike
 from funcgrad.errors import TracerAssignmentError
 from funcgrad.numpy._base.concrete import innermost
 from funcgrad.numpy._base.convert import as_value
@@ -30,7 +30,7 @@ from funcgrad.numpy._base.out import assign, check_kept
 from funcgrad.numpy._choose.indexing import getitem, parse
 
 
-def setitem(self: Tracer, key: Any, value: ArrayLike, /) -> None:
+def setitem(self: Tracer, key: IndexLike, value: ArrayLike, /) -> None:
     """Assign ``x[key] = value``, as NumPy does."""
     if is_place(value) and value._viewed is self and _shows(value, key):
         # The statement ``x[key] += v`` ends with this call. The value has been written already.
@@ -48,7 +48,7 @@ def setitem(self: Tracer, key: Any, value: ArrayLike, /) -> None:
     write(x, value, index, arrays)
 
 
-def _shows(view: Any, key: Any) -> bool:
+def _shows(view: Any, key: IndexLike) -> bool:
     """Return whether a view was taken by this key, or by the same traced integers."""
     step = view._viewed_by
     entries = key if type(key) is tuple else (key,)
@@ -81,7 +81,7 @@ def _as_assigned(x: Tracer, value: ArrayLike) -> Any:
     return cast(value, dtype)
 
 
-def _with_mask(x: Tracer, key: Any, value: ArrayLike) -> tuple[Any, Any] | None:
+def _with_mask(x: Tracer, key: IndexLike, value: ArrayLike) -> tuple[Any, Any] | None:
     """Return the values to write and the part of ``x``, for a mask with unknown numbers, alone or among slices.
 
     The selection of such a mask has no known shape, but can be written to.
@@ -94,8 +94,9 @@ def _with_mask(x: Tracer, key: Any, value: ArrayLike) -> tuple[Any, Any] | None:
     beside = entries[:i] + entries[i + 1 :]
     if len(found) > 1 or not all(type(entry) in _BASIC for entry in beside) or _set_apart(entries, i):
         raise TracerAssignmentError(
-            "x[..., mask, ...] = v: the mask is traced, so how many elements it selects is not known, and it stands "
-            "beside other index arrays, or apart from an integer. Write x[...] = np.where(mask, values, x)."
+            "x[..., mask, ...] = v: the mask is traced, so the number of elements that it selects is not known, and "
+            "the index has other index arrays, or an integer that is not next to the mask. Write x[...] = "
+            "np.where(mask, values, x)."
         )
     mask = settled(entries[i])
     rank = len(mask.shape)

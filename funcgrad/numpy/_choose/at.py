@@ -13,7 +13,7 @@ from funcgrad._ops.index.plan import Index, selected_shape
 from funcgrad._ops.index.scatter import scatter_add_p, scatter_set_p
 from funcgrad._ops.layout.broadcast import broadcast_to
 from funcgrad._ops.layout.shape import reshape
-from funcgrad._types import ArrayLike
+from funcgrad._types import ArrayLike, IndexLike
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy._base.convert import as_value, dtype_of
 from funcgrad.numpy._choose.bounds import read
@@ -29,7 +29,7 @@ class At:
     def __init__(self, x: ArrayLike) -> None:
         self._x = x
 
-    def __getitem__(self, key: Any) -> Selection:
+    def __getitem__(self, key: IndexLike) -> Selection:
         return Selection(self._x, key)
 
 
@@ -42,7 +42,7 @@ class Selection:
 
     __slots__ = ("_arrays", "_index", "_shape", "_x")
 
-    def __init__(self, x: ArrayLike, key: Any) -> None:
+    def __init__(self, x: ArrayLike, key: IndexLike) -> None:
         self._shape = x.shape
         self._x, self._index, self._arrays = parse(x, key)
 

@@ -16,7 +16,7 @@ from funcgrad._ops.index.gather import index
 from funcgrad._ops.index.plan import SLOT
 from funcgrad._ops.layout.copy import copy
 from funcgrad._ops.layout.shape import reshape
-from funcgrad._types import ArrayLike, DTypeLike
+from funcgrad._types import ArrayLike, DTypeLike, IndexLike, ShapeLike
 from funcgrad.numpy._base.concrete import innermost
 from funcgrad.numpy._base.convert import as_value, strong
 from funcgrad.numpy._base.dispatch import implements
@@ -48,10 +48,10 @@ class Flat:
         self.index += 1
         return self[self.index - 1]
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: IndexLike) -> Any:
         return copy(self.copy()[_flat_key(key)])
 
-    def __setitem__(self, key: Any, value: ArrayLike) -> None:
+    def __setitem__(self, key: IndexLike, value: ArrayLike) -> None:
         key = _flat_key(key)
         positions = key if isinstance(key, Tracer) else np.arange(len(self))[key]
         write_flat(self.base, positions, value)
@@ -65,7 +65,7 @@ class Flat:
         return reshape(settled(self.base), (len(self),)) if self.base.shape else reshape(settled(self.base), (1,))
 
 
-def _flat_key(key: Any) -> Any:
+def _flat_key(key: IndexLike) -> Any:
     """Return the index in brackets, which must be one index, as in NumPy."""
     if isinstance(key, tuple):
         if len(key) != 1:
@@ -113,7 +113,7 @@ def cycled(values: ArrayLike, n: int) -> Any:
 
 
 @implements(np.resize)
-def resize(a: ArrayLike, new_shape: Any) -> Any:
+def resize(a: ArrayLike, new_shape: ShapeLike) -> Any:
     """Return ``numpy.resize``: the elements in C order, repeated."""
     a, shape = strong(a), to_shape(new_shape)
     if min(shape, default=0) < 0:

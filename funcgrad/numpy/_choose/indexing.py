@@ -18,7 +18,7 @@ from funcgrad._ops.index.scatter import shows_part
 from funcgrad._ops.index.shown import ByNumbers, is_shown
 from funcgrad._ops.layout.copy import copy
 from funcgrad._ops.layout.shape import expand_dims
-from funcgrad._types import ArrayLike
+from funcgrad._types import ArrayLike, IndexLike
 from funcgrad.numpy._base.convert import as_value
 from funcgrad.numpy._base.foreign import is_foreign_array
 from funcgrad.numpy._choose.masks import positions_of
@@ -31,7 +31,7 @@ _INVALID = (
 )
 
 
-def getitem(self: Tracer, key: Any, /) -> Any:
+def getitem(self: Tracer, key: IndexLike, /) -> Any:
     """``x[key]``. An integer, a slice, and tuples of what is static, go straight to the trace."""
     kind = type(key)
     if kind is int:
@@ -53,13 +53,13 @@ def getitem(self: Tracer, key: Any, /) -> Any:
     return y
 
 
-def _is_plain_slice(entry: Any) -> bool:
+def _is_plain_slice(entry: IndexLike) -> bool:
     return (
         type(entry) is slice and type(entry.start) in _ENDS and type(entry.stop) in _ENDS and type(entry.step) in _ENDS
     )
 
 
-def _general(x: ArrayLike, key: Any) -> Any:
+def _general(x: ArrayLike, key: IndexLike) -> Any:
     x, index, arrays = parse(x, key)
     if arrays and all(map(_is_unknown, arrays)) and not _has_array(key) and is_shown(x.shape, index):
         return shown(x, ByNumbers(index, arrays))
@@ -72,12 +72,12 @@ def _is_unknown(value: ArrayLike) -> bool:
     return isinstance(value, Tracer) and not value.shape
 
 
-def _has_array(key: Any) -> bool:
+def _has_array(key: IndexLike) -> bool:
     """Return whether an index is an integer array without axes: NumPy copies the elements that it selects."""
     return any(isinstance(entry, np.ndarray) for entry in (key if type(key) is tuple else (key,)))
 
 
-def parse(x: ArrayLike, key: Any) -> tuple[Any, Index, tuple]:
+def parse(x: ArrayLike, key: IndexLike) -> tuple[Any, Index, tuple]:
     """Return the array, the static part of the index, and the index arrays. A mask without axes adds an axis."""
     entries = key if type(key) is tuple else (key,)
     values = [_entry(entry) for entry in entries]
@@ -87,7 +87,7 @@ def parse(x: ArrayLike, key: Any) -> tuple[Any, Index, tuple]:
     return _without_masks(x, values)
 
 
-def _entry(entry: Any) -> Any:
+def _entry(entry: IndexLike) -> Any:
     """Return one entry as an int, a slice of ints, ``None``, ``...``, or an array of integers or booleans."""
     if type(entry) in _PLAIN or _is_plain_slice(entry):
         return entry
@@ -104,7 +104,7 @@ def _entry(entry: Any) -> Any:
     return _array_entry(as_value(entry))
 
 
-def _to_integer(entry: Any) -> int:
+def _to_integer(entry: IndexLike) -> int:
     try:
         return operator.index(entry)
     except TypeError:

@@ -29,7 +29,7 @@ def _known(x: ArrayLike, name: str) -> np.ndarray:
 
 @beside_numpys(np.unique)
 def unique(
-    ar: Any,
+    ar: ArrayLike,
     return_index: bool = False,
     return_inverse: bool = False,
     return_counts: bool = False,
@@ -118,7 +118,7 @@ def setxor1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False) -> Any
 
 @beside_numpys(np.isin)
 def isin(
-    element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, kind: Any = None
+    element: ArrayLike, test_elements: ArrayLike, assume_unique: bool = False, invert: bool = False, *, kind: Any = None
 ) -> Any:
     """``numpy.isin``; the result carries no derivative."""
     x, tests = as_array(element), as_array(test_elements)

@@ -36,7 +36,7 @@ TakeMode = Literal["raise", "wrap", "clip", "fill"]
 @takes_out
 def take(
     a: ArrayLike,
-    indices: Any,
+    indices: ArrayLike,
     axis: int | None = None,
     out: Array = None,
     mode: TakeMode = "raise",
@@ -74,7 +74,7 @@ def take(
     return taken if aval_of(indices).shape else copy(taken)
 
 
-def _bounded(indices: Any, length: int, mode: str) -> Any:
+def _bounded(indices: ArrayLike, length: int, mode: str) -> Any:
     if mode == "wrap":
         return indices % length
     if mode != "clip":
@@ -83,7 +83,7 @@ def _bounded(indices: Any, length: int, mode: str) -> Any:
 
 
 @implements(np.take_along_axis)
-def take_along_axis(arr: ArrayLike, indices: Any, axis: int | None = -1) -> Any:
+def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: int | None = -1) -> Any:
     """``numpy.take_along_axis``."""
     arr = as_value(arr)
     if axis is None:
@@ -91,7 +91,7 @@ def take_along_axis(arr: ArrayLike, indices: Any, axis: int | None = -1) -> Any:
     return index_p(arr, *along_axis(arr, indices, axis), index=Index((SLOT,) * len(arr.shape)))
 
 
-def along_axis(arr: ArrayLike, indices: Any, axis: int) -> tuple[Any, ...]:
+def along_axis(arr: ArrayLike, indices: ArrayLike, axis: int) -> tuple[Any, ...]:
     """Return the index arrays for an index array along one axis."""
     indices = as_value(indices)
     ndim = len(arr.shape)
@@ -122,7 +122,7 @@ def extract(condition: ArrayLike, arr: ArrayLike) -> Any:
 
 @implements(np.choose)
 @takes_out
-def choose(a: ArrayLike, choices: Any, out: Array = None, mode: Mode = "raise") -> Any:
+def choose(a: ArrayLike, choices: ArrayLike, out: Array = None, mode: Mode = "raise") -> Any:
     """``numpy.choose``."""
     a = as_value(a)
     values = [as_value(choice) for choice in choices]

@@ -78,7 +78,7 @@ def _wrapped(x: ArrayLike, y: ArrayLike) -> tuple:
 
 
 @implements(np.select)
-def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
+def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: ArrayLike = 0) -> Any:
     """Return ``numpy.select``: each element is the choice of the first condition that holds."""
     if len(condlist) != len(choicelist):
         raise ValueError("list of cases must be same length as list of conditions")
@@ -101,7 +101,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
 
 
 @implements(np.piecewise)
-def piecewise(x: ArrayLike, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:
+def piecewise(x: ArrayLike, condlist: ArrayLike, funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:
     """Return ``numpy.piecewise``.
 
     Each function gets the elements of its condition, and 1 in the places of the others.
@@ -120,7 +120,7 @@ def piecewise(x: ArrayLike, condlist: Any, funclist: Sequence[Any], *args: Any, 
     return no_number(y)
 
 
-def _conditions(x: ArrayLike, condlist: Any) -> list[Any]:
+def _conditions(x: ArrayLike, condlist: ArrayLike) -> list[Any]:
     """Return the list of conditions. A single condition may be given without a list."""
     if np.isscalar(condlist):
         return [condlist]
@@ -145,12 +145,12 @@ def _piece(function: Any, x: ArrayLike, condition: ArrayLike, args: tuple, kw: d
 @takes_out
 def clip(
     a: ArrayLike,
-    a_min: Any = _MISSING,
-    a_max: Any = _MISSING,
+    a_min: ArrayLike = _MISSING,
+    a_max: ArrayLike = _MISSING,
     out: Array = None,
     *,
-    min: Any = _MISSING,  # noqa: A002  (NumPy's name)
-    max: Any = _MISSING,  # noqa: A002  (NumPy's name)
+    min: ArrayLike = _MISSING,  # noqa: A002  (NumPy's name)
+    max: ArrayLike = _MISSING,  # noqa: A002  (NumPy's name)
     **options: Any,
 ) -> Any:
     """Return ``numpy.clip``. A value equal to a bound shares its derivative with the bound, as in ``numpy.minimum``."""
@@ -193,8 +193,8 @@ def _bounded(primitive: Primitive, a: ArrayLike, low: ArrayLike, high: ArrayLike
 
 def clip_method(
     self: Array,
-    min: Any = None,  # noqa: A002  (NumPy's name)
-    max: Any = None,  # noqa: A002  (NumPy's name)
+    min: ArrayLike = None,  # noqa: A002  (NumPy's name)
+    max: ArrayLike = None,  # noqa: A002  (NumPy's name)
     out: Array = None,
     **options: Any,
 ) -> Any:
@@ -215,7 +215,7 @@ def _clipped_dtype(
     return asked
 
 
-def _given(bound: Any) -> Any:
+def _given(bound: ArrayLike) -> Any:
     return None if bound is None or bound is _MISSING else as_value(bound)
 
 

@@ -47,7 +47,7 @@ def check_target(x: ArrayLike, name: str) -> None:
 
 
 @implements(np.copyto)
-def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
+def copyto(dst: ArrayLike, src: ArrayLike, casting: Any = "same_kind", where: ArrayLike = True) -> None:
     """``numpy.copyto``."""
     check_target(dst, "copyto")
     src = as_value(src)
@@ -77,7 +77,7 @@ def _prepared(x: Tracer, values: ArrayLike, name: str) -> Any:
 
 
 @implements(np.put)
-def put(a: ArrayLike, ind: Any, v: ArrayLike, mode: str = "raise") -> None:
+def put(a: ArrayLike, ind: ArrayLike, v: ArrayLike, mode: str = "raise") -> None:
     """Write values at positions in C order: ``numpy.put``."""
     check_target(a, "put")
     if not math.prod(a.shape) and math.prod(aval_of(as_value(ind)).shape):
@@ -88,7 +88,7 @@ def put(a: ArrayLike, ind: Any, v: ArrayLike, mode: str = "raise") -> None:
 
 
 @implements(np.put_along_axis)
-def put_along_axis(arr: ArrayLike, indices: Any, values: ArrayLike, axis: int | None = -1) -> None:
+def put_along_axis(arr: ArrayLike, indices: ArrayLike, values: ArrayLike, axis: int | None = -1) -> None:
     """``numpy.put_along_axis``."""
     check_target(arr, "put_along_axis")
     if axis is not None:
@@ -116,7 +116,7 @@ def putmask(a: ArrayLike, mask: ArrayLike, values: ArrayLike) -> None:
 
 
 @implements(np.place)
-def place(arr: ArrayLike, mask: ArrayLike, vals: Any) -> None:
+def place(arr: ArrayLike, mask: ArrayLike, vals: ArrayLike) -> None:
     """Write values one after the other where the mask is true, repeated as needed: ``numpy.place``."""
     check_target(arr, "place")
     mask = flat(truth(mask))
@@ -167,7 +167,7 @@ def sort_method(self: Tracer, axis: int = -1, kind: Any = None, order: Any = Non
     setitem(self, Ellipsis, sort(settled(self), axis, kind, order, stable=stable))
 
 
-def partition_method(self: Tracer, kth: Any, axis: int = -1, kind: Any = None, order: Any = None) -> None:
+def partition_method(self: Tracer, kth: ArrayLike, axis: int = -1, kind: Any = None, order: Any = None) -> None:
     """``x.partition(kth)``, in place."""
     check_target(self, "ndarray.partition")
     setitem(self, Ellipsis, partition(settled(self), kth, axis, kind, order))

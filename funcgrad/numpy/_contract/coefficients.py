@@ -73,7 +73,7 @@ def keeps_unknown(function: Function) -> Function:
     return call
 
 
-def _prepared(c: Any) -> Any:
+def _prepared(c: ArrayLike) -> Any:
     """Return a series with coefficients that stay, or the argument itself if all of its numbers are known."""
     objects = elements(c) if isinstance(c, Tracer) else c
     if not isinstance(objects, np.ndarray) or objects.dtype != object:

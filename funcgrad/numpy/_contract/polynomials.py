@@ -15,7 +15,7 @@ from funcgrad._ops.layout.broadcast import broadcast_to
 from funcgrad._ops.layout.fill import ones_like, zeros_like
 from funcgrad._ops.layout.shape import reshape
 from funcgrad._ops.reduce.cumulative import cumprod
-from funcgrad._types import ArrayLike
+from funcgrad._types import ArrayLike, AxesLike
 from funcgrad.numpy._base.concrete import concrete_value, known_value
 from funcgrad.numpy._base.convert import as_value, promote
 from funcgrad.numpy._base.dispatch import in_numpys_mode, late_functions
@@ -72,7 +72,7 @@ def _inexact(p: ArrayLike) -> Any:
     return cast(p, np.dtype(float)) if is_integral(p.dtype) else p
 
 
-def _as_given(result: Any, *given: Any) -> Any:
+def _as_given(result: ArrayLike, *given: Any) -> Any:
     """Return a polynomial if one was given, else the array of its coefficients."""
     return np.poly1d(result) if any(isinstance(p, np.poly1d) for p in given) else result
 
@@ -86,7 +86,7 @@ def without_zeros(p: ArrayLike, name: str, trim: str = "f") -> Any:
 
 
 @beside_numpys(np.trim_zeros)
-def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
+def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: AxesLike = None) -> Any:
     """Return ``numpy.trim_zeros`` of a vector with known numbers."""
     x = as_array(filt)
     if len(x.shape) != 1 or axis not in (None, 0, -1):
@@ -196,7 +196,7 @@ def polyder(p: ArrayLike, m: int = 1) -> Any:
 
 
 @beside_numpys(np.polyint)
-def polyint(p: ArrayLike, m: int = 1, k: Any = None) -> Any:
+def polyint(p: ArrayLike, m: int = 1, k: ArrayLike = None) -> Any:
     """``numpy.polyint``."""
     m = int(m)
     if m < 0:

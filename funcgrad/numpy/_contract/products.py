@@ -154,7 +154,7 @@ def _summed_once(a: ArrayLike, b: ArrayLike) -> Any:
 
 
 @implements(np.linalg.outer)
-def outer_of_vectors(x1: ArrayLike, x2: Any, /) -> Any:
+def outer_of_vectors(x1: ArrayLike, x2: ArrayLike, /) -> Any:
     """Return ``numpy.linalg.outer``: `outer` of vectors alone."""
     x1, x2 = as_value(x1), as_value(x2)
     if len(aval_of(x1).shape) != 1 or len(aval_of(x2).shape) != 1:

@@ -41,8 +41,9 @@ def _product(a: ArrayLike, x: ArrayLike, *, turned: bool) -> Any:
     """Multiply a sparse matrix, or its transpose, by a vector or a matrix."""
     if len(a.shape) != 2 or not 0 < len(x.shape) < 3 or x.shape[0] != a.shape[not turned]:
         raise ValueError(
-            f"matmul: a sparse operand has shape {a.shape} and the other, transposed where it stands on the left, is "
-            f"{type_text(x.shape, x.dtype)}; needed a matrix, and a vector or matrix as long as its rows. Reshape one."
+            f"matmul: a sparse operand has shape {a.shape} and the other operand (transposed, if it is the left one) "
+            f"is {type_text(x.shape, x.dtype)}; needed a matrix, and a vector or matrix as long as its rows. Reshape "
+            "one."
         )
     numbers, places = elements(a)
     numbers, x = promote(numbers, x)

@@ -20,7 +20,7 @@ from funcgrad._ops.layout.broadcast import broadcast_to as broadcast_op
 from funcgrad._ops.layout.copy import copy as copy_op
 from funcgrad._ops.layout.copy import fresh, holder, in_one_piece, kept_here
 from funcgrad._ops.layout.shape import reshape
-from funcgrad._types import ArrayLike, DTypeLike
+from funcgrad._types import ArrayLike, DTypeLike, ShapeLike
 from funcgrad.numpy._base.concrete import innermost, known_value, no_number
 from funcgrad.numpy._base.convert import as_value, promote, promote_weakly, strong
 from funcgrad.numpy._base.dispatch import implements, in_numpys_mode
@@ -90,7 +90,7 @@ def full_like(
     dtype: DTypeLike = None,
     order: Order = "K",
     subok: bool = True,
-    shape: Any = None,
+    shape: ShapeLike | None = None,
     *,
     device: None = None,
 ) -> Any:
@@ -119,7 +119,7 @@ def zeros_like(
     dtype: DTypeLike = None,
     order: Order = "K",
     subok: bool = True,
-    shape: Any = None,
+    shape: ShapeLike | None = None,
     *,
     device: None = None,
 ) -> Any:
@@ -133,7 +133,7 @@ def ones_like(
     dtype: DTypeLike = None,
     order: Order = "K",
     subok: bool = True,
-    shape: Any = None,
+    shape: ShapeLike | None = None,
     *,
     device: None = None,
 ) -> Any:
@@ -143,11 +143,11 @@ def ones_like(
 
 @implements(np.empty_like)
 def empty_like(
-    prototype: Any,
+    prototype: ArrayLike,
     dtype: DTypeLike = None,
     order: Order = "K",
     subok: bool = True,
-    shape: Any = None,
+    shape: ShapeLike | None = None,
     *,
     device: None = None,
 ) -> Any:
@@ -198,7 +198,7 @@ def logspace(  # noqa: PLR0917  (NumPy's arguments)
     stop: ArrayLike,
     num: int = 50,
     endpoint: bool = True,
-    base: Any = 10.0,
+    base: ArrayLike = 10.0,
     dtype: DTypeLike = None,
     axis: int = 0,
 ) -> Any:
@@ -271,7 +271,7 @@ def result_type(*arrays_and_dtypes: Any) -> np.dtype:
 
 
 @implements(np.can_cast)
-def can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
+def can_cast(from_: DTypeLike, to: DTypeLike, casting: Any = "safe") -> bool:
     """``numpy.can_cast``."""
     return np.can_cast(_untraced(from_), _untraced(to), casting)
 

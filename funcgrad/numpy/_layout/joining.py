@@ -24,7 +24,7 @@ from funcgrad.numpy._layout.shape import as_array, atleast_1d, atleast_2d, atlea
 Sections = int | Sequence[int]
 
 
-def _common(arrays: Any, dtype: DTypeLike, casting: str) -> list[Any]:
+def _common(arrays: ArrayLike, dtype: DTypeLike, casting: str) -> list[Any]:
     """Return the elements of a sequence (or the rows of an array) as arrays of one dtype, in the machine's byte order.
 
     Raises:
@@ -50,7 +50,7 @@ def _in_order(y: ArrayLike, dtype: DTypeLike) -> Any:
     return y if dtype is None else cast(y, np.dtype(dtype))
 
 
-def _flat(arrays: Any) -> list[Any]:
+def _flat(arrays: ArrayLike) -> list[Any]:
     """Return arrays as vectors. A Python number among them has their dtype."""
     values = [as_value(x) for x in arrays]
     if any(getattr(x, "shape", ()) for x in values) and any(map(is_weak, values)):
@@ -61,7 +61,13 @@ def _flat(arrays: Any) -> list[Any]:
 @implements(np.concatenate)
 @takes_out
 def concatenate(
-    arrays: Any, /, axis: int | None = 0, out: Array = None, *, dtype: DTypeLike = None, casting: str = "same_kind"
+    arrays: ArrayLike,
+    /,
+    axis: int | None = 0,
+    out: Array = None,
+    *,
+    dtype: DTypeLike = None,
+    casting: str = "same_kind",
 ) -> Any:
     """``numpy.concatenate``."""
     if axis is None:
@@ -87,7 +93,9 @@ concat = concatenate
 
 @implements(np.stack)
 @takes_out
-def stack(arrays: Any, axis: int = 0, out: Array = None, *, dtype: DTypeLike = None, casting: str = "same_kind") -> Any:
+def stack(
+    arrays: ArrayLike, axis: int = 0, out: Array = None, *, dtype: DTypeLike = None, casting: str = "same_kind"
+) -> Any:
     """``numpy.stack``."""
     values = _common(arrays, dtype, casting)
     shape = values[0].shape
@@ -97,45 +105,45 @@ def stack(arrays: Any, axis: int = 0, out: Array = None, *, dtype: DTypeLike = N
     return _in_order(y if len(values) > 1 else copy(y), dtype)
 
 
-def _each(function: Callable[[Any], Any], arrays: Any) -> list[Any]:
+def _each(function: Callable[[Any], Any], arrays: ArrayLike) -> list[Any]:
     return [function(x) for x in arrays]
 
 
 @implements(np.vstack)
-def vstack(tup: Any, *, dtype: DTypeLike = None, casting: str = "same_kind") -> Any:
+def vstack(tup: ArrayLike, *, dtype: DTypeLike = None, casting: str = "same_kind") -> Any:
     """``numpy.vstack``."""
     return concatenate(_each(atleast_2d, tup), 0, dtype=dtype, casting=casting)
 
 
 @implements(np.hstack)
-def hstack(tup: Any, *, dtype: DTypeLike = None, casting: str = "same_kind") -> Any:
+def hstack(tup: ArrayLike, *, dtype: DTypeLike = None, casting: str = "same_kind") -> Any:
     """``numpy.hstack``."""
     arrays = _each(atleast_1d, tup)
     return concatenate(arrays, 0 if arrays and len(arrays[0].shape) == 1 else 1, dtype=dtype, casting=casting)
 
 
 @implements(np.dstack)
-def dstack(tup: Any) -> Any:
+def dstack(tup: ArrayLike) -> Any:
     """``numpy.dstack``."""
     return concatenate(_each(atleast_3d, tup), 2)
 
 
 @implements(np.column_stack)
-def column_stack(tup: Any) -> Any:
+def column_stack(tup: ArrayLike) -> Any:
     """``numpy.column_stack``: vectors become columns."""
     arrays = [as_array(x) for x in tup]
     return concatenate([x if len(x.shape) > 1 else swapaxes(atleast_2d(x), 0, 1) for x in arrays], 1)
 
 
 @implements(np.block)
-def block(arrays: Any) -> Any:
+def block(arrays: ArrayLike) -> Any:
     """``numpy.block``: nested lists of blocks; the innermost are joined along the last axis."""
     depth = _depth(arrays)
     ndim = max(depth, _greatest_ndim(arrays))
     return _joined(arrays, ndim, ndim - depth)
 
 
-def _depth(arrays: Any) -> int:
+def _depth(arrays: ArrayLike) -> int:
     if not isinstance(arrays, list):
         return 0
     if not arrays:
@@ -146,11 +154,11 @@ def _depth(arrays: Any) -> int:
     return 1 + depths.pop()
 
 
-def _greatest_ndim(arrays: Any) -> int:
+def _greatest_ndim(arrays: ArrayLike) -> int:
     return max(map(_greatest_ndim, arrays)) if isinstance(arrays, list) else len(as_array(arrays).shape)
 
 
-def _joined(arrays: Any, ndim: int, axis: int) -> Any:
+def _joined(arrays: ArrayLike, ndim: int, axis: int) -> Any:
     if not isinstance(arrays, list):
         x = as_array(arrays)
         return copy(broadcast_to(x, (1,) * (ndim - len(x.shape)) + x.shape))

@@ -20,7 +20,7 @@ from funcgrad._ops.layout.broadcast import broadcast_to
 from funcgrad._ops.layout.copy import copy as copy_op
 from funcgrad._ops.layout.copy import in_one_piece
 from funcgrad._ops.layout.shape import reshape
-from funcgrad._types import ArrayLike, DTypeLike
+from funcgrad._types import ArrayLike, DeviceLike, DTypeLike, ShapeLike
 from funcgrad.numpy._base.concrete import no_number
 from funcgrad.numpy._base.convert import assigned
 from funcgrad.numpy._base.dispatch import implements
@@ -37,7 +37,7 @@ def maker(function: Callable[..., Any], by: Callable[..., Any] | None = None) ->
     """
     made_by = by or function
 
-    def make(*args: Any, like: Any = None, **kwargs: Any) -> Any:
+    def make(*args: Any, like: ArrayLike = None, **kwargs: Any) -> Any:
         del like
         return taking(made_by(*args, **kwargs))
 
@@ -74,7 +74,7 @@ def asarray(
     *,
     device: None = None,
     copy: bool | None = None,
-    like: Any = None,
+    like: ArrayLike = None,
 ) -> Any:
     """Return ``numpy.asarray`` with derivatives: tracers, and nested lists with tracers, become traced arrays.
 
@@ -114,14 +114,14 @@ def asarray(
 
 @implements(np.array)
 def array(
-    object: Any,  # noqa: A002  (NumPy's name)
+    object: ArrayLike,  # noqa: A002  (NumPy's name)
     dtype: DTypeLike = None,
     *,
     copy: bool | None = True,
     order: Order | None = "K",
     subok: bool = False,
     ndmin: int = 0,
-    like: Any = None,
+    like: ArrayLike = None,
 ) -> Any:
     """``numpy.array`` that keeps derivatives, as `asarray` does.
 
@@ -155,14 +155,14 @@ def asanyarray(
     *,
     device: None = None,
     copy: bool | None = None,
-    like: Any = None,
+    like: ArrayLike = None,
 ) -> Any:
     """``numpy.asanyarray``."""
     return asarray(a, dtype, order, device=device, copy=copy, like=like)
 
 
 @implements(np.ascontiguousarray)
-def ascontiguousarray(a: ArrayLike, dtype: DTypeLike = None, *, like: Any = None) -> Any:
+def ascontiguousarray(a: ArrayLike, dtype: DTypeLike = None, *, like: ArrayLike = None) -> Any:
     """Return ``numpy.ascontiguousarray``: the array itself if its rows are contiguous."""
     del like
     y = _one_axis(asarray(a, dtype))
@@ -172,7 +172,7 @@ def ascontiguousarray(a: ArrayLike, dtype: DTypeLike = None, *, like: Any = None
 
 
 @implements(np.asfortranarray)
-def asfortranarray(a: ArrayLike, dtype: DTypeLike = None, *, like: Any = None) -> Any:
+def asfortranarray(a: ArrayLike, dtype: DTypeLike = None, *, like: ArrayLike = None) -> Any:
     """Return ``numpy.asfortranarray``: the array itself if its columns are contiguous."""
     del like
     y = _one_axis(asarray(a, dtype))
@@ -186,7 +186,7 @@ def _one_axis(y: ArrayLike) -> Any:
 
 
 @implements(np.require)
-def require(a: ArrayLike, dtype: DTypeLike = None, requirements: Any = None, *, like: Any = None) -> Any:
+def require(a: ArrayLike, dtype: DTypeLike = None, requirements: Any = None, *, like: ArrayLike = None) -> Any:
     """``numpy.require``."""
     del like
     y = asarray(a, dtype)
@@ -203,7 +203,7 @@ def require(a: ArrayLike, dtype: DTypeLike = None, requirements: Any = None, *, 
 
 
 @implements(np.from_dlpack)
-def from_dlpack(x: ArrayLike, /, *, device: Any = None, copy: bool | None = None) -> Any:
+def from_dlpack(x: ArrayLike, /, *, device: DeviceLike = None, copy: bool | None = None) -> Any:
     """Return ``numpy.from_dlpack``: an array that shares memory.
 
     A traced array is returned itself, with its derivative.
@@ -228,7 +228,7 @@ def from_dlpack(x: ArrayLike, /, *, device: Any = None, copy: bool | None = None
 
 
 @implements(np.fromiter)
-def fromiter(iter: Iterable[Any], dtype: DTypeLike, count: int = -1, *, like: Any = None) -> Any:  # noqa: A002  (NumPy's name)
+def fromiter(iter: Iterable[Any], dtype: DTypeLike, count: int = -1, *, like: ArrayLike = None) -> Any:  # noqa: A002  (NumPy's name)
     """``numpy.fromiter``; traced numbers keep their derivatives."""
     del like
     numbers = list(iter if count < 0 else itertools.islice(iter, count))
@@ -239,13 +239,13 @@ def fromiter(iter: Iterable[Any], dtype: DTypeLike, count: int = -1, *, like: An
 
 @implements(np.full)
 def full(
-    shape: Any,
+    shape: ShapeLike,
     fill_value: ArrayLike,
     dtype: DTypeLike = None,
     order: Literal["C", "F"] = "C",
     *,
     device: None = None,
-    like: Any = None,
+    like: ArrayLike = None,
 ) -> Any:
     """``numpy.full``; a traced fill value keeps its derivative."""
     del device, like

@@ -21,7 +21,7 @@ from funcgrad._ops.layout.broadcast import reduce_sum
 from funcgrad._ops.layout.copy import copy, fresh
 from funcgrad._ops.reduce.reduce import reduce_max, reduce_min
 from funcgrad._ops.reduce.sort import sort
-from funcgrad._types import ArrayLike
+from funcgrad._types import ArrayLike, IndexLike
 from funcgrad.numpy._base.axes import normalize_axis
 from funcgrad.numpy._base.concrete import concrete_value, no_number
 from funcgrad.numpy._base.convert import as_value, assigned, promote
@@ -42,7 +42,7 @@ _OPTIONS = {
 
 
 @implements(np.pad)
-def pad(array: ArrayLike, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:
+def pad(array: ArrayLike, pad_width: ArrayLike, mode: Any = "constant", **kwargs: Any) -> Any:
     """Return ``numpy.pad``, in all modes except a function, which would write into the array."""
     array = as_array(array)
     widths = _widths(pad_width, len(array.shape))
@@ -170,7 +170,7 @@ def _check_options(mode: str, given: dict[str, Any], known: set[str]) -> None:
         raise ValueError(f"unsupported keyword arguments for mode '{mode}': {set(given) - known}")
 
 
-def _widths(pad_width: Any, ndim: int) -> tuple[tuple[int, int], ...]:
+def _widths(pad_width: ArrayLike, ndim: int) -> tuple[tuple[int, int], ...]:
     if isinstance(pad_width, dict):
         pairs = [(0, 0)] * ndim
         for axis, width in pad_width.items():
@@ -201,7 +201,7 @@ def _pad_constant(x: ArrayLike, widths: tuple[tuple[int, int], ...], values: Arr
 
 
 @implements(np.delete)
-def delete(arr: ArrayLike, obj: Any, axis: int | None = None) -> Any:
+def delete(arr: ArrayLike, obj: IndexLike, axis: int | None = None) -> Any:
     """``numpy.delete``."""
     arr, axis = _along(arr, axis)
     if not isinstance(obj, slice):
@@ -211,7 +211,7 @@ def delete(arr: ArrayLike, obj: Any, axis: int | None = None) -> Any:
 
 
 @implements(np.insert)
-def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: int | None = None) -> Any:
+def insert(arr: ArrayLike, obj: IndexLike, values: ArrayLike, axis: int | None = None) -> Any:
     """``numpy.insert``."""
     # An array of objects holds every number.
     roomy = is_object_array(arr)
@@ -231,7 +231,7 @@ def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: int | None = None)
     return index_p(whole, order, index=Index((*(FULL,) * axis, SLOT), unique=True))
 
 
-def _plain_places(obj: Any, asked: str) -> np.ndarray:
+def _plain_places(obj: IndexLike, asked: str) -> np.ndarray:
     """Return the indices, or the mask, as a plain array. An empty list counts as integers."""
     places = np.asarray(concrete_value(as_value(obj), asked))
     return places.astype(int) if isinstance(obj, list | tuple) and not places.size else places

@@ -12,7 +12,7 @@ from funcgrad._core.bind import NO_PARAMS, bind
 from funcgrad._ops.elementwise.arithmetic import max_p, min_p
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.elementwise.rounding import floor_divide_p, remainder_p
-from funcgrad._types import ArrayLike
+from funcgrad._types import ArrayLike, ShapeLike
 from funcgrad.numpy._base.concrete import concrete_value, known_value
 from funcgrad.numpy._base.convert import as_value
 from funcgrad.numpy._base.dispatch import implements
@@ -44,7 +44,7 @@ def _within(x: ArrayLike, length: int) -> Any:
 
 
 @beside_numpys(np.unravel_index)
-def unravel_index(indices: Any, shape: Any, order: Order = "C") -> tuple[Any, ...]:
+def unravel_index(indices: ArrayLike, shape: ShapeLike, order: Order = "C") -> tuple[Any, ...]:
     """Return ``numpy.unravel_index``.
 
     If the numbers are not known, an index out of bounds counts as the nearest one.
@@ -61,7 +61,7 @@ def unravel_index(indices: Any, shape: Any, order: Order = "C") -> tuple[Any, ..
 
 
 @beside_numpys(np.ravel_multi_index)
-def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: Order = "C") -> Any:
+def ravel_multi_index(multi_index: ArrayLike, dims: ShapeLike, mode: Any = "raise", order: Order = "C") -> Any:
     """Return ``numpy.ravel_multi_index``. In the mode 'raise' the numbers have to be known."""
     lengths = to_shape(dims)
     modes = (mode,) * len(lengths) if isinstance(mode, str) else tuple(mode)

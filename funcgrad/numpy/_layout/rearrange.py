@@ -107,7 +107,7 @@ def tile(A: ArrayLike, reps: Axes) -> Any:  # noqa: N803  (NumPy's name)
 
 
 @implements(np.repeat)
-def repeat(a: ArrayLike, repeats: Any, axis: int | None = None) -> Any:
+def repeat(a: ArrayLike, repeats: ArrayLike, axis: int | None = None) -> Any:
     """Return ``numpy.repeat``. The numbers of repeats decide the shape, so they must be known."""
     a = as_array(a)
     if axis is None or not a.shape:

@@ -113,7 +113,7 @@ def isclose(a: ArrayLike, b: ArrayLike, rtol: float = 1e-05, atol: float = 1e-08
     return logical_or(result, logical_and(isnan(a), isnan(b))) if equal_nan else result
 
 
-def _all(truths: Any) -> Any:
+def _all(truths: ArrayLike) -> Any:
     wrong = reduce_sum(cast(logical_not(truths), np.dtype(np.int64)), tuple(range(len(truths.shape))))
     return equal(wrong, 0)
 

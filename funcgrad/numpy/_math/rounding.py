@@ -32,7 +32,7 @@ _ldexp = binary(np.ldexp, rounding.ldexp_p)
 
 
 @implements(np.ldexp)
-def ldexp(x: ArrayLike, exponent: Any, /) -> Any:
+def ldexp(x: ArrayLike, exponent: ArrayLike, /) -> Any:
     """Return ``numpy.ldexp``.
 
     The operands differ in kind, so a Python number takes its dtype from NumPy's resolution.

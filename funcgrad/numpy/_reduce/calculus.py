@@ -31,7 +31,7 @@ from funcgrad.numpy._reduce.statistics import inexact
 
 @implements(np.diff)
 @in_numpys_mode
-def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
+def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: ArrayLike = None, append: ArrayLike = None) -> Any:
     """``numpy.diff``."""
     if n < 0:
         raise ValueError(f"diff: the order is {n}; needed a non-negative one.")
@@ -64,7 +64,7 @@ def _end(x: ArrayLike, shape: tuple[int, ...], axis: int) -> Any:
 
 @implements(np.ediff1d)
 @in_numpys_mode
-def ediff1d(ary: ArrayLike, to_end: Any = None, to_begin: Any = None) -> Any:
+def ediff1d(ary: ArrayLike, to_end: ArrayLike = None, to_begin: ArrayLike = None) -> Any:
     """``numpy.ediff1d``."""
     steps = diff(flat(as_array(ary)))
     before, after = ([] if x is None else [_end_step(x, steps.dtype)] for x in (to_begin, to_end))
@@ -104,7 +104,7 @@ def _widths(x: ArrayLike, ndim: int, axis: int) -> Any:
 
 @implements(np.gradient)
 @in_numpys_mode
-def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
+def gradient(f: ArrayLike, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     """``numpy.gradient``."""
     f = as_array(f)
     if any(as_array(x).dtype.kind == "b" for x in (f, *varargs)):
@@ -122,7 +122,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     return slopes[0] if len(axes) == 1 else tuple(slopes)
 
 
-def _in_dtype_of(f: Any, slope: Any) -> Any:
+def _in_dtype_of(f: ArrayLike, slope: ArrayLike) -> Any:
     """Return the slope in the dtype of the values, even if the spacings have a wider one, as NumPy does."""
     if slope.dtype.kind == "c" and f.dtype.kind != "c":
         raise TypeError(
@@ -132,7 +132,7 @@ def _in_dtype_of(f: Any, slope: Any) -> Any:
     return cast(slope, f.dtype)
 
 
-def _slope(f: Any, spacing: Any, axis: int, edge_order: int) -> Any:
+def _slope(f: ArrayLike, spacing: ArrayLike, axis: int, edge_order: int) -> Any:
     n = f.shape[axis]
     if n <= edge_order:
         raise ValueError(f"gradient: axis {axis} has length {n}; needed at least {edge_order + 1} for this edge_order.")
@@ -152,7 +152,7 @@ def _slope(f: Any, spacing: Any, axis: int, edge_order: int) -> Any:
     return concatenate(list(promote(first, inner, last)), axis)
 
 
-def _uneven_slope(f: Any, steps: Any, axis: int) -> Any:
+def _uneven_slope(f: ArrayLike, steps: ArrayLike, axis: int) -> Any:
     """Return the slope of second order between unevenly spaced points."""
     n = f.shape[axis]
     before, after = slice_axis(steps, axis, 0, n - 2), slice_axis(steps, axis, 1, n - 1)
@@ -252,7 +252,7 @@ def _unrolled(x: ArrayLike, xp: ArrayLike, fp: ArrayLike, period: float) -> tupl
     return x, xp, concatenate([slice_axis(fp, 0, n - 1, n), fp, slice_axis(fp, 0, 0, 1)], 0)
 
 
-def _picked(x: ArrayLike, places: Any) -> Any:
+def _picked(x: ArrayLike, places: ArrayLike) -> Any:
     """Return the elements of a vector at the given positions, in the shape of the positions."""
     shape = getattr(places, "shape", ())
     return reshape(gather_along_axis(x, reshape(places, (math.prod(shape),)), 0), shape)
@@ -263,7 +263,7 @@ def _picked_edge(x: ArrayLike, i: int) -> Any:
 
 
 @beside_numpys(np.unwrap)
-def unwrap(p: ArrayLike, discont: Any = None, axis: int = -1, *, period: Any = 2 * math.pi) -> Any:
+def unwrap(p: ArrayLike, discont: ArrayLike = None, axis: int = -1, *, period: ArrayLike = 2 * math.pi) -> Any:
     """Return ``numpy.unwrap``: adds multiples of the period. Their number has derivative zero."""
     p = as_array(p)
     axis = normalize_axis(axis, len(p.shape))

@@ -31,8 +31,8 @@ def cov(  # noqa: PLR0917  (NumPy's arguments)
     rowvar: bool = True,
     bias: bool = False,
     ddof: int | None = None,
-    fweights: Any = None,
-    aweights: Any = None,
+    fweights: ArrayLike = None,
+    aweights: ArrayLike = None,
     *,
     dtype: DTypeLike = None,
 ) -> Any:

@@ -33,7 +33,7 @@ _INT = np.dtype(np.intp)
 def histogram(
     a: ArrayLike,
     bins: ArrayLike = 10,
-    range: Any = None,  # noqa: A002  (NumPy's name)
+    range: ArrayLike = None,  # noqa: A002  (NumPy's name)
     density: Any = None,
     weights: ArrayLike = None,
 ) -> tuple[Any, Any]:
@@ -50,7 +50,7 @@ def histogram(
 
 
 @beside_numpys(np.histogram_bin_edges)
-def histogram_bin_edges(a: ArrayLike, bins: ArrayLike = 10, range: Any = None, weights: ArrayLike = None) -> Any:  # noqa: A002  (NumPy's name)
+def histogram_bin_edges(a: ArrayLike, bins: ArrayLike = 10, range: ArrayLike = None, weights: ArrayLike = None) -> Any:  # noqa: A002  (NumPy's name)
     """Return ``numpy.histogram_bin_edges``: differentiable by the extreme elements, and by a given range."""
     a = flat(_numbers(a))
     return _edges(a, bins, range, None if weights is None else _weights("histogram_bin_edges", weights, a))
@@ -127,7 +127,7 @@ def _limits(a: ArrayLike, limits: ArrayLike) -> tuple[Any, Any]:
     return tuple([x + sign * cast(half, _edge_dtype(x, a)) for x, sign in ((first, -1), (last, 1))])
 
 
-def _edge_dtype(edge: Any, a: ArrayLike) -> np.dtype:
+def _edge_dtype(edge: ArrayLike, a: ArrayLike) -> np.dtype:
     """Return the dtype of an outer edge plus a half: float64 for an integer, that of the values for a Python number."""
     dtype = dtype_of(a if isinstance(edge, int | float) else edge)
     return np.dtype(float) if is_integral(dtype) else dtype
@@ -157,7 +157,7 @@ def _places(a: ArrayLike, edges: ArrayLike) -> tuple[Any, Any]:
     return select(inside, select(last, INDEX_DTYPE.type(n - 1), right), INDEX_DTYPE.type(0)), inside
 
 
-def _sums(places: Any, inside: Any, weights: ArrayLike, n: int) -> Any:
+def _sums(places: ArrayLike, inside: ArrayLike, weights: ArrayLike, n: int) -> Any:
     """Return the sum of the weights, or the count, for each of ``n`` bins."""
     w = cast(inside, _INT) if weights is None else select(inside, weights, weights.dtype.type(0))
     return scatter_along_axis(w, places, 0, n)
@@ -202,7 +202,7 @@ def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False) -> Any:
 def histogramdd(
     sample: ArrayLike,
     bins: ArrayLike = 10,
-    range: Any = None,  # noqa: A002  (NumPy's name)
+    range: ArrayLike = None,  # noqa: A002  (NumPy's name)
     density: Any = None,
     weights: ArrayLike = None,
 ) -> tuple[Any, Any]:
@@ -247,7 +247,7 @@ def histogram2d(
     x: ArrayLike,
     y: ArrayLike,
     bins: ArrayLike = 10,
-    range: Any = None,  # noqa: A002  (NumPy's name)
+    range: ArrayLike = None,  # noqa: A002  (NumPy's name)
     density: Any = None,
     weights: ArrayLike = None,
 ) -> tuple[Any, Any, Any]:

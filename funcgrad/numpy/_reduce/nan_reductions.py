@@ -11,7 +11,7 @@ from funcgrad._core.aval import aval_of
 from funcgrad._core.bind import NO_PARAMS, bind
 from funcgrad._ops.elementwise.arithmetic import eq_p, sqrt_p
 from funcgrad._ops.elementwise.select import select
-from funcgrad._types import Array, ArrayLike, DTypeLike
+from funcgrad._types import Array, ArrayLike, AxesLike, DTypeLike
 from funcgrad.numpy._base.axes import Axis, normalize_axes
 from funcgrad.numpy._base.concrete import known_value
 from funcgrad.numpy._base.dispatch import implements, in_numpys_mode
@@ -31,7 +31,9 @@ def _filled(name: str, plain: Callable[..., Any], fill: int) -> Callable[..., An
     """Return a reduction with a number in place of NaN."""
 
     @takes_out
-    def function(a: ArrayLike, axis: Any = None, dtype: DTypeLike = None, out: Array = None, **options: Any) -> Any:
+    def function(
+        a: ArrayLike, axis: AxesLike = None, dtype: DTypeLike = None, out: Array = None, **options: Any
+    ) -> Any:
         a = as_array(a)
         return plain(select(_present(a), a, fill) if a.dtype.kind in "fc" else a, axis, dtype, **options)
 
@@ -98,14 +100,14 @@ def nanmean(
     out: Array = None,
     keepdims: bool = False,
     *,
-    where: Any = True,
+    where: ArrayLike = True,
 ) -> Any:
     """``numpy.nanmean``."""
     a = inexact(a, dtype)
     return statistics.mean(a, axis, None, None, keepdims, where=_counted(a, where))
 
 
-def _counted(a: ArrayLike, where: Any) -> Any:
+def _counted(a: ArrayLike, where: ArrayLike) -> Any:
     present = _present(a)
     return present if where is True else select(present, where, False)
 
@@ -121,7 +123,7 @@ def nanvar(
     ddof: float = 0,
     keepdims: bool = False,
     *,
-    where: Any = True,
+    where: ArrayLike = True,
     mean: ArrayLike = None,
     correction: float | None = None,
 ) -> Any:
@@ -150,7 +152,7 @@ def nanstd(
     ddof: float = 0,
     keepdims: bool = False,
     *,
-    where: Any = True,
+    where: ArrayLike = True,
     mean: ArrayLike = None,
     correction: float | None = None,
 ) -> Any:

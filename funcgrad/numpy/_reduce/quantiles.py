@@ -102,7 +102,7 @@ _ELEMENTS = frozenset({*_ROUNDED, *_STEPS})
 _METHODS = (*_STEPS, "averaged_inverted_cdf", *_CONTINUOUS, *_ROUNDED, "midpoint")
 
 
-def _virtual_place(q: ArrayLike, n: Any, method: str) -> Any:
+def _virtual_place(q: ArrayLike, n: ArrayLike, method: str) -> Any:
     """Return a position between 0 and n - 1, or beyond, where the first or the last element counts."""
     if method in _CONTINUOUS:
         alpha, beta = _CONTINUOUS[method]
@@ -199,7 +199,9 @@ def _fractions(q: ArrayLike, dtype: np.dtype, method: str, whole: float) -> tupl
     return q, np.result_type(dtype, q.dtype)
 
 
-def _interpolated(element: Callable[[Any], Any], n: Any, q: ArrayLike, method: str, dtype: np.dtype | None) -> Any:
+def _interpolated(
+    element: Callable[[Any], Any], n: ArrayLike, q: ArrayLike, method: str, dtype: np.dtype | None
+) -> Any:
     """Interpolate between the elements of ``n`` sorted ones, at each fraction ``q``."""
     place = _virtual_place(q, n, method)
     below = bind(floor_p, (place,), NO_PARAMS)
@@ -214,7 +216,7 @@ def _interpolated(element: Callable[[Any], Any], n: Any, q: ArrayLike, method: s
     return select(t >= 0.5, b - step * (1 - t), a + step * t)
 
 
-def _element(x: ArrayLike, place: Any) -> Any:
+def _element(x: ArrayLike, place: ArrayLike) -> Any:
     """Return the element of the last axis at each position, a whole number; beyond an end, the first or last one."""
     place = bind(max_p, (cast(place, ops.INDEX_DTYPE), 0), NO_PARAMS)
     return index(x, (Ellipsis, SLOT), (bind(min_p, (place, x.shape[-1] - 1), NO_PARAMS),))
@@ -312,11 +314,11 @@ def _count(x: ArrayLike) -> Any:
     return n
 
 
-def _nan_where_none(y: ArrayLike, n: Any) -> Any:
+def _nan_where_none(y: ArrayLike, n: ArrayLike) -> Any:
     return select(n == 0, np.nan, y)
 
 
-def _element_of_rows(x: ArrayLike, place: Any, n: Any) -> Any:
+def _element_of_rows(x: ArrayLike, place: ArrayLike, n: ArrayLike) -> Any:
     """Return the elements of the last axis at the positions of each row, whose first ``n`` elements count."""
     place = bind(min_p, (cast(place, ops.INDEX_DTYPE), n - 1), NO_PARAMS)
     place = bind(max_p, (place, 0), NO_PARAMS)

@@ -35,7 +35,7 @@ def sum_(
     keepdims: bool = False,
     *,
     initial: ArrayLike = None,
-    where: Any = True,
+    where: ArrayLike = True,
 ) -> Any:
     """``numpy.sum``."""
     if dtype is not None or not isinstance(a, Tracer) or a.dtype.kind not in "fc":
@@ -61,7 +61,7 @@ def as_array(x: ArrayLike) -> Any:
     return x if getattr(x, "shape", ()) else strong(x)
 
 
-def masked(x: ArrayLike, where: Any, fill: Any) -> Any:
+def masked(x: ArrayLike, where: ArrayLike, fill: ArrayLike) -> Any:
     """Return ``x`` where a mask that broadcasts to it is true, and ``fill`` elsewhere."""
     return select(truth(where), x, fill)
 
@@ -91,7 +91,7 @@ def prod(
     keepdims: bool = False,
     *,
     initial: ArrayLike = None,
-    where: Any = True,
+    where: ArrayLike = True,
 ) -> Any:
     """``numpy.prod``."""
     a = summand(a, dtype)
@@ -109,7 +109,7 @@ def _extremum(name: str, reduce: Callable[..., Any], pair: Any) -> Callable[...,
         out: Array = None,
         keepdims: bool = False,
         initial: ArrayLike = None,
-        where: Any = True,
+        where: ArrayLike = True,
     ) -> Any:
         if not isinstance(a, Tracer):
             a = as_array(a)
@@ -166,7 +166,7 @@ argmin = _place("argmin", ops.argmin)
 def _truth(name: str, reduce: Callable[..., Any], neutral: bool) -> Callable[..., Any]:
     @takes_out
     def function(
-        a: ArrayLike, axis: Axis = None, out: Array = None, keepdims: bool = False, *, where: Any = True
+        a: ArrayLike, axis: Axis = None, out: Array = None, keepdims: bool = False, *, where: ArrayLike = True
     ) -> Any:
         a = truth(a)
         if where is not True:

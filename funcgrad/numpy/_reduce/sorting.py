@@ -67,14 +67,14 @@ def _falling(a: ArrayLike, axis: int) -> Any:
 
 
 @implements(np.partition)
-def partition(a: ArrayLike, kth: Any, axis: int | None = -1, kind: Any = None, order: Any = None) -> Any:
+def partition(a: ArrayLike, kth: ArrayLike, axis: int | None = -1, kind: Any = None, order: Any = None) -> Any:
     """Return ``numpy.partition``, by sorting, which is a partition at every position."""
     _check_places("partition", *_along(a, axis), kth, kind)
     return sort(a, axis, order=order)
 
 
 @implements(np.argpartition)
-def argpartition(a: ArrayLike, kth: Any, axis: int | None = -1, kind: Any = None, order: Any = None) -> Any:
+def argpartition(a: ArrayLike, kth: ArrayLike, axis: int | None = -1, kind: Any = None, order: Any = None) -> Any:
     """Return ``numpy.argpartition``, by sorting, which is a partition at every position."""
     _check_places("argpartition", *_along(a, axis), kth, kind)
     return argsort(a, axis, order=order)
@@ -86,7 +86,7 @@ def _check_kind(a: ArrayLike, kind: Any, order: Any, stable: bool | None) -> Non
         np.sort(np.empty(0, a.dtype), kind=kind, order=order, stable=stable)
 
 
-def _check_places(name: str, a: ArrayLike, axis: int, kth: Any, kind: Any) -> None:
+def _check_places(name: str, a: ArrayLike, axis: int, kth: ArrayLike, kind: Any) -> None:
     """Raise NumPy's errors for known positions that are not on the axis."""
     known = known_value(as_array(kth))
     length = a.shape[axis]
@@ -110,7 +110,7 @@ def _along(a: ArrayLike, axis: int | None) -> tuple[Any, int]:
 
 
 @implements(np.searchsorted)
-def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: Any = None) -> Any:
+def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: ArrayLike = None) -> Any:
     """``numpy.searchsorted``; the result carries no derivative."""
     a, v = promote(as_array(a), as_array(v))
     if sorter is not None:
@@ -127,7 +127,7 @@ def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: Any = N
 
 
 @beside_numpys(np.lexsort)
-def lexsort(keys: Any, axis: int = -1) -> Any:
+def lexsort(keys: ArrayLike, axis: int = -1) -> Any:
     """Return ``numpy.lexsort``: by the last key, and among equals by the one before.
 
     The result carries no derivative.

@@ -32,7 +32,7 @@ def mean(
     out: Array = None,
     keepdims: bool = False,
     *,
-    where: Any = True,
+    where: ArrayLike = True,
 ) -> Any:
     """``numpy.mean``."""
     if dtype is not None or not isinstance(a, Tracer) or a.dtype.kind not in "fc":
@@ -66,7 +66,7 @@ def _sum(a: ArrayLike, axes: tuple[int, ...], keepdims: bool) -> Any:
     return cast(reduce_sum(cast(a, SINGLE), axes, bool(keepdims)), a.dtype)
 
 
-def count(a: ArrayLike, axes: tuple[int, ...], keepdims: bool, where: Any) -> Any:
+def count(a: ArrayLike, axes: tuple[int, ...], keepdims: bool, where: ArrayLike) -> Any:
     """Return how many elements a mask selects, in the dtype of ``a``."""
     selected = broadcast_to(truth(where), a.shape)
     return cast(reduce_sum(cast(selected, real_dtype(a.dtype)), axes, bool(keepdims)), a.dtype)
@@ -83,7 +83,7 @@ def var(
     ddof: float = 0,
     keepdims: bool = False,
     *,
-    where: Any = True,
+    where: ArrayLike = True,
     mean: ArrayLike = None,
     correction: float | None = None,
 ) -> Any:
@@ -116,7 +116,12 @@ def delta(ddof: float, correction: float | None) -> float:
 
 
 def squares(
-    a: ArrayLike, axes: tuple[int, ...], keepdims: bool, where: Any, center: Any = None, dtype: np.dtype | None = None
+    a: ArrayLike,
+    axes: tuple[int, ...],
+    keepdims: bool,
+    where: ArrayLike,
+    center: ArrayLike = None,
+    dtype: np.dtype | None = None,
 ) -> tuple[Any, Any]:
     """Return the sum of squared distances from the mean, or from another centre, and the number of elements.
 
@@ -146,7 +151,7 @@ def std(
     ddof: float = 0,
     keepdims: bool = False,
     *,
-    where: Any = True,
+    where: ArrayLike = True,
     mean: ArrayLike = None,
     correction: float | None = None,
 ) -> Any:

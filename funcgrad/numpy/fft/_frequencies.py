@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad._types import ArrayLike
+from funcgrad._types import ArrayLike, DeviceLike, ScalarLike
 from funcgrad.numpy._base.axes import normalize_axis
 from funcgrad.numpy._base.convert import as_value
 from funcgrad.numpy._base.dispatch import in_numpys_mode, late_functions
@@ -41,17 +41,17 @@ def _shifted(x: ArrayLike, axes: _Axes, sign: int) -> Any:
 
 
 @in_numpys_mode
-def fftfreq(n: int, d: Any = 1.0, device: Any = None) -> Any:
+def fftfreq(n: int, d: ScalarLike = 1.0, device: DeviceLike = None) -> Any:
     """Return ``numpy.fft.fftfreq``: the frequencies of `fft` for ``n`` samples at intervals ``d``."""
     return _spaced(np.fft.fftfreq(n, 1.0, device) * n, n, d)
 
 
 @in_numpys_mode
-def rfftfreq(n: int, d: Any = 1.0, device: Any = None) -> Any:
+def rfftfreq(n: int, d: ScalarLike = 1.0, device: DeviceLike = None) -> Any:
     """Return ``numpy.fft.rfftfreq``: the frequencies of `rfft` for ``n`` samples at intervals ``d``."""
     return _spaced(np.fft.rfftfreq(n, 1.0, device) * n, n, d)
 
 
-def _spaced(cycles: np.ndarray, n: int, d: Any) -> Any:
+def _spaced(cycles: np.ndarray, n: int, d: ScalarLike) -> Any:
     """Convert whole cycles over all samples to frequencies."""
     return multiply(np.rint(cycles).astype(int), divide(1.0, multiply(n, as_value(d))))

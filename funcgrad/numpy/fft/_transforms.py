@@ -81,7 +81,7 @@ def _norm_of(name: str, norm: Any) -> ops.Norm:
     return norm
 
 
-def _check_length(name: str, n: Any) -> int:
+def _check_length(name: str, n: ArrayLike) -> int:
     n = operator.index(n)
     if n < 1:
         raise ValueError(

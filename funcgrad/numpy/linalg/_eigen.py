@@ -151,7 +151,7 @@ def qr(a: ArrayLike, mode: str = "reduced") -> Any:
 
 
 @implements(np.linalg.pinv)
-def pinv(a: ArrayLike, rcond: float | None = None, hermitian: bool = False, *, rtol: Any = _UNSET) -> Any:
+def pinv(a: ArrayLike, rcond: float | None = None, hermitian: bool = False, *, rtol: ArrayLike = _UNSET) -> Any:
     """Return ``numpy.linalg.pinv``, with one cutoff for all matrices. The derivative assumes a constant rank."""
     a = matrices("linalg.pinv", a)
     _refuse_hermitian("linalg.pinv", hermitian)
@@ -201,7 +201,7 @@ def lstsq(a: ArrayLike, b: ArrayLike, rcond: float | None = None) -> tuple[Any, 
 
 @implements(np.linalg.matrix_rank)
 @in_numpys_mode
-def matrix_rank(A: ArrayLike, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:  # noqa: N803  (NumPy's name)
+def matrix_rank(A: ArrayLike, tol: ArrayLike = None, hermitian: bool = False, *, rtol: ArrayLike = None) -> Any:  # noqa: N803  (NumPy's name)
     """Return ``numpy.linalg.matrix_rank``, a count without derivative."""
     if tol is not None and rtol is not None:
         raise ValueError("linalg.matrix_rank: both tol and rtol were given; needed one of them.")

@@ -13,7 +13,7 @@ from funcgrad._core.tracebacks import caller_level
 from funcgrad._ops.elementwise.cast import real_p
 from funcgrad._ops.index.join import concatenate, stack
 from funcgrad._ops.layout.shape import reshape
-from funcgrad._types import ArrayLike
+from funcgrad._types import ArrayLike, ScalarLike
 from funcgrad.numpy._base.concrete import concrete_value, known_value
 from funcgrad.numpy._base.plain import beside_numpys
 from funcgrad.numpy._contract.convolutions import convolve
@@ -30,7 +30,7 @@ from funcgrad.numpy.linalg._systems import inv
 def polyfit(  # noqa: PLR0917  (NumPy's arguments)
     x: ArrayLike,
     y: ArrayLike,
-    deg: Any,
+    deg: ScalarLike,
     rcond: float | None = None,
     full: bool = False,
     w: ArrayLike = None,
@@ -74,7 +74,7 @@ def _check(x: ArrayLike, y: ArrayLike, order: int) -> None:
         )
 
 
-def _covariance(left: ArrayLike, scale: ArrayLike, residuals: Any, y: ArrayLike, cov: ArrayLike) -> Any:
+def _covariance(left: ArrayLike, scale: ArrayLike, residuals: ArrayLike, y: ArrayLike, cov: ArrayLike) -> Any:
     base = inv(left.T @ left) / outer(scale, scale)
     points, order = left.shape
     factor: Any = 1
@@ -109,7 +109,7 @@ def roots(p: ArrayLike) -> Any:
 
 
 @beside_numpys(np.poly)
-def poly(seq_of_zeros: Any) -> Any:
+def poly(seq_of_zeros: ArrayLike) -> Any:
     """Return ``numpy.poly``.
 
     The coefficients of the polynomial with these roots, or of a matrix's characteristic one.

@@ -11,6 +11,7 @@ from types import FunctionType
 from typing import Any
 
 from funcgrad._core.words import shown
+from funcgrad._types import ScalarLike
 from funcgrad.autograd.extend import array_of, is_tensor, is_torchs, rebuild
 from funcgrad.optim._torch.optimizer import Optimizer
 
@@ -48,7 +49,7 @@ class LRScheduler:
     Args:
         optimizer: the optimizer with the groups that the scheduler writes to.
         last_epoch: the number of scheduler steps taken, minus one, to continue with groups that have their
-            ``initial_lr``; -1 begins anew.
+            ``initial_lr``; -1 begins at the first epoch.
 
     Raises:
         TypeError: ``optimizer`` is not one of funcgrad's.
@@ -95,7 +96,7 @@ class LRScheduler:
             raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
         self.optimizer = optimizer
 
-    def _check_number(self, name: str, value: Any, *, positive: bool = False) -> None:
+    def _check_number(self, name: str, value: ScalarLike, *, positive: bool = False) -> None:
         """Refuse a value that is no number, or a number that cannot be a divisor."""
         if not hasattr(value, "__float__") or (positive and not value > 0):
             raise (ValueError if hasattr(value, "__float__") else TypeError)(
@@ -209,7 +210,7 @@ def _note_steps(optimizer: Any) -> None:
     optimizer.step = noted
 
 
-def _copied(value: Any) -> Any:
+def _copied(value: ScalarLike) -> Any:
     return value.clone() if is_tensor(value) else value
 
 
@@ -218,7 +219,7 @@ def options(optimizer: Optimizer, name: str) -> list[Any]:
     return [_copied(group[name]) for group in optimizer.param_groups]
 
 
-def set_option(group: dict[str, Any], name: str, value: Any) -> None:
+def set_option(group: dict[str, Any], name: str, value: ScalarLike) -> None:
     """Set an option of a group; a tensor stays the same object."""
     if is_tensor(group[name]):
         group[name].fill_(value)
@@ -246,7 +247,7 @@ def cycles_beta(optimizer: Optimizer) -> bool:
     return "betas" in optimizer.defaults
 
 
-def set_momentum(group: dict[str, Any], of_betas: bool, value: Any) -> None:
+def set_momentum(group: dict[str, Any], of_betas: bool, value: ScalarLike) -> None:
     """Set the momentum of a group, or its first beta."""
     if of_betas:
         group["betas"] = (value, *group["betas"][1:])
@@ -269,5 +270,5 @@ def taken_over(state_dict: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _converted(value: Any) -> Any:
+def _converted(value: ScalarLike) -> Any:
     return rebuild(array_of(value), False) if is_torchs(value) else value

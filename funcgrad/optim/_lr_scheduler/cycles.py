@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from funcgrad._types import ArrayLike
+from funcgrad._types import ArrayLike, ScalarLike
 from funcgrad.optim._lr_scheduler.base import (
     LRScheduler,
     cycles_beta,
@@ -260,7 +260,7 @@ class OneCycleLR(_Cycling):
         return end + (start - end) / 2.0 * (math.cos(math.pi * part) + 1)
 
 
-def _total(total_steps: Any, epochs: Any, steps_per_epoch: Any) -> int:
+def _total(total_steps: ScalarLike, epochs: Any, steps_per_epoch: Any) -> int:
     if total_steps is not None:
         return _positive("total_steps", total_steps)
     if epochs is None or steps_per_epoch is None:
@@ -268,7 +268,7 @@ def _total(total_steps: Any, epochs: Any, steps_per_epoch: Any) -> int:
     return _positive("epochs", epochs) * _positive("steps_per_epoch", steps_per_epoch)
 
 
-def _positive(name: str, value: Any) -> int:
+def _positive(name: str, value: ScalarLike) -> int:
     if not isinstance(value, int) or value <= 0:
         raise ValueError(f"Expected positive integer {name}, but got {value}")
     return value

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from funcgrad._types import Array, ArrayLike
+from funcgrad._types import Array, ArrayLike, Hyper
 from funcgrad.numpy import sqrt
 from funcgrad.optim._rules.common import MAXIMIZE, average, begun, eps, lr, refuses_rows, weight_decay
 from funcgrad.optim._rules.pytorch import PyTorch
 from funcgrad.optim._rules.rule import Number, Rule, Slot
 
 
-def _step(p: ArrayLike, g: Array, slots: dict[str, Any], hyper: Any, t: ArrayLike) -> tuple[Any, dict[str, Any]]:
+def _step(p: ArrayLike, g: Array, slots: dict[str, Any], hyper: Hyper, t: ArrayLike) -> tuple[Any, dict[str, Any]]:
     p, d = begun(p, g, hyper)
     squares = average(slots["square_avg"], d * d, hyper.rho)
     delta = sqrt(slots["acc_delta"] + hyper.eps) / sqrt(squares + hyper.eps) * d

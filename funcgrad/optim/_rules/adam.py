@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from funcgrad._types import Array, ArrayLike
+from funcgrad._types import Array, ArrayLike, Hyper
 from funcgrad.numpy import maximum, sqrt
 from funcgrad.optim._rules.common import (
     COUPLED,
@@ -32,7 +32,7 @@ p = p - lr / (1 - beta1**t) * exp_avg / (sqrt(exp_avg_sq / (1 - beta2**t)) + eps
 """
 
 
-def _step(p: ArrayLike, g: Array, slots: dict[str, Any], hyper: Any, t: ArrayLike) -> tuple[Any, dict[str, Any]]:
+def _step(p: ArrayLike, g: Array, slots: dict[str, Any], hyper: Hyper, t: ArrayLike) -> tuple[Any, dict[str, Any]]:
     p, d = begun(p, g, hyper)
     first = average(slots["exp_avg"], d, hyper.beta1)
     second = average(slots["exp_avg_sq"], d * d, hyper.beta2)

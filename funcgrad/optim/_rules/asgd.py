@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from funcgrad._types import Array, ArrayLike
+from funcgrad._types import Array, ArrayLike, Hyper, ScalarLike
 from funcgrad.numpy import maximum, where
 from funcgrad.optim._rules.common import MAXIMIZE, begun, lr, refuses_rows, weight_decay
 from funcgrad.optim._rules.pytorch import PyTorch
 from funcgrad.optim._rules.rule import Number, Rule, Slot
 
 
-def _step(p: ArrayLike, g: Array, slots: dict[str, Any], hyper: Any, t: ArrayLike) -> tuple[Any, dict[str, Any]]:
+def _step(p: ArrayLike, g: Array, slots: dict[str, Any], hyper: Hyper, t: ArrayLike) -> tuple[Any, dict[str, Any]]:
     p, d = begun(p, g, hyper)
     mean, mu = slots["ax"], slots["mu"]
     # The learning rate may change until the first step.
@@ -22,7 +22,7 @@ def _step(p: ArrayLike, g: Array, slots: dict[str, Any], hyper: Any, t: ArrayLik
     return p, {"ax": mean, "eta": eta, "mu": 1 / maximum(1.0, t - hyper.t0)}
 
 
-def _any(value: Any) -> bool:
+def _any(value: ScalarLike) -> bool:
     return True
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from funcgrad._types import Array, ArrayLike
+from funcgrad._types import Array, ArrayLike, Hyper, ScalarLike
 from funcgrad.optim._rules.rule import Flag, Number
 
 
@@ -43,13 +43,13 @@ def eps(default: float, about: str = "the number added to the root, in gradient 
 def weight_decay(default: float = 0.0) -> Number:
     """Return weight decay, which the Python number 0 turns off."""
     about = (
-        "the factor of the penalty ``weight_decay / 2 * params**2``, in gradient units per parameter unit; where it is "
-        "decoupled, parameters shrink by ``lr * weight_decay`` of themselves instead."
+        "the factor of the penalty ``weight_decay / 2 * params**2``, in gradient units per parameter unit; if it is "
+        "decoupled, a step multiplies parameters by ``1 - lr * weight_decay`` instead."
     )
     return Number("weight_decay", default, "Invalid weight_decay value: {}", optional=True, about=about)
 
 
-MAXIMIZE = Flag("maximize", about="go uphill.")
+MAXIMIZE = Flag("maximize", about="maximize the loss instead of minimizing it.")
 DECOUPLED = Flag("decoupled_weight_decay", about="shrink the parameters themselves, and leave the gradient unchanged.")
 
 
@@ -57,7 +57,7 @@ DECOUPLED = Flag("decoupled_weight_decay", about="shrink the parameters themselv
 COUPLED = "p = p - lr * weight_decay * p        where decoupled_weight_decay, in its place"
 
 
-def begun(p: ArrayLike, g: Array, hyper: Any) -> tuple[Any, Any]:
+def begun(p: ArrayLike, g: Array, hyper: Hyper) -> tuple[Any, Any]:
     """Return the parameter and the direction of a step, after ``maximize`` and weight decay."""
     d = -g if hyper.maximize else g
     if hyper.weight_decay is None:
@@ -67,7 +67,7 @@ def begun(p: ArrayLike, g: Array, hyper: Any) -> tuple[Any, Any]:
     return p, d + hyper.weight_decay * p
 
 
-def average(held: Any, new: Any, kept: Any) -> Any:
+def average(held: ScalarLike, new: ScalarLike, kept: ScalarLike) -> Any:
     """Return the moving average, with ``kept`` as the factor of the old value."""
     return kept * held + (1 - kept) * new
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from funcgrad._types import Array, ArrayLike
+from funcgrad._types import Array, ArrayLike, Hyper
 from funcgrad.numpy import sign
 from funcgrad.optim._rules.common import MAXIMIZE, average, beta, lr, refuses_rows, weight_decay
 from funcgrad.optim._rules.pytorch import PyTorch
 from funcgrad.optim._rules.rule import Rule, Slot
 
 
-def _step(p: ArrayLike, g: Array, slots: dict[str, Any], hyper: Any, t: ArrayLike) -> tuple[Any, dict[str, Any]]:
+def _step(p: ArrayLike, g: Array, slots: dict[str, Any], hyper: Hyper, t: ArrayLike) -> tuple[Any, dict[str, Any]]:
     d = -g if hyper.maximize else g
     held = slots["exp_avg"]
     if hyper.weight_decay is not None:

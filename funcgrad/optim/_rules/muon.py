@@ -10,7 +10,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from funcgrad._types import Array, ArrayLike
+from funcgrad._types import Array, ArrayLike, Hyper, ScalarLike
 from funcgrad.numpy import maximum, sqrt
 from funcgrad.optim._rules.common import average, lr, refuses_rows
 from funcgrad.optim._rules.pytorch import PyTorch
@@ -19,7 +19,7 @@ from funcgrad.optim._rules.rule import Choice, Flag, Number, Rule, Slot
 _COEFFICIENTS = (3.4445, -4.7750, 2.0315)
 
 
-def _step(p: ArrayLike, g: Array, slots: dict[str, Any], hyper: Any, t: ArrayLike) -> tuple[Any, dict[str, Any]]:
+def _step(p: ArrayLike, g: Array, slots: dict[str, Any], hyper: Hyper, t: ArrayLike) -> tuple[Any, dict[str, Any]]:
     if p.dtype.kind == "c":
         raise RuntimeError("Muon does not support complex parameters")
     buffer = average(slots["momentum_buffer"], g, hyper.momentum)
@@ -30,7 +30,7 @@ def _step(p: ArrayLike, g: Array, slots: dict[str, Any], hyper: Any, t: ArrayLik
     return p - rate * _orthogonalized(d, hyper), {"momentum_buffer": buffer}
 
 
-def _orthogonalized(d: Array, hyper: Any) -> Any:
+def _orthogonalized(d: Array, hyper: Hyper) -> Any:
     """Return an approximation of the nearest orthogonal matrix, in float32, by iterations in bfloat16.
 
     Products are summed in float32 and then rounded, as processors with bfloat16 do.
@@ -64,7 +64,7 @@ def _fits(groups: Sequence[Sequence[Any]]) -> str | None:
     return f"Muon only supports 2D parameters whereas we found a parameter with size: Size({list(shapes[0])})"
 
 
-def _any(value: Any) -> bool:
+def _any(value: ScalarLike) -> bool:
     return True
 
 

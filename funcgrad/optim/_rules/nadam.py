@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from funcgrad._types import Array, ArrayLike
+from funcgrad._types import Array, ArrayLike, Hyper
 from funcgrad.numpy import sqrt
 from funcgrad.optim._rules.common import (
     COUPLED,
@@ -22,7 +22,7 @@ from funcgrad.optim._rules.pytorch import PyTorch
 from funcgrad.optim._rules.rule import Number, Rule, Slot
 
 
-def _step(p: ArrayLike, g: Array, slots: dict[str, Any], hyper: Any, t: ArrayLike) -> tuple[Any, dict[str, Any]]:
+def _step(p: ArrayLike, g: Array, slots: dict[str, Any], hyper: Hyper, t: ArrayLike) -> tuple[Any, dict[str, Any]]:
     p, d = begun(p, g, hyper)
     mu = _momentum(hyper, t)
     next_mu = _momentum(hyper, t + 1)
@@ -35,7 +35,7 @@ def _step(p: ArrayLike, g: Array, slots: dict[str, Any], hyper: Any, t: ArrayLik
     return p, {"exp_avg": first, "exp_avg_sq": second, "mu_product": product}
 
 
-def _momentum(hyper: Any, t: ArrayLike) -> Any:
+def _momentum(hyper: Hyper, t: ArrayLike) -> Any:
     return hyper.beta1 * (1 - 0.5 * 0.96 ** (t * hyper.momentum_decay))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from funcgrad._types import Array, ArrayLike
+from funcgrad._types import Array, ArrayLike, Hyper, ScalarLike
 from funcgrad.numpy import sqrt, where
 from funcgrad.optim._rules.common import (
     COUPLED,
@@ -22,7 +22,7 @@ from funcgrad.optim._rules.pytorch import PyTorch
 from funcgrad.optim._rules.rule import Rule, Slot
 
 
-def _step(p: ArrayLike, g: Array, slots: dict[str, Any], hyper: Any, t: ArrayLike) -> tuple[Any, dict[str, Any]]:
+def _step(p: ArrayLike, g: Array, slots: dict[str, Any], hyper: Hyper, t: ArrayLike) -> tuple[Any, dict[str, Any]]:
     p, d = begun(p, g, hyper)
     first = average(slots["exp_avg"], d, hyper.beta1)
     second = average(slots["exp_avg_sq"], d * d, hyper.beta2)
@@ -32,7 +32,7 @@ def _step(p: ArrayLike, g: Array, slots: dict[str, Any], hyper: Any, t: ArrayLik
     return p, {"exp_avg": first, "exp_avg_sq": second}
 
 
-def _rectification(beta2: Any, t: ArrayLike) -> tuple[Any, Any]:
+def _rectification(beta2: ScalarLike, t: ArrayLike) -> tuple[Any, Any]:
     """Return whether the variance is known well enough to divide by it at this step, and the rectification factor."""
     greatest = 2 / (1 - beta2) - 1
     length = greatest - 2 * t * beta2**t / (1 - beta2**t)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from funcgrad._types import Array, ArrayLike
+from funcgrad._types import Array, ArrayLike, Hyper
 from funcgrad.numpy import maximum, minimum, where
 from funcgrad.optim._rules.common import MAXIMIZE, lr, refuses_rows
 from funcgrad.optim._rules.pytorch import PyTorch
 from funcgrad.optim._rules.rule import Number, Rule, Slot
 
 
-def _step(p: ArrayLike, g: Array, slots: dict[str, Any], hyper: Any, t: ArrayLike) -> tuple[Any, dict[str, Any]]:
+def _step(p: ArrayLike, g: Array, slots: dict[str, Any], hyper: Hyper, t: ArrayLike) -> tuple[Any, dict[str, Any]]:
     d = -g if hyper.maximize else g
     agreement = d * slots["prev"]
     turned = agreement < 0

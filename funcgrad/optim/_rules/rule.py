@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any, Protocol
 
-from funcgrad._types import Array
+from funcgrad._types import Array, Hyper, ScalarLike
 from funcgrad.optim._rules.pytorch import PyTorch
 
 REQUIRED: Any = type(
@@ -135,7 +135,7 @@ class StepFunction(Protocol):
     """
 
     def __call__(
-        self, p: Array, g: Array, slots: dict[str, Any], hyper: Any, t: Any, /
+        self, p: Array, g: Array, slots: dict[str, Any], hyper: Hyper, t: ScalarLike, /
     ) -> tuple[Array, dict[str, Any]]: ...
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from funcgrad._types import Array, ArrayLike
+from funcgrad._types import Array, ArrayLike, Hyper, ScalarLike
 from funcgrad.numpy import where
 from funcgrad.optim._rules.common import DECAYED_ROWS, MAXIMIZE, lr
 from funcgrad.optim._rules.pytorch import PyTorch
@@ -14,7 +14,7 @@ from funcgrad.optim._rules.rule import REQUIRED, Flag, Number, Rule, Slot
 NESTEROV = "Nesterov momentum requires a momentum and zero dampening"
 
 
-def _step(p: ArrayLike, g: Array, slots: dict[str, Any], hyper: Any, t: ArrayLike) -> tuple[Any, dict[str, Any]]:
+def _step(p: ArrayLike, g: Array, slots: dict[str, Any], hyper: Hyper, t: ArrayLike) -> tuple[Any, dict[str, Any]]:
     d = -g if hyper.maximize else g
     if hyper.weight_decay is not None:
         d = d + hyper.weight_decay * p
@@ -25,7 +25,7 @@ def _step(p: ArrayLike, g: Array, slots: dict[str, Any], hyper: Any, t: ArrayLik
     return p - hyper.lr * d, {"buffer": buffer}
 
 
-def _buffer(d: Array, buffer: Any, hyper: Any, t: ArrayLike) -> Any:
+def _buffer(d: Array, buffer: ScalarLike, hyper: Hyper, t: ArrayLike) -> Any:
     if type(t) is int:
         return d
     if hyper.dampening is None:

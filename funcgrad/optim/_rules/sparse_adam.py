@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from funcgrad._types import Array, ArrayLike
+from funcgrad._types import Array, ArrayLike, Hyper, ScalarLike
 from funcgrad.numpy import sqrt
 from funcgrad.optim._rules.common import MAXIMIZE, average, betas, lr
 from funcgrad.optim._rules.pytorch import PyTorch
 from funcgrad.optim._rules.rule import Number, Rule, Slot
 
 
-def _step(p: ArrayLike, g: Array, slots: dict[str, Any], hyper: Any, t: ArrayLike) -> tuple[Any, dict[str, Any]]:
+def _step(p: ArrayLike, g: Array, slots: dict[str, Any], hyper: Hyper, t: ArrayLike) -> tuple[Any, dict[str, Any]]:
     d = -g if hyper.maximize else g
     first = average(slots["exp_avg"], d, hyper.beta1)
     second = average(slots["exp_avg_sq"], d * d, hyper.beta2)
@@ -25,7 +25,7 @@ def _fits(groups: Sequence[Sequence[Any]]) -> str | None:
     return f"Complex params at indices {found}: SparseAdam does not support complex parameters" if found else None
 
 
-def _positive(value: Any) -> bool:
+def _positive(value: ScalarLike) -> bool:
     return value > 0
 
 

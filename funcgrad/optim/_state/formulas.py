@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import funcgrad.numpy as fnp
-from funcgrad._types import ArrayLike
+from funcgrad._types import ArrayLike, ScalarLike
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,13 +47,18 @@ def made(name: str, **options: Any) -> Formula:
     return Formula(name, tuple(options.items()))
 
 
-def _clipped(count: ArrayLike, begin: Any, steps: Any) -> Any:
+def _clipped(count: ArrayLike, begin: ScalarLike, steps: ScalarLike) -> Any:
     """Return the number of steps of a transition that were taken."""
     return fnp.minimum(fnp.maximum(count - begin, 0), steps)
 
 
 def _polynomial(
-    count: ArrayLike, init_value: Any, end_value: Any, power: Any, transition_steps: Any, transition_begin: Any
+    count: ArrayLike,
+    init_value: ScalarLike,
+    end_value: ScalarLike,
+    power: ScalarLike,
+    transition_steps: ScalarLike,
+    transition_begin: ScalarLike,
 ) -> Any:
     left = 1 - _clipped(count, transition_begin, transition_steps) / transition_steps
     return (init_value - end_value) * left**power + end_value
@@ -61,12 +66,12 @@ def _polynomial(
 
 def _exponential(  # noqa: PLR0917  (they are given by name)
     count: ArrayLike,
-    init_value: Any,
-    transition_steps: Any,
-    decay_rate: Any,
-    transition_begin: Any,
+    init_value: ScalarLike,
+    transition_steps: ScalarLike,
+    decay_rate: ScalarLike,
+    transition_begin: ScalarLike,
     staircase: bool,
-    end_value: Any,
+    end_value: ScalarLike,
 ) -> Any:
     exponent = fnp.maximum(count - transition_begin, 0) / transition_steps
     value = init_value * decay_rate ** (fnp.floor(exponent) if staircase else exponent)
@@ -75,19 +80,21 @@ def _exponential(  # noqa: PLR0917  (they are given by name)
     return fnp.maximum(value, end_value) if decay_rate < 1 else fnp.minimum(value, end_value)
 
 
-def _multi_step(count: ArrayLike, init_value: Any, boundaries_and_scales: Any) -> Any:
+def _multi_step(count: ArrayLike, init_value: ScalarLike, boundaries_and_scales: Any) -> Any:
     value: Any = np.float64(init_value)
     for boundary, scale in boundaries_and_scales:
         value = value * fnp.where(count >= boundary, float(scale), 1.0)
     return value
 
 
-def _cosine(count: ArrayLike, init_value: Any, decay_steps: Any, alpha: Any, exponent: Any) -> Any:
+def _cosine(
+    count: ArrayLike, init_value: ScalarLike, decay_steps: ScalarLike, alpha: ScalarLike, exponent: ScalarLike
+) -> Any:
     wave = 0.5 * (1 + fnp.cos(math.pi * (_clipped(count, 0, decay_steps) / decay_steps)))
     return init_value * ((1 - alpha) * wave**exponent + alpha)
 
 
-def _inverse_sqrt(count: ArrayLike, peak_value: Any, warmup_steps: Any) -> Any:
+def _inverse_sqrt(count: ArrayLike, peak_value: ScalarLike, warmup_steps: ScalarLike) -> Any:
     taken = (count + 1) / warmup_steps
     return peak_value * fnp.minimum(taken, 1 / fnp.sqrt(taken))
 
@@ -109,7 +116,7 @@ def _join(count: ArrayLike, schedules: Any, boundaries: Any) -> Any:
     return value
 
 
-def _constant(count: ArrayLike, value: Any) -> Any:
+def _constant(count: ArrayLike, value: ScalarLike) -> Any:
     del count
     return value
 

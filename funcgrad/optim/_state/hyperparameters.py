@@ -20,6 +20,7 @@ from funcgrad._engines.xla.record import jax_functions
 from funcgrad._ops.elementwise.cast import cast_p
 from funcgrad._ops.program.jax_function import apply
 from funcgrad._transforms.base.stage import stage_flat
+from funcgrad._types import ScalarLike
 from funcgrad.errors import HyperparameterError, UnsupportedFunctionError
 from funcgrad.optim._rules.rule import Choice, Flag, Number, Rule
 from funcgrad.tree import register_dataclass
@@ -36,7 +37,7 @@ class Schedule:
 
     function: Callable[[Any], Any]
 
-    def value(self, step: Any) -> Any:
+    def value(self, step: ScalarLike) -> Any:
         """Return the learning rate after this number of steps. Functions of JAX or optax run as under `from_jax`.
 
         A JAX function refuses a traced count, because JAX does not know our tracers. A NumPy function cannot read a
@@ -59,12 +60,12 @@ class Schedule:
         return f"Schedule({getattr(self.function, '__name__', self.function)})"
 
 
-def is_host(value: Any) -> bool:
+def is_host(value: ScalarLike) -> bool:
     """Return whether Python has the number: it is no tracer, and not on a device."""
     return isinstance(value, _HOST_TYPES)
 
 
-def is_function(value: Any) -> bool:
+def is_function(value: ScalarLike) -> bool:
     """Return whether a value may be a schedule. Some array types are callable for Python, but are not schedules."""
     return callable(value) and not is_value(value)
 
@@ -112,7 +113,7 @@ def as_entry(rule: str, kind: Number | Choice, given: Any, path: str = "") -> An
     return as_number(rule, kind, value, path)
 
 
-def as_number(rule: str, kind: Number | Choice, value: Any, path: str = "") -> Any:
+def as_number(rule: str, kind: Number | Choice, value: ScalarLike, path: str = "") -> Any:
     """Return the number of a hyperparameter: a Python float if it is known, else a float64 of shape []."""
     if is_host(value):
         return float(value)
@@ -126,7 +127,7 @@ def as_number(rule: str, kind: Number | Choice, value: Any, path: str = "") -> A
     return cast_p(value, dtype=FLOAT64) if known is None else float(known)
 
 
-def _flag(rule: str, kind: Flag, value: Any, path: str) -> bool:
+def _flag(rule: str, kind: Flag, value: ScalarLike, path: str) -> bool:
     known = number(value)
     if known is None:
         arrived = aval_of(value) if is_value(value) else f"a {type(value).__name__}"
@@ -137,7 +138,7 @@ def _flag(rule: str, kind: Flag, value: Any, path: str) -> bool:
     return bool(known)
 
 
-def _schedule(rule: str, kind: Number, value: Any, path: str) -> Schedule:
+def _schedule(rule: str, kind: Number, value: ScalarLike, path: str) -> Schedule:
     if not kind.schedule:
         raise TypeError(
             f"{rule}: {kind.name}{path} is a function; only lr may be a schedule. Pass a number, and change it with "
@@ -146,7 +147,7 @@ def _schedule(rule: str, kind: Number, value: Any, path: str) -> Schedule:
     return value if isinstance(value, Schedule) else Schedule(value)
 
 
-def number(value: Any) -> Any:
+def number(value: ScalarLike) -> Any:
     """Return the value as a Python number; ``None`` if it is traced or a schedule."""
     if is_host(value):
         return value
@@ -155,7 +156,7 @@ def number(value: Any) -> Any:
     return None
 
 
-def check_range(kind: Number | Choice, value: Any, path: str = "") -> None:
+def check_range(kind: Number | Choice, value: ScalarLike, path: str = "") -> None:
     """Refuse a number out of range, in PyTorch's words. NaN is out of every range."""
     known = number(value) if type(kind) is Number else value
     there = type(kind) is not Number or known is not None

@@ -19,6 +19,7 @@ from funcgrad._ops.elementwise.cast import cast_p
 from funcgrad._ops.index.split import join, split
 from funcgrad._ops.layout.shape import reshape
 from funcgrad._ops.program.barrier import separate_p
+from funcgrad._types import ScalarLike
 from funcgrad.errors import HyperparameterError
 from funcgrad.optim._rules.rule import Choice, Number, Rule
 from funcgrad.optim._state.hyperparameters import FLOAT64, Schedule, as_entry, check_range, is_host, number
@@ -93,12 +94,12 @@ class Prefixes:
 NO_PREFIXES = Prefixes(())
 
 
-def is_single(value: Any) -> bool:
+def is_single(value: ScalarLike) -> bool:
     """Return whether a hyperparameter is one value for all parameters rather than a tree of values."""
     return is_host(value) or isinstance(value, Schedule) or callable(value) or is_value(value)
 
 
-def _is_schedule(value: Any) -> bool:
+def _is_schedule(value: ScalarLike) -> bool:
     return isinstance(value, Schedule)
 
 
@@ -122,7 +123,7 @@ def laid_out(rule: Rule, given: Mapping[str, Any]) -> tuple[Prefixes, list[Any]]
     return Prefixes(tuple(prefixes)), numbers
 
 
-def _parts(value: Any) -> tuple[TreeDef | None, list[tuple[str, Any]]]:
+def _parts(value: ScalarLike) -> tuple[TreeDef | None, list[tuple[str, Any]]]:
     """Return the values of a prefix tree with their key paths."""
     if not is_single(value):
         pairs, treedef = flatten_with_path(value, _is_schedule)
@@ -143,7 +144,7 @@ def as_vector(numbers: Sequence[Any]) -> Any:
     return join([reshape(np.float64(x) if type(x) is float else x, (1,)) for x in numbers])
 
 
-def of_vector(vector: Any) -> Sequence[Any]:
+def of_vector(vector: ScalarLike) -> Sequence[Any]:
     """Return the numbers in a vector, as Python floats if they are known."""
     if vector is None:
         return ()
@@ -154,7 +155,7 @@ def of_vector(vector: Any) -> Sequence[Any]:
             return np.asarray(vector).tolist()
         # In a JAX trace without 64 bits, this turns the float64 of a step under fg.jit into float32.
         vector = cast_p(vector, dtype=FLOAT64)
-    # Cut the vector once. If each loop cut it anew, XLA would not fuse the loops (three per parameter instead of two).
+    # Cut the vector once. If each loop cut it again, XLA would not fuse the loops (three per parameter instead of two).
     return separate_p(*split(vector, ((),) * vector.shape[0]))
 
 

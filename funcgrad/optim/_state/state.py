@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NoReturn, Self, overload
 import numpy as np
 
 from funcgrad._engines import is_spread, place_beside
-from funcgrad._types import ArrayLike, PyTree
+from funcgrad._types import ArrayLike, PyTree, ScalarLike
 from funcgrad.errors import HyperparameterError
 from funcgrad.optim._rules.rule import Choice, Rule, Structure
 from funcgrad.optim._state.earlier import completed_fields, earlier_fields
@@ -127,8 +127,8 @@ class State(Shown):
 
     def __init__(  # noqa: PLR0917  (the fields, as a dataclass takes them)
         self,
-        numbers: Any,
-        step: Any,
+        numbers: ScalarLike,
+        step: ScalarLike,
         slots: tuple[Any, ...],
         taken: Any,
         masters: PyTree = None,
@@ -387,7 +387,7 @@ def _is_none(x: ArrayLike) -> bool:
     return x is None
 
 
-def _refuse_assignment(self: State, name: str, value: Any) -> NoReturn:
+def _refuse_assignment(self: State, name: str, value: ScalarLike) -> NoReturn:
     kind = type(self).__name__
     raise dataclasses.FrozenInstanceError(
         f"{kind}.{name}: a value was assigned, and a state never changes; needed a new one. Write "

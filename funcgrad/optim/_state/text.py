@@ -11,7 +11,7 @@ import numpy as np
 from funcgrad._core.aval import aval_of
 from funcgrad._core.bind import Tracer, is_engine_value, is_value
 from funcgrad._engines import is_abstract
-from funcgrad._types import ArrayLike, PyTree
+from funcgrad._types import ArrayLike, PyTree, ScalarLike
 from funcgrad.optim._rules.rule import Choice, Rule
 from funcgrad.optim._state.hyperparameters import Schedule
 from funcgrad.optim._state.prefix import NumberIndex, Prefixes, of_vector
@@ -97,7 +97,7 @@ def shown(owner: Any, fields: Iterable[tuple[str, Any]]) -> str:
     return f"{type(owner).__name__}({', '.join(text)})"
 
 
-def hyperparameters_shown(rule: Rule, prefixes: Prefixes, numbers: Any) -> list[tuple[str, Any]]:
+def hyperparameters_shown(rule: Rule, prefixes: Prefixes, numbers: ScalarLike) -> list[tuple[str, Any]]:
     """Return hyperparameters by name, as trees of their values; unknown numbers are shown by their type."""
     known = type(numbers) is np.ndarray or (is_engine_value(numbers) and not is_abstract(numbers))
     values = of_vector(numbers) if known else None

@@ -10,40 +10,40 @@ from funcgrad.optim._rules.rule import Choice, Rule
 OTHERS = {
     "foreach": "how a step handles many small parameters; the numbers are the same. ``True`` keeps the slots packed "
     "(`fg.tree.ravel`): one flat buffer for each dtype and device, and each step packs and unpacks parameters and "
-    "gradients; give packed parameters to avoid that too. ``False`` takes one parameter at a time. ``None`` decides in "
-    "each step: eight or more NumPy arrays of one kind with at most 65,536 elements each are stepped together; larger "
-    "ones gain nothing. A step that XLA compiles takes them one at a time, because XLA's CPU backend needs six "
-    "times as long to compile the cutting of a flat result into parameters.",
-    "differentiable": "kept for the reader of a PyTorch program; derivatives go through the step in any case.",
-    "master_dtype": 'a float dtype such as ``"float32"``: the state holds a copy in it of each parameter of a narrower '
-    "dtype, steps that copy, and rounds it to the parameter. Small steps then add up that would be lost in bfloat16 or "
-    "float16. The copies are made here; parameters that are changed elsewhere need a new state.",
+    "gradients; packed parameters avoid it. ``False`` handles one parameter at a time. ``None`` decides in each step: "
+    "if there are eight or more NumPy arrays of one kind, those with at most 65,536 elements are handled together, "
+    "because larger ones gain nothing. A step that XLA compiles handles one parameter at a time, because XLA on a CPU "
+    "takes six times as long to compile a program that cuts a flat result into parameters.",
+    "differentiable": "has no effect, because derivatives flow through every step; PyTorch has this option.",
+    "master_dtype": 'a float dtype such as ``"float32"``: the state holds a copy of each narrower parameter in this '
+    "dtype. A step changes the copy and rounds it to the parameter. So small steps add up, which bfloat16 or float16 "
+    "would lose. The copies are made here; if other code changes the parameters, make a new state.",
 }
 _INTO = (
-    "memory to write the results to, as ``(params, state)``: NumPy arrays in it take the new parameters and slots, and "
-    "come back. They may be those that are given, which are then updated in place."
+    "memory to write the results to, as ``(params, state)``: the new parameters and slots are written to the NumPy "
+    "arrays in it, and returned. They may be the arguments themselves, which are then updated in place."
 )
 _RETURNED = [
-    "    ``(params, state)``, new ones. The step modifies nothing that was given, and the new state shares no memory",
+    "    ``(params, state)``, new ones. The step changes no argument, and the new state shares no memory",
     "    with the old one or with the gradients, unless ``into`` says otherwise.",
 ]
-_NO_ROWS = "    SparseGradientError: a gradient in rows, which this rule does not take."
+_NO_ROWS = "    SparseGradientError: a gradient in rows, which this optimizer does not support."
 OF_CLASS = {
-    "foreach": "kept for the reader of a PyTorch program: every step handles all parameters together.",
+    "foreach": "has no effect: every step handles all parameters together. PyTorch has this option.",
     "differentiable": "record the step, so that gradients flow through it.",
-    "capturable": "kept for the reader of a PyTorch program.",
-    "fused": "kept for the reader of a PyTorch program: every step is.",
+    "capturable": "has no effect; PyTorch has this option.",
+    "fused": "has no effect: every step is fused. PyTorch has this option.",
 }
 STEP = """Take one step with the gradients that `backward` has left, or with given ones.
 
 Args:
-    closure: computes the loss anew, with gradients, and returns it.
+    closure: computes the loss again, with gradients, and returns it.
     grads: a pytree of gradients, ``None`` where there is none, with leaves in the order of the parameters: the
         result of ``fg.grad`` for them.
 
 Returns:
-    The result of ``closure``. With ``grads`` the new parameters, as the pytree of arrays that was given to the
-    constructor (a list where it was given tensors).
+    The result of ``closure``. With ``grads`` the new parameters, as a pytree like the argument of the
+    constructor (a list if it was given tensors).
 
 Example:
     >>> import numpy as np
@@ -157,14 +157,17 @@ def of_update(rule: Rule) -> str:
             "",
             *_wrapped(
                 "It works on NumPy and JAX arrays, inside ``fg.jit`` and ``jax.jit`` (donate ``state`` and ``params``)"
-                ", and under ``fg.grad``. float16 and bfloat16 parameters are computed with in float32, rounded once."
+                ", and under ``fg.grad``. float16 and bfloat16 parameters: a step is in float32, rounded once."
             ),
             *(["", *_wrapped(rule.rows)] if rule.rows else []),
             "",
             *_listed(
                 "Args",
                 [
-                    ("grads", "a pytree like ``params``; where it has ``None``, parameter and slots stay as they are."),
+                    (
+                        "grads",
+                        "a pytree like ``params``; for a gradient ``None``, parameter and slots stay unchanged.",
+                    ),
                     ("state", f"what `{rule.name}_init` or the previous step returned."),
                     ("params", "a pytree of float or complex arrays."),
                     ("into", _INTO),

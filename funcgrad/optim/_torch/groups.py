@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from funcgrad._types import ArrayLike
+from funcgrad._types import ArrayLike, PyTree
 from funcgrad.autograd.extend import is_tensor
 
 
@@ -33,7 +33,7 @@ UNORDERED = (
 )
 
 
-def checked_group(group: Any, others: list[dict[str, Any]], defaults: dict[str, Any]) -> dict[str, Any]:
+def checked_group(group: PyTree, others: list[dict[str, Any]], defaults: dict[str, Any]) -> dict[str, Any]:
     """Return the group with its parameters as a list and with all options."""
     if not isinstance(defaults, dict):
         raise TypeError(

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad._types import ArrayLike, Params
+from funcgrad._types import ArrayLike, Params, ScalarLike
 from funcgrad.autograd import enable_grad, no_grad
 from funcgrad.autograd.extend import rebuild
 from funcgrad.optim._torch.line_search import strong_wolfe
@@ -57,7 +57,7 @@ class LBFGS(Optimizer):
     def __init__(  # noqa: PLR0917  (PyTorch's arguments, by position too)
         self,
         params: Params,
-        lr: Any = 1,
+        lr: ScalarLike = 1,
         max_iter: int = 20,
         max_eval: int | None = None,
         tolerance_grad: float = 1e-7,
@@ -84,7 +84,7 @@ class LBFGS(Optimizer):
         """Take one step of up to ``max_iter`` iterations.
 
         Args:
-            closure: computes the loss anew, with gradients, and returns it.
+            closure: computes the loss again, with gradients, and returns it.
 
         Returns:
             The loss before the step.

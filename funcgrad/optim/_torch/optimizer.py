@@ -64,7 +64,7 @@ class Optimizer:
         >>> w
         tensor([0.5000, 1.0000], requires_grad=True)
 
-    Source: ``torch.optim.Optimizer``. Differs from recent versions: `zero_grad` sets to zero unless told otherwise.
+    Source: ``torch.optim.Optimizer``. Differs from recent versions: `zero_grad` sets gradients to zero by default.
     """
 
     _step_pre: Hooks
@@ -142,7 +142,7 @@ class Optimizer:
         """Take one step. Subclasses define it.
 
         Args:
-            closure: computes the loss anew, with gradients, and returns it.
+            closure: computes the loss again, with gradients, and returns it.
         """
         raise NotImplementedError
 

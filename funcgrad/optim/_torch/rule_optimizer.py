@@ -15,7 +15,7 @@ from funcgrad._engines import engine_scope
 from funcgrad._ops.index.rows import Rows
 from funcgrad._transforms.base.arguments import check_callable
 from funcgrad._transforms.compiled.jit import jit
-from funcgrad._types import Array, ArrayLike, Grads, Params
+from funcgrad._types import Array, ArrayLike, Grads, Params, ScalarLike
 from funcgrad.autograd import enable_grad
 from funcgrad.autograd.extend import TRACE, WRITES, gradient_of, is_tensor, recorded, set_value
 from funcgrad.errors import HyperparameterError
@@ -315,7 +315,9 @@ class RuleOptimizer(Optimizer):
         counts = np.array(taken, np.int32) if taken else None
         return self.kind(as_vector(numbers), np.int32(0), tuple(columns), counts, hypers=hypers)
 
-    def _put_back(self, members: list[_Members], new: Any, state: State, put: Callable[[Any, Any], None]) -> None:
+    def _put_back(
+        self, members: list[_Members], new: ScalarLike, state: State, put: Callable[[Any, Any], None]
+    ) -> None:
         rule = self.kind.rule
         for i, (_, row, pairs) in enumerate(members):
             slots = row.structure.slots

@@ -9,7 +9,7 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._core.words import in_our_words
-from funcgrad._types import ArrayLike
+from funcgrad._types import ArrayLike, AxesLike, DeviceLike
 from funcgrad.numpy.extend import as_value, normalize_axis
 
 # Which transform of NumPy's, by the name of the Hermitian one: this one with the norm of the other direction.
@@ -29,7 +29,7 @@ def check_options(name: str, norm: Any, plan: Any = None) -> None:
         )
 
 
-def lengths_and_axes(name: str, x: ArrayLike, s: Any, axes: Any) -> tuple[list[int] | None, list[int]]:
+def lengths_and_axes(name: str, x: ArrayLike, s: ArrayLike, axes: AxesLike) -> tuple[list[int] | None, list[int]]:
     """Return ``s`` and ``axes`` as lists; axes that are not given are the last ones, or all.
 
     Raises:
@@ -92,8 +92,8 @@ def _many(name: str, text: str, default: tuple[int, int] | None) -> Callable[...
 
     def function(
         x: ArrayLike,
-        s: Any = None,
-        axes: Any = default,
+        s: ArrayLike = None,
+        axes: AxesLike = default,
         norm: str | None = None,
         overwrite_x: bool = False,
         workers: int | None = None,
@@ -138,23 +138,23 @@ hfftn = _many("hfftn", f"{_SPECTRUM} along several axes.", None)
 ihfftn = _many("ihfftn", f"{_SIGNAL} along several axes.", None)
 
 
-def fftshift(x: ArrayLike, axes: Any = None) -> Any:
+def fftshift(x: ArrayLike, axes: AxesLike = None) -> Any:
     """``scipy.fft.fftshift``: move frequency 0 from the start to the middle of each axis."""
     return fnp.fft.fftshift(x, axes)
 
 
-def ifftshift(x: ArrayLike, axes: Any = None) -> Any:
+def ifftshift(x: ArrayLike, axes: AxesLike = None) -> Any:
     """``scipy.fft.ifftshift``: the inverse of `fftshift`."""
     return fnp.fft.ifftshift(x, axes)
 
 
-def fftfreq(n: int, d: ArrayLike = 1.0, *, xp: ArrayLike = None, device: Any = None) -> Any:
+def fftfreq(n: int, d: ArrayLike = 1.0, *, xp: ArrayLike = None, device: DeviceLike = None) -> Any:
     """``scipy.fft.fftfreq``: the frequencies of `fft` for ``n`` samples a time ``d`` apart."""
     del xp
     return fnp.fft.fftfreq(n, d, device)
 
 
-def rfftfreq(n: int, d: ArrayLike = 1.0, *, xp: ArrayLike = None, device: Any = None) -> Any:
+def rfftfreq(n: int, d: ArrayLike = 1.0, *, xp: ArrayLike = None, device: DeviceLike = None) -> Any:
     """``scipy.fft.rfftfreq``: the frequencies of `rfft` for ``n`` samples a time ``d`` apart."""
     del xp
     return fnp.fft.rfftfreq(n, d, device)

@@ -17,7 +17,7 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._core.words import in_our_words
-from funcgrad._types import ArrayLike
+from funcgrad._types import ArrayLike, AxesLike
 from funcgrad.numpy.extend import as_value, normalize_axis
 from funcgrad.scipy.fft._complex import check_options, lengths_and_axes
 
@@ -168,8 +168,8 @@ def _many(name: str, text: str) -> Callable[..., Any]:
     def function(  # noqa: PLR0917  (SciPy's arguments)
         x: ArrayLike,
         type: int = 2,  # noqa: A002  (SciPy's name)
-        s: Any = None,
-        axes: Any = None,
+        s: ArrayLike = None,
+        axes: AxesLike = None,
         norm: str | None = None,
         overwrite_x: bool = False,
         workers: int | None = None,

@@ -62,7 +62,7 @@ def closed_slope(
 ) -> tuple[Closed, list[Any]]:
     """Return the right side of an equation, with its operands."""
 
-    def settle(slope: Any) -> list[Any]:
+    def settle(slope: ArrayLike) -> list[Any]:
         slope = settled_array(slope)
         if slope.dtype.kind == "c" and y.dtype.kind != "c":
             raise TypeError(
@@ -174,7 +174,7 @@ def _with_sensitivities(evaluate: Flat, n: int, before: int, avals: tuple[Aval, 
         return _by_rows(evaluate, n, before, moving)
     directions = directions_of(avals, moving, before)
 
-    def wide(t: ArrayLike, whole: Any, *rest: Any) -> list[Any]:
+    def wide(t: ArrayLike, whole: ArrayLike, *rest: Any) -> list[Any]:
         y, s = whole[:n], fnp.reshape(whole[n:], (-1, n))
         count = aval_of(s).shape[0]
         (y_dot,), (s_dot,) = all_directions(evaluate, (t, y, *rest), (None, s, *directions), count)
@@ -184,7 +184,7 @@ def _with_sensitivities(evaluate: Flat, n: int, before: int, avals: tuple[Aval, 
 
 
 def _by_rows(evaluate: Flat, n: int, before: int, moving: tuple[bool, ...]) -> Flat:
-    def wide(t: ArrayLike, whole: Any, *rest: Any) -> list[Any]:
+    def wide(t: ArrayLike, whole: ArrayLike, *rest: Any) -> list[Any]:
         y, s = whole[:n], fnp.reshape(whole[n:], (-1, n))
         y_dot, (by_y, *by_rest) = all_rows(evaluate, (t, y, *rest), (False, True, *moving))
         parts = [np.zeros((before, n)), *[fnp.swapaxes(fnp.reshape(rows, (n, -1)), 0, 1) for rows in by_rest]]

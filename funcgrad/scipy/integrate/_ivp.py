@@ -11,7 +11,7 @@ from funcgrad import numpy as fnp
 from funcgrad._core.aval import aval_of
 from funcgrad._core.bind import untraced
 from funcgrad._core.lazy import LazyModule
-from funcgrad._types import ArrayLike
+from funcgrad._types import Arguments, ArrayLike
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy.extend import as_value, known_value
 from funcgrad.scipy._closed import Closed, is_traced, nothing_traced, plainly, refuse_traced, solved, traced_leaves
@@ -30,10 +30,10 @@ _IMPLICIT = ("Radau", "BDF")
 
 def solve_ivp(  # noqa: PLR0917  (SciPy's arguments)
     fun: Callable[..., Any],
-    t_span: Any,
+    t_span: ArrayLike,
     y0: ArrayLike,
     method: Any = "RK45",
-    t_eval: Any = None,
+    t_eval: ArrayLike = None,
     dense_output: bool = False,
     events: Any = None,
     vectorized: bool = False,
@@ -114,7 +114,7 @@ def solve_ivp(  # noqa: PLR0917  (SciPy's arguments)
     return _known(f, integration, operands, closed)
 
 
-def _unpacked(args: Any) -> tuple:
+def _unpacked(args: Arguments) -> tuple:
     if not np.ndim(args):
         raise TypeError(
             f"{_NAME}: args is a {type(args).__name__}; needed a tuple. Supplied 'args' cannot be unpacked: write "
@@ -232,7 +232,7 @@ def _known(f: Closed, integration: Integration, operands: Sequence[Any], events:
     return result
 
 
-def _chosen(result: Any, t0: Any, end: Any) -> Any:
+def _chosen(result: Any, t0: ArrayLike, end: ArrayLike) -> Any:
     """Return the times that SciPy chose: the first is the start, the last is the end or the event that ended it."""
     if len(result.t) < 2:
         return result.t

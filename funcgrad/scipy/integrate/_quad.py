@@ -16,7 +16,7 @@ from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.bind import untraced
 from funcgrad._core.lazy import LazyModule
 from funcgrad._ops.layout.fill import zeros_like
-from funcgrad._types import ArrayLike
+from funcgrad._types import Arguments, ArrayLike
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy.extend import as_value, known_value
 from funcgrad.scipy._closed import (
@@ -43,14 +43,14 @@ def quad(  # noqa: PLR0913, PLR0917  (SciPy's arguments)
     func: Callable[..., Any],
     a: ArrayLike,
     b: ArrayLike,
-    args: Any = (),
+    args: Arguments = (),
     full_output: Any = 0,
     epsabs: float = 1.49e-8,
     epsrel: float = 1.49e-8,
     limit: int = 50,
     points: ArrayLike = None,
     weight: str | None = None,
-    wvar: Any = None,
+    wvar: ArrayLike = None,
     wopts: Any = None,
     maxp1: int = 50,
     limlst: int = 50,

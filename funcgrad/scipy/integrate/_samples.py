@@ -41,7 +41,7 @@ def _part(y: ArrayLike, start: int, stop: int, step: int = 1) -> Any:
 
 
 def cumulative_trapezoid(
-    y: ArrayLike, x: ArrayLike = None, dx: ArrayLike = 1.0, axis: int = -1, initial: Any = None
+    y: ArrayLike, x: ArrayLike = None, dx: ArrayLike = 1.0, axis: int = -1, initial: ArrayLike = None
 ) -> Any:
     """``scipy.integrate.cumulative_trapezoid``: the running integral by the trapezoidal rule.
 
@@ -150,7 +150,7 @@ def _parabolas(y: ArrayLike, n: int, widths: ArrayLike, dx: ArrayLike) -> Any:
 
 
 def cumulative_simpson(
-    y: ArrayLike, *, x: ArrayLike = None, dx: ArrayLike = 1.0, axis: int = -1, initial: Any = None
+    y: ArrayLike, *, x: ArrayLike = None, dx: ArrayLike = 1.0, axis: int = -1, initial: ArrayLike = None
 ) -> Any:
     """``scipy.integrate.cumulative_simpson``: the running integral by Simpson's rule.
 
@@ -212,11 +212,11 @@ def _running(y: ArrayLike, widths: ArrayLike, rule: Callable[[Any, Any, Any, Any
     return fnp.cumsum(found, -1)
 
 
-def _even(y0: ArrayLike, y1: ArrayLike, y2: ArrayLike, width: Any, _: Any) -> Any:
+def _even(y0: ArrayLike, y1: ArrayLike, y2: ArrayLike, width: ArrayLike, _: Any) -> Any:
     return width / 3 * (5 * y0 / 4 + 2 * y1 - y2 / 4)
 
 
-def _uneven(y0: ArrayLike, y1: ArrayLike, y2: ArrayLike, width: Any, other: ArrayLike) -> Any:
+def _uneven(y0: ArrayLike, y1: ArrayLike, y2: ArrayLike, width: ArrayLike, other: ArrayLike) -> Any:
     share = width / (width + other)
     bend = share * (width / other)
     return width / 6 * ((3 - share) * y0 + (3 + bend + share) * y1 - bend * y2)

@@ -184,7 +184,7 @@ class BSpline:
         return fnp.subtract(until(b), until(a))
 
 
-def _with_nan(y: ArrayLike, at: Any) -> Any:
+def _with_nan(y: ArrayLike, at: ArrayLike) -> Any:
     """Return NaN for queries that are NaN, which the search of intervals and pieces of degree 0 would ignore."""
     known = known_value(at)
     if known is not None and not np.isnan(known).any():
@@ -193,7 +193,7 @@ def _with_nan(y: ArrayLike, at: Any) -> Any:
     return fnp.multiply(y, fnp.reshape(factor, (*at.shape, *(1,) * (len(y.shape) - len(at.shape)))))
 
 
-def local(t: ArrayLike, x: ArrayLike, place: Any, rows: list[Any], nu: int = 0) -> Any:
+def local(t: ArrayLike, x: ArrayLike, place: ArrayLike, rows: list[Any], nu: int = 0) -> Any:
     """Evaluate a spline in the interval ``place`` of each ``x``, from the coefficients that contribute there.
 
     Args:
@@ -234,7 +234,7 @@ def _one_over(t: ArrayLike, count: int) -> Any:
     return fnp.where(same, 0.0, fnp.divide(1.0, fnp.where(same, 1.0, gaps)))
 
 
-def basis(t: ArrayLike, x: ArrayLike, place: Any, k: int, nu: int = 0) -> Any:
+def basis(t: ArrayLike, x: ArrayLike, place: ArrayLike, k: int, nu: int = 0) -> Any:
     """Return the values of the ``k + 1`` B-splines that are not 0 at each ``x``, ``f[..., k + 1]``."""
     rows = [np.broadcast_to(row, (*x.shape, k + 1)) for row in np.eye(k + 1)]
     return local(t, x, place, rows, nu)

@@ -37,7 +37,7 @@ class CubicHermiteSpline(PPoly):
     """
 
     def __init__(
-        self, x: ArrayLike, y: ArrayLike, dydx: Any, axis: int = 0, extrapolate: Extrapolate | None = None
+        self, x: ArrayLike, y: ArrayLike, dydx: ArrayLike, axis: int = 0, extrapolate: Extrapolate | None = None
     ) -> None:
         slopes = doubles(dydx)
         if tuple(slopes.shape) != tuple(np.shape(y)):
@@ -110,7 +110,7 @@ def _pchip_slopes(x: ArrayLike, y: ArrayLike) -> Any:
     return fnp.concatenate([start[None], inner, end[None]])
 
 
-def _pchip_end(h0: Any, h1: Any, m0: Any, m1: Any) -> Any:
+def _pchip_end(h0: ArrayLike, h1: ArrayLike, m0: ArrayLike, m1: ArrayLike) -> Any:
     """Return the slope at an end, from three points; Moler, "Numerical computing with MATLAB", 2004, section 3.6."""
     ahead = fnp.multiply(fnp.add(fnp.multiply(2, h0), h1), m0)
     d = fnp.divide(fnp.subtract(ahead, fnp.multiply(h0, m1)), fnp.add(h0, h1))
@@ -306,12 +306,12 @@ def _bands(diagonal: tuple, upper: tuple, lower: tuple) -> Any:
     return fnp.stack([joined(zero, *upper), joined(*diagonal), joined(*lower, zero)])
 
 
-def _solved(bands: Any, right: ArrayLike) -> Any:
+def _solved(bands: ArrayLike, right: ArrayLike) -> Any:
     found = solve_banded((1, 1), bands, fnp.reshape(right, (right.shape[0], -1)))
     return fnp.reshape(found, right.shape)
 
 
-def _end(end: End, steps: Any, wide: ArrayLike, rises: Any, sign: float) -> tuple[Any, Any, Any]:
+def _end(end: End, steps: ArrayLike, wide: ArrayLike, rises: ArrayLike, sign: float) -> tuple[Any, Any, Any]:
     """Return the row of an end, from the steps and rises next to it; ``sign`` is their direction."""
     if isinstance(end, str):
         both = fnp.add(wide[0], wide[1])
@@ -326,7 +326,7 @@ def _end(end: End, steps: Any, wide: ArrayLike, rises: Any, sign: float) -> tupl
     return fnp.multiply(2, steps[0]), steps[0], right
 
 
-def _parabola_slopes(wide: ArrayLike, rises: Any) -> Any:
+def _parabola_slopes(wide: ArrayLike, rises: ArrayLike) -> Any:
     """Return the slopes, at three points, of the parabola through them."""
     middle = fnp.add(fnp.multiply(wide[0], rises[1]), fnp.multiply(wide[1], rises[0]))
     middle = fnp.divide(middle, fnp.add(wide[0], wide[1]))
@@ -334,7 +334,7 @@ def _parabola_slopes(wide: ArrayLike, rises: Any) -> Any:
     return fnp.stack([ends[0], middle, ends[1]])
 
 
-def _periodic_slopes(steps: Any, wide: ArrayLike, rises: Any) -> Any:
+def _periodic_slopes(steps: ArrayLike, wide: ArrayLike, rises: ArrayLike) -> Any:
     """Return the slopes if the last point equals the first: a cyclic system, reduced to two tridiagonal ones."""
     if steps.shape[0] == 2:
         slope = fnp.divide(fnp.sum(fnp.divide(rises, wide), 0), fnp.sum(fnp.divide(1.0, wide), 0))

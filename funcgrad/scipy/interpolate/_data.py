@@ -32,7 +32,7 @@ def abscissae(name: str, x: ArrayLike) -> Any:
     if known is not None and not (np.diff(known) > 0).all():
         raise ValueError(
             f"scipy.interpolate.{name}: x must be strictly increasing sequence of finite values, and some element is "
-            "no greater than the one before. Sort x and the values, and leave out what stands twice."
+            "no greater than the one before. Sort x and the values, and leave out repeated points."
         )
     return x
 
@@ -61,17 +61,17 @@ def data(name: str, x: ArrayLike, y: ArrayLike, axis: int) -> tuple[Any, Any, in
     return x, fnp.moveaxis(y, axis, 0), axis
 
 
-def column(x: ArrayLike, like: Any) -> Any:
+def column(x: ArrayLike, like: ArrayLike) -> Any:
     """Reshape a vector to broadcast with values that have further axes."""
     return fnp.reshape(x, (*x.shape, *(1,) * (len(like.shape) - 1)))
 
 
-def between(x: ArrayLike, at: Any, first: int, last: int) -> Any:
+def between(x: ArrayLike, at: ArrayLike, first: int, last: int) -> Any:
     """Return the interval of each query; queries outside get the ``first`` or the ``last`` interval."""
     return fnp.clip(fnp.subtract(fnp.searchsorted(x, at, side="right"), 1), first, last)
 
 
-def only_inside(y: ArrayLike, at: Any, low: ArrayLike, high: ArrayLike) -> Any:
+def only_inside(y: ArrayLike, at: ArrayLike, low: ArrayLike, high: ArrayLike) -> Any:
     """Replace values beyond the ends by NaN, so that derivatives there are NaN too."""
     inside = fnp.logical_and(fnp.greater_equal(at, low), fnp.less_equal(at, high))
     factor = fnp.where(inside, 1.0, np.nan)

@@ -211,7 +211,7 @@ def _real(dtype: np.dtype) -> np.dtype:
     return np.dtype(np.float32) if dtype in {np.dtype(np.float32), np.dtype(np.complex64)} else np.dtype(float)
 
 
-def _ends(points: ArrayLike, column: Any, method: str) -> list[tuple[Any, Any]]:
+def _ends(points: ArrayLike, column: ArrayLike, method: str) -> list[tuple[Any, Any]]:
     """Return the neighbours of each coordinate on the grid, and their weights."""
     n = points.shape[0]
     if n == 1:

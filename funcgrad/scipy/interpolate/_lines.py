@@ -139,7 +139,7 @@ class interp1d:  # noqa: N801  (SciPy's name)
                 y = fnp.where(fnp.reshape(outside, wide), value, y)
         return along(y, len(at.shape), self.axis)
 
-    def _check(self, at: Any, below: Any, above: Any) -> None:
+    def _check(self, at: ArrayLike, below: ArrayLike, above: ArrayLike) -> None:
         for outside, where, what, end in (
             (below, "below", "minimum", self.x[0]),
             (above, "above", "maximum", self.x[-1]),
@@ -153,7 +153,7 @@ class interp1d:  # noqa: N801  (SciPy's name)
                 )
 
 
-def _linear(x: ArrayLike, y: ArrayLike, at: Any) -> Any:
+def _linear(x: ArrayLike, y: ArrayLike, at: ArrayLike) -> Any:
     if x.shape[0] == 1:
         return _previous(x, y, at)
     high = fnp.clip(fnp.searchsorted(x, at), 1, x.shape[0] - 1)
@@ -166,7 +166,7 @@ def _linear(x: ArrayLike, y: ArrayLike, at: Any) -> Any:
 
 
 def _nearest(side: str) -> Callable[..., Any]:
-    def call(x: ArrayLike, y: ArrayLike, at: Any) -> Any:
+    def call(x: ArrayLike, y: ArrayLike, at: ArrayLike) -> Any:
         half = fnp.divide(x, 2.0)
         place = fnp.searchsorted(fnp.add(half[1:], half[:-1]), at, side=side)
         return fnp.take(y, fnp.clip(place, 0, x.shape[0] - 1), axis=0)
@@ -174,12 +174,12 @@ def _nearest(side: str) -> Callable[..., Any]:
     return call
 
 
-def _previous(x: ArrayLike, y: ArrayLike, at: Any) -> Any:
+def _previous(x: ArrayLike, y: ArrayLike, at: ArrayLike) -> Any:
     place = fnp.subtract(fnp.searchsorted(x, at, side="right"), 1)
     return fnp.take(y, fnp.clip(place, 0, x.shape[0] - 1), axis=0)
 
 
-def _next(x: ArrayLike, y: ArrayLike, at: Any) -> Any:
+def _next(x: ArrayLike, y: ArrayLike, at: ArrayLike) -> Any:
     return fnp.take(y, fnp.clip(fnp.searchsorted(x, at, side="left"), 0, x.shape[0] - 1), axis=0)
 
 

@@ -121,7 +121,7 @@ class PPoly:
         known = known_value(self.x)
         return known is not None and known[-1] < known[0]
 
-    def _piece(self, at: Any) -> Any:
+    def _piece(self, at: ArrayLike) -> Any:
         pieces = self.x.shape[0] - 1
         if not self._falls():
             return between(self.x, at, 0, pieces - 1)
@@ -185,7 +185,7 @@ class PPoly:
         return self.solve(0.0, discontinuity, extrapolate)
 
 
-def _power_sum(c: ArrayLike, step: Any) -> Any:
+def _power_sum(c: ArrayLike, step: ArrayLike) -> Any:
     """Evaluate by Horner's rule, the highest power first; a NaN point gives NaN in a piece of degree 0 too."""
     step = fnp.reshape(step, (*step.shape, *(1,) * (len(c.shape) - 1 - len(step.shape))))
     y = c[0] if c.shape[0] > 1 else fnp.add(c[0], fnp.multiply(step, 0))

@@ -35,7 +35,7 @@ def mirrored(a: ArrayLike, lower: bool, *, conjugate: bool) -> Any:
     return read + swapped(left)
 
 
-def embedded(diagonal: Any, offset: int) -> Any:
+def embedded(diagonal: ArrayLike, offset: int) -> Any:
     """Return a square matrix with this diagonal, as ``numpy.diag``; stacks are allowed."""
     size = diagonal.shape[-1] + abs(offset)
     places = np.arange(size)
@@ -50,7 +50,7 @@ def widened(x: ArrayLike, before: int, after: int) -> Any:
     return fnp.pad(x, [(0, 0)] * (len(x.shape) - 1) + [(before, after)])
 
 
-def of_bands(bands: Any, lower: bool) -> Any:
+def of_bands(bands: ArrayLike, lower: bool) -> Any:
     """Return the triangle of a matrix whose diagonals are rows, as ``scipy.linalg.solveh_banded`` expects."""
     count, size = bands.shape[-2:]
     if not count or not size:

@@ -22,7 +22,7 @@ def _inexact(x: ArrayLike) -> Any:
     return x if x.dtype.kind in "fc" else fnp.astype(x, np.dtype(float))
 
 
-def _system(name: str, bands: Any, b: ArrayLike, count: int | None) -> tuple[Any, Any, bool]:
+def _system(name: str, bands: ArrayLike, b: ArrayLike, count: int | None) -> tuple[Any, Any, bool]:
     """Return diagonals and right sides in one dtype and leading shape, and whether there is one right side."""
     bands, b = promote(_inexact(bands), _inexact(b))
     vector = len(b.shape) == 1
@@ -84,7 +84,7 @@ def solve_banded(
     return y[..., 0] if vector else y
 
 
-def _both_sides(bands: Any, lower: bool) -> Any:
+def _both_sides(bands: ArrayLike, lower: bool) -> Any:
     """Return all diagonals of a Hermitian matrix, from those on one side."""
     rows = diagonals(bands)
     main, *beside = rows if lower else rows[::-1]
@@ -166,7 +166,7 @@ def cholesky_banded(ab: ArrayLike, overwrite_ab: bool = False, lower: bool = Fal
     return stacked([shifted(conjugated(row), -k) for k, row in enumerate(below)][::-1])
 
 
-def _padded(row: Any, k: int) -> Any:
+def _padded(row: ArrayLike, k: int) -> Any:
     return fnp.pad(row, [(0, 0)] * (len(row.shape) - 1) + [(0, k)])
 
 

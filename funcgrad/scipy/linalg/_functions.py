@@ -44,7 +44,7 @@ def expm(A: ArrayLike) -> Any:  # noqa: N803  (SciPy's name)
 
 def expm_frechet(
     A: ArrayLike,  # noqa: N803  (SciPy's name)
-    E: Any,  # noqa: N803  (SciPy's name)
+    E: ArrayLike,  # noqa: N803  (SciPy's name)
     method: str | None = None,
     compute_expm: bool = True,
     check_finite: bool = True,
@@ -262,7 +262,13 @@ def funm(A: ArrayLike, func: Any, disp: bool = True) -> Any:  # noqa: N803  (Sci
     return fnp.real(y) if is_real else y
 
 
-def norm(a: ArrayLike, ord: Any = None, axis: Any = None, keepdims: bool = False, check_finite: bool = True) -> Any:  # noqa: A002  (SciPy's name)
+def norm(
+    a: ArrayLike,
+    ord: Any = None,  # noqa: A002  (SciPy's name)
+    axis: Any = None,
+    keepdims: bool = False,
+    check_finite: bool = True,
+) -> Any:
     """Compute the norm of a vector or matrix, as ``numpy.linalg.norm``.
 
     The Euclidean norm of a whole array does not overflow or underflow on the way, as in SciPy.

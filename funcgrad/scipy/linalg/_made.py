@@ -24,7 +24,7 @@ def _vector(name: str, x: ArrayLike) -> Any:
     return x
 
 
-def _along(numbers: Any, places: np.ndarray) -> Any:
+def _along(numbers: ArrayLike, places: np.ndarray) -> Any:
     """Return the elements at these indices of the last axis."""
     return fnp.take(numbers, places, axis=-1)
 
@@ -121,13 +121,13 @@ def companion(a: ArrayLike) -> Any:
     return _under(first, np.ones(first.shape[-1] - 1, first.dtype))
 
 
-def _under(first: Any, below: Any) -> Any:
+def _under(first: ArrayLike, below: ArrayLike) -> Any:
     """Return a matrix with a first row and numbers on the diagonal below the main one."""
     row = widened(fnp.swapaxes(first[..., None, :], -1, -2), 0, first.shape[-1] - 1)
     return fnp.swapaxes(row, -1, -2) + embedded(below, -1)
 
 
-def leslie(f: Any, s: Any) -> Any:
+def leslie(f: ArrayLike, s: ArrayLike) -> Any:
     """Make a Leslie matrix: fecundities in the first row, survivals below the diagonal.
 
     Args:
@@ -265,11 +265,11 @@ def khatri_rao(a: ArrayLike, b: ArrayLike) -> Any:
     return fnp.reshape(y, (*y.shape[:-3], y.shape[-3] * y.shape[-2], y.shape[-1]))
 
 
-def _first_column_and_row(name: str, c_or_cr: Any) -> Any:
+def _first_column_and_row(name: str, c_or_cr: ArrayLike) -> Any:
     return toeplitz(*c_or_cr) if isinstance(c_or_cr, tuple) else toeplitz(c_or_cr)
 
 
-def solve_toeplitz(c_or_cr: Any, b: ArrayLike, check_finite: bool = True) -> Any:
+def solve_toeplitz(c_or_cr: ArrayLike, b: ArrayLike, check_finite: bool = True) -> Any:
     """Solve ``T x = b`` with a matrix of constant diagonals, as a general system.
 
     Args:
@@ -290,7 +290,7 @@ def solve_toeplitz(c_or_cr: Any, b: ArrayLike, check_finite: bool = True) -> Any
     return solve(_first_column_and_row("solve_toeplitz", c_or_cr), b)
 
 
-def matmul_toeplitz(c_or_cr: Any, x: ArrayLike, check_finite: bool = False, workers: int | None = None) -> Any:
+def matmul_toeplitz(c_or_cr: ArrayLike, x: ArrayLike, check_finite: bool = False, workers: int | None = None) -> Any:
     """Compute ``T x`` with a matrix of constant diagonals, as a product with the whole matrix.
 
     Args:

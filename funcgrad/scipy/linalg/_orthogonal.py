@@ -55,7 +55,7 @@ def polar(a: ArrayLike, side: str = "right") -> tuple[Any, Any]:
 
 def orthogonal_procrustes(
     A: ArrayLike,  # noqa: N803  (SciPy's name)
-    B: Any,  # noqa: N803  (SciPy's name)
+    B: ArrayLike,  # noqa: N803  (SciPy's name)
     check_finite: bool = True,
 ) -> tuple[Any, Any]:
     """Find the orthogonal matrix that maps one matrix nearest to another: the least ``norm(A R - B)``.
@@ -87,7 +87,7 @@ def orthogonal_procrustes(
     return _nearest(along), fnp.sum(fnp.linalg.svdvals(along), axis=-1)
 
 
-def subspace_angles(A: ArrayLike, B: Any) -> Any:  # noqa: N803  (SciPy's names)
+def subspace_angles(A: ArrayLike, B: ArrayLike) -> Any:  # noqa: N803  (SciPy's names)
     """Find the angles between the spaces of the columns of two matrices, in descending order.
 
     Args:

@@ -190,7 +190,7 @@ def eigvals(
 
 def eigh_tridiagonal(  # noqa: PLR0917  (SciPy's arguments)
     d: ArrayLike,
-    e: Any,
+    e: ArrayLike,
     eigvals_only: bool = False,
     select: str = "a",
     select_range: Any = None,
@@ -231,7 +231,7 @@ def eigh_tridiagonal(  # noqa: PLR0917  (SciPy's arguments)
 
 def eigvalsh_tridiagonal(  # noqa: PLR0917  (SciPy's arguments)
     d: ArrayLike,
-    e: Any,
+    e: ArrayLike,
     select: str = "a",
     select_range: Any = None,
     check_finite: bool = True,
@@ -250,7 +250,7 @@ def eigvalsh_tridiagonal(  # noqa: PLR0917  (SciPy's arguments)
 
 
 def eig_banded(  # noqa: PLR0917  (SciPy's arguments)
-    a_band: Any,
+    a_band: ArrayLike,
     lower: bool = False,
     eigvals_only: bool = False,
     overwrite_a_band: bool = False,
@@ -285,7 +285,7 @@ def eig_banded(  # noqa: PLR0917  (SciPy's arguments)
 
 
 def eigvals_banded(
-    a_band: Any,
+    a_band: ArrayLike,
     lower: bool = False,
     overwrite_a_band: bool = False,
     select: str = "a",

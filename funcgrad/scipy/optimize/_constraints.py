@@ -95,7 +95,7 @@ def _sides_of(evaluate: Flat, x: Aval) -> Flat:
     return sides
 
 
-def _room(x: ArrayLike, bound: Any, sign: float) -> Any:
+def _room(x: ArrayLike, bound: ArrayLike, sign: float) -> Any:
     """Return the distance to a bound; 1 without a bound."""
     there = fnp.isfinite(bound)
     return fnp.where(there, sign * (x - fnp.where(there, bound, 0.0)), 1.0)
@@ -149,7 +149,7 @@ class Constrained(Minimum):
         return moved[:n] + zeros_like(x)
 
 
-def _multipliers(matrix: ArrayLike, g: Any, flags: Any) -> Any:
+def _multipliers(matrix: ArrayLike, g: ArrayLike, flags: ArrayLike) -> Any:
     """Return the multipliers of the flagged rows that fit the gradient best; 0 for the other rows."""
     rows = matrix * fnp.astype(flags, float)[:, None]
     return solve(rows @ fnp.swapaxes(rows, 0, 1) + fnp.diag(fnp.where(flags, 0.0, 1.0)), rows @ g)

@@ -12,7 +12,7 @@ from funcgrad import numpy as fnp
 from funcgrad._core.aval import aval_of
 from funcgrad._core.bind import untraced
 from funcgrad._core.lazy import LazyModule
-from funcgrad._types import ArrayLike
+from funcgrad._types import Arguments, ArrayLike
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy.extend import as_value
 from funcgrad.numpy.linalg import cholesky, inv
@@ -67,20 +67,20 @@ def _row(name: str) -> Callable[[Any], list[Any]]:
         y = settled_array(y)
         if y.dtype.kind == "c":
             raise TypeError(
-                f"{name}: the function returned {aval_of(y)}; needed real numbers. Return real and imaginary parts, "
-                "one behind the other."
+                f"{name}: the function returned {aval_of(y)}; needed real numbers. Return the real and imaginary "
+                "parts in one array."
             )
         return [fnp.atleast_1d(fnp.astype(y, float))]
 
     return settle
 
 
-def _sides(bounds: Any) -> tuple[Any, Any]:
+def _sides(bounds: ArrayLike) -> tuple[Any, Any]:
     low, high = (bounds.lb, bounds.ub) if hasattr(bounds, "lb") else bounds
     return low, high
 
 
-def _broad(side: Any, n: int) -> Any:
+def _broad(side: ArrayLike, n: int) -> Any:
     return fnp.broadcast_to(fnp.astype(fnp.asarray(as_value(side)), float), (n,))
 
 
@@ -88,21 +88,21 @@ def least_squares(  # noqa: PLR0913, PLR0917  (SciPy's arguments)
     fun: Callable[..., Any],
     x0: ArrayLike,
     jac: Any = "2-point",
-    bounds: Any = (-np.inf, np.inf),
+    bounds: ArrayLike = (-np.inf, np.inf),
     method: str = "trf",
     ftol: float | None = 1e-8,
     xtol: float | None = 1e-8,
     gtol: float | None = 1e-8,
-    x_scale: Any = None,
+    x_scale: ArrayLike = None,
     loss: Any = "linear",
     f_scale: float = 1.0,
-    diff_step: Any = None,
+    diff_step: ArrayLike = None,
     tr_solver: str | None = None,
     tr_options: Any = None,
-    jac_sparsity: Any = None,
+    jac_sparsity: ArrayLike = None,
     max_nfev: int | None = None,
     verbose: int = 0,
-    args: Any = (),
+    args: Arguments = (),
     kwargs: Any = None,
     **options: Any,
 ) -> Any:
@@ -201,13 +201,13 @@ def _with(fun: Callable[..., Any], given: dict[str, Any]) -> Callable[..., Any]:
 
 def curve_fit(  # noqa: PLR0917  (SciPy's arguments)
     f: Callable[..., Any],
-    xdata: Any,
-    ydata: Any,
+    xdata: ArrayLike,
+    ydata: ArrayLike,
     p0: ArrayLike = None,
     sigma: ArrayLike = None,
     absolute_sigma: bool = False,
     check_finite: bool | None = None,
-    bounds: Any = (-np.inf, np.inf),
+    bounds: ArrayLike = (-np.inf, np.inf),
     method: str | None = None,
     jac: Any = None,
     *,

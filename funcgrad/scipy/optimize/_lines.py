@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from funcgrad._types import Arguments, ArrayLike
 from funcgrad.scipy.optimize._minimize import minimize_scalar
 
 
@@ -14,8 +15,8 @@ def _answer(found: Any, full_output: Any, names: tuple[str, ...]) -> Any:
 
 def brent(
     func: Callable[..., Any],
-    args: Any = (),
-    brack: Any = None,
+    args: Arguments = (),
+    brack: ArrayLike = None,
     tol: float = 1.48e-8,
     full_output: Any = 0,
     maxiter: int = 500,
@@ -47,8 +48,8 @@ def brent(
 
 def golden(
     func: Callable[..., Any],
-    args: Any = (),
-    brack: Any = None,
+    args: Arguments = (),
+    brack: ArrayLike = None,
     tol: float = 1.4901161193847656e-08,
     full_output: Any = 0,
     maxiter: int = 5000,
@@ -69,9 +70,9 @@ def golden(
 
 def fminbound(  # noqa: PLR0917  (SciPy's arguments)
     func: Callable[..., Any],
-    x1: Any,
-    x2: Any,
-    args: Any = (),
+    x1: ArrayLike,
+    x2: ArrayLike,
+    args: Arguments = (),
     xtol: float = 1e-5,
     maxfun: int = 500,
     full_output: Any = 0,

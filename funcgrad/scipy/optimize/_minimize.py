@@ -11,7 +11,7 @@ from funcgrad import numpy as fnp
 from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.bind import untraced
 from funcgrad._core.lazy import LazyModule
-from funcgrad._types import ArrayLike
+from funcgrad._types import Arguments, ArrayLike
 from funcgrad.numpy.extend import as_value
 from funcgrad.scipy._closed import Closed, close, nothing_traced, plainly, refuse_traced, settled_array, traced_leaves
 from funcgrad.scipy._implicit import Minimum, answer, gradient_of, hessian_of
@@ -50,7 +50,7 @@ def cost(name: str, *, first: bool = False) -> Callable[[Any], list[Any]]:
     return settle
 
 
-def bounds_of(name: str, bounds: Any, n: int) -> tuple[Any, Any]:
+def bounds_of(name: str, bounds: ArrayLike, n: int) -> tuple[Any, Any]:
     """Return bounds in any of SciPy's forms as two vectors."""
     if bounds is None:
         pair = -np.inf, np.inf
@@ -74,14 +74,14 @@ def bounds_of(name: str, bounds: Any, n: int) -> tuple[Any, Any]:
 def minimize(  # noqa: PLR0917  (SciPy's arguments)
     fun: Callable[..., Any],
     x0: ArrayLike,
-    args: Any = (),
+    args: Arguments = (),
     method: Any = None,
     jac: Any = None,
     hess: Any = None,
     hessp: Any = None,
-    bounds: Any = None,
+    bounds: ArrayLike = None,
     constraints: Any = (),
-    tol: Any = None,
+    tol: ArrayLike = None,
     callback: Any = None,
     options: Any = None,
 ) -> Any:
@@ -198,11 +198,11 @@ def least(f: Closed, solver: Minimum, operands: Sequence[Any], rest: Sequence[An
 
 def minimize_scalar(  # noqa: PLR0917  (SciPy's arguments)
     fun: Callable[..., Any],
-    bracket: Any = None,
-    bounds: Any = None,
-    args: Any = (),
+    bracket: ArrayLike = None,
+    bounds: ArrayLike = None,
+    args: Arguments = (),
     method: Any = None,
-    tol: Any = None,
+    tol: ArrayLike = None,
     options: Any = None,
 ) -> Any:
     """``scipy.optimize.minimize_scalar``: where a function of a number is least; differentiable as `minimize` is.

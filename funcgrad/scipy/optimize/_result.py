@@ -24,8 +24,8 @@ class Solution(OptimizeResult):
         except KeyError:
             pass
         raise AttributeError(
-            f"scipy.optimize: {name} is not there in the result of a solution with derivatives, which has "
-            f"{', '.join(self)}. Compute it at x, or solve on plain values, of fg.stop_gradient(x)."
+            f"scipy.optimize: the result has no {name}; the result of a solution with derivatives has "
+            f"{', '.join(self)}. Compute it at x, or solve with plain values, from fg.stop_gradient(x)."
         )
 
 

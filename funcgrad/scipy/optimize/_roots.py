@@ -11,7 +11,7 @@ from funcgrad import numpy as fnp
 from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.bind import untraced
 from funcgrad._core.lazy import LazyModule
-from funcgrad._types import ArrayLike
+from funcgrad._types import Arguments, ArrayLike
 from funcgrad.errors import TreeMismatchError, UnsupportedFunctionError
 from funcgrad.numpy.extend import as_value
 from funcgrad.scipy._closed import close, nothing_traced, plainly, refuse_traced, settled_array, traced_leaves
@@ -30,7 +30,7 @@ def start_of(x0: ArrayLike) -> Any:
     return fnp.astype(x, np.dtype(complex if x.dtype.kind == "c" else float))
 
 
-def as_tuple(args: Any) -> tuple:
+def as_tuple(args: Arguments) -> tuple:
     """Return SciPy's ``args`` as a tuple; a single argument is allowed."""
     return args if isinstance(args, tuple) else (args,)
 
@@ -58,10 +58,10 @@ def residuals(name: str, x: Aval, *, first: bool = False) -> Callable[[Any], lis
 def root(  # noqa: PLR0917  (SciPy's arguments)
     fun: Callable[..., Any],
     x0: ArrayLike,
-    args: Any = (),
+    args: Arguments = (),
     method: str = "hybr",
     jac: Any = None,
-    tol: Any = None,
+    tol: ArrayLike = None,
     callback: Any = None,
     options: Any = None,
 ) -> Any:
@@ -132,16 +132,16 @@ def root(  # noqa: PLR0917  (SciPy's arguments)
 def fsolve(  # noqa: PLR0917  (SciPy's arguments)
     func: Callable[..., Any],
     x0: ArrayLike,
-    args: Any = (),
+    args: Arguments = (),
     fprime: Any = None,
     full_output: Any = 0,
     col_deriv: Any = 0,
     xtol: float = 1.49012e-8,
     maxfev: int = 0,
-    band: Any = None,
-    epsfcn: Any = None,
+    band: ArrayLike = None,
+    epsfcn: ArrayLike = None,
     factor: float = 100,
-    diag: Any = None,
+    diag: ArrayLike = None,
 ) -> Any:
     """``scipy.optimize.fsolve``: where a function of a vector is 0; differentiable as `root` is.
 
@@ -190,7 +190,7 @@ def fsolve(  # noqa: PLR0917  (SciPy's arguments)
     if full_output:
         raise UnsupportedFunctionError(
             f"{name}: full_output was asked for with traced values; needed 0. Use fg.scipy.optimize.root, whose result "
-            "says it all."
+            "has all of it."
         )
 
     def find(solver: Root, given: Sequence[np.ndarray], rest: Sequence[np.ndarray]) -> tuple[Any, Any, Any]:
@@ -203,7 +203,7 @@ def fsolve(  # noqa: PLR0917  (SciPy's arguments)
 def fixed_point(
     func: Callable[..., Any],
     x0: ArrayLike,
-    args: Any = (),
+    args: Arguments = (),
     xtol: float = 1e-8,
     maxiter: int = 500,
     method: str = "del2",

@@ -11,7 +11,7 @@ from funcgrad import numpy as fnp
 from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.bind import untraced
 from funcgrad._core.lazy import LazyModule
-from funcgrad._types import ArrayLike
+from funcgrad._types import Arguments, ArrayLike
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy.extend import as_value
 from funcgrad.scipy._closed import Flat, close, nothing_traced, plainly, refuse_traced, traced_leaves
@@ -37,9 +37,9 @@ def _number(x: ArrayLike) -> Any:
 
 def root_scalar(  # noqa: PLR0917  (SciPy's arguments)
     f: Callable[..., Any],
-    args: Any = (),
+    args: Arguments = (),
     method: str | None = None,
-    bracket: Any = None,
+    bracket: ArrayLike = None,
     fprime: Any = None,
     fprime2: Any = None,
     x0: ArrayLike = None,
@@ -118,7 +118,13 @@ def root_scalar(  # noqa: PLR0917  (SciPy's arguments)
 
 
 def _bracketed(  # noqa: PLR0917  (SciPy's arguments)
-    name: str, f: Callable[..., Any], a: ArrayLike, b: ArrayLike, args: Any, full_output: bool, options: dict[str, Any]
+    name: str,
+    f: Callable[..., Any],
+    a: ArrayLike,
+    b: ArrayLike,
+    args: Arguments,
+    full_output: bool,
+    options: dict[str, Any],
 ) -> Any:
     """Return the root between two numbers, from SciPy's function of this name."""
     search = getattr(theirs, name)
@@ -150,7 +156,7 @@ def _bracketing(name: str, text: str) -> Any:
         f: Callable[..., Any],
         a: ArrayLike,
         b: ArrayLike,
-        args: Any = (),
+        args: Arguments = (),
         xtol: float = 2e-12,
         rtol: float = _RTOL,
         maxiter: int = 100,
@@ -203,7 +209,7 @@ def toms748(  # noqa: PLR0917  (SciPy's arguments)
     f: Callable[..., Any],
     a: ArrayLike,
     b: ArrayLike,
-    args: Any = (),
+    args: Arguments = (),
     k: int = 1,
     xtol: float = 2e-12,
     rtol: float = _RTOL,
@@ -220,7 +226,7 @@ def newton(  # noqa: PLR0917  (SciPy's arguments)
     func: Callable[..., Any],
     x0: ArrayLike,
     fprime: Any = None,
-    args: Any = (),
+    args: Arguments = (),
     tol: float = 1.48e-8,
     maxiter: int = 50,
     fprime2: Any = None,
@@ -277,7 +283,7 @@ def newton(  # noqa: PLR0917  (SciPy's arguments)
     if full_output:
         raise UnsupportedFunctionError(
             f"{name}: full_output was asked for with traced values; needed False. Use fg.scipy.optimize.root_scalar, "
-            "whose result says it all."
+            "whose result has all of it."
         )
 
     def find(solver: Any, given: Sequence[np.ndarray], rest: Sequence[np.ndarray]) -> tuple[Any, Any, Any]:

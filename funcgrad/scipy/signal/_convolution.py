@@ -32,7 +32,7 @@ _BOUNDARIES = {
 
 
 def _both(name: str, in1: ArrayLike, in2: ArrayLike, mode: str) -> tuple[Any, Any]:
-    """Return both as arrays, in the order in which the second lies inside the first."""
+    """Return both as arrays; the second one is inside the first."""
     a, v = fnp.asarray(as_value(in1)), fnp.asarray(as_value(in2))
     if len(a.shape) != len(v.shape):
         raise ValueError(
@@ -70,7 +70,7 @@ def convolve(in1: ArrayLike, in2: ArrayLike, mode: str = "full", method: str = "
     Args:
         in1: an array.
         in2: as many axes.
-        mode: ``'full'``; ``'valid'`` for the positions at which one array lies completely inside the other; ``'same'``
+        mode: ``'full'``; ``'valid'`` for the positions at which one array is completely inside the other; ``'same'``
             for the middle of the full result, in the shape of ``in1``.
         method: ``'direct'`` for sums, ``'fft'`` for transforms, ``'auto'`` for the one that SciPy expects to be faster.
 
@@ -207,7 +207,9 @@ def _reversed(v: ArrayLike) -> Any:
     return fnp.conjugate(turned) if v.dtype.kind == "c" else turned
 
 
-def convolve2d(in1: ArrayLike, in2: ArrayLike, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0) -> Any:
+def convolve2d(
+    in1: ArrayLike, in2: ArrayLike, mode: str = "full", boundary: str = "fill", fillvalue: ArrayLike = 0
+) -> Any:
     """``scipy.signal.convolve2d``: `convolve` of images, which go on beyond their edges.
 
     Args:
@@ -234,7 +236,9 @@ def convolve2d(in1: ArrayLike, in2: ArrayLike, mode: str = "full", boundary: str
     return _with_edges("convolve2d", a, v, (mode, boundary, fillvalue), 1)
 
 
-def correlate2d(in1: ArrayLike, in2: ArrayLike, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0) -> Any:
+def correlate2d(
+    in1: ArrayLike, in2: ArrayLike, mode: str = "full", boundary: str = "fill", fillvalue: ArrayLike = 0
+) -> Any:
     """``scipy.signal.correlate2d``: `correlate` of images, with the arguments of `convolve2d`."""
     a, v = _images("correlate2d", in1, in2, mode)
     if mode == "valid" and _larger_first("correlate2d", a, v, (0, 1))[0] is not a:

@@ -163,7 +163,7 @@ def lfiltic(b: ArrayLike, a: ArrayLike, y: ArrayLike, x: ArrayLike = None) -> An
     order = max(a.shape[0], b.shape[0]) - 1
     b, a = fnp.divide(b, a[0]), fnp.divide(a, a[0])
 
-    def beyond(c: ArrayLike, before: Any) -> Any:
+    def beyond(c: ArrayLike, before: ArrayLike) -> Any:
         before = fnp.pad(before[:order], (0, max(order - before.shape[0], 0)))
         c = fnp.pad(c, (0, order + 1 - c.shape[0]))
         if not order:
@@ -179,7 +179,7 @@ def _samples(x: ArrayLike) -> Any:
     return np.zeros(1, np.bool_) if x is None else fnp.atleast_1d(fnp.asarray(as_value(x)))
 
 
-def deconvolve(signal: Any, divisor: Any) -> tuple[Any, Any]:
+def deconvolve(signal: ArrayLike, divisor: ArrayLike) -> tuple[Any, Any]:
     """``scipy.signal.deconvolve``: the quotient and the remainder of polynomials, the inverse of `convolve`.
 
     Example:

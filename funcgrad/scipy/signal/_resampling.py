@@ -31,7 +31,7 @@ _BACKGROUNDS: dict[str, Callable[..., Any]] = {
 
 
 def resample(
-    x: ArrayLike, num: int, t: ArrayLike = None, axis: int = 0, window: Any = None, domain: str = "time"
+    x: ArrayLike, num: int, t: ArrayLike = None, axis: int = 0, window: ArrayLike = None, domain: str = "time"
 ) -> Any:
     """``scipy.signal.resample``: ``num`` samples of periodic signals, by their Fourier transforms.
 
@@ -74,7 +74,7 @@ def resample(
     return y, fnp.add(t[0], fnp.multiply(fnp.multiply(fnp.subtract(t[1], t[0]), n / num), np.arange(num)))
 
 
-def _weights(window: Any, n: int) -> Any:
+def _weights(window: ArrayLike, n: int) -> Any:
     """Return the weights in the order of the frequencies in a spectrum."""
     if callable(window):
         return window(np.fft.fftfreq(n))
@@ -130,7 +130,7 @@ def _of_spectrum(x: ArrayLike, num: int, weights: ArrayLike, domain: str) -> Any
 
 
 def upfirdn(  # noqa: PLR0917  (SciPy's arguments)
-    h: Any, x: ArrayLike, up: int = 1, down: int = 1, axis: int = -1, mode: str = "constant", cval: ArrayLike = 0
+    h: ArrayLike, x: ArrayLike, up: int = 1, down: int = 1, axis: int = -1, mode: str = "constant", cval: ArrayLike = 0
 ) -> Any:
     """``scipy.signal.upfirdn``: put zeros between samples, filter, and take every ``down``-th result.
 
@@ -192,7 +192,7 @@ def resample_poly(  # noqa: PLR0917  (SciPy's arguments)
     up: int,
     down: int,
     axis: int = 0,
-    window: Any = ("kaiser", 5.0),
+    window: ArrayLike = ("kaiser", 5.0),
     padtype: str = "constant",
     cval: ArrayLike = None,
 ) -> Any:
@@ -255,7 +255,7 @@ def _part(y: ArrayLike, axis: int, start: int, length: int) -> Any:
     return y[(slice(None),) * axis + (slice(start, start + length),)]
 
 
-def _low_pass(window: Any, rate: int, dtype: np.dtype) -> tuple[Any, int]:
+def _low_pass(window: ArrayLike, rate: int, dtype: np.dtype) -> tuple[Any, int]:
     """Return the filter, and the number of elements on each side of its middle."""
     if isinstance(window, list) or hasattr(window, "shape"):
         h = fnp.asarray(as_value(window))
@@ -307,7 +307,13 @@ def decimate(
     return y[(slice(None),) * axis + (slice(None, None, q),)]
 
 
-def detrend(data: ArrayLike, axis: int = -1, type: str = "linear", bp: Any = 0, overwrite_data: bool = False) -> Any:  # noqa: A002  (SciPy's name)
+def detrend(
+    data: ArrayLike,
+    axis: int = -1,
+    type: str = "linear",  # noqa: A002  (SciPy's name)
+    bp: ArrayLike = 0,
+    overwrite_data: bool = False,
+) -> Any:
     """``scipy.signal.detrend``: signals without the line, or the mean, that fits them best.
 
     Args:

@@ -75,7 +75,7 @@ def general_hamming(M: int, alpha: ArrayLike, sym: bool = True) -> Any:  # noqa:
     return general_cosine(M, fnp.stack([alpha, fnp.subtract(1.0, alpha)]), sym)
 
 
-def kaiser(M: int, beta: Any, sym: bool = True) -> Any:  # noqa: N803  (SciPy's name)
+def kaiser(M: int, beta: ArrayLike, sym: bool = True) -> Any:  # noqa: N803  (SciPy's name)
     """``scipy.signal.windows.kaiser``.
 
     Args:
@@ -104,7 +104,7 @@ def kaiser(M: int, beta: Any, sym: bool = True) -> Any:  # noqa: N803  (SciPy's 
     return _made("kaiser", M, sym, formula)
 
 
-def kaiser_bessel_derived(M: int, beta: Any, *, sym: bool = True) -> Any:  # noqa: N803  (SciPy's name)
+def kaiser_bessel_derived(M: int, beta: ArrayLike, *, sym: bool = True) -> Any:  # noqa: N803  (SciPy's name)
     """``scipy.signal.windows.kaiser_bessel_derived``: of an even number of points, and symmetric."""
     if not sym:
         raise ValueError(
@@ -124,7 +124,7 @@ def kaiser_bessel_derived(M: int, beta: Any, *, sym: bool = True) -> Any:  # noq
     return fnp.concatenate([half, half[::-1]])
 
 
-def gaussian(M: int, std: Any, sym: bool = True) -> Any:  # noqa: N803  (SciPy's name)
+def gaussian(M: int, std: ArrayLike, sym: bool = True) -> Any:  # noqa: N803  (SciPy's name)
     """``scipy.signal.windows.gaussian``.
 
     Args:
@@ -148,7 +148,7 @@ def gaussian(M: int, std: Any, sym: bool = True) -> Any:  # noqa: N803  (SciPy's
     return _made("gaussian", M, sym, formula)
 
 
-def general_gaussian(M: int, p: ArrayLike, sig: Any, sym: bool = True) -> Any:  # noqa: N803  (SciPy's name)
+def general_gaussian(M: int, p: ArrayLike, sig: ArrayLike, sym: bool = True) -> Any:  # noqa: N803  (SciPy's name)
     """``scipy.signal.windows.general_gaussian``: `gaussian` with another power than ``2 p = 2``."""
     p, sig = as_value(p), as_value(sig)
 
@@ -161,7 +161,7 @@ def general_gaussian(M: int, p: ArrayLike, sig: Any, sym: bool = True) -> Any:  
     return _made("general_gaussian", M, sym, formula)
 
 
-def exponential(M: int, center: Any = None, tau: Any = 1.0, sym: bool = True) -> Any:  # noqa: N803  (SciPy's name)
+def exponential(M: int, center: ArrayLike = None, tau: ArrayLike = 1.0, sym: bool = True) -> Any:  # noqa: N803  (SciPy's name)
     """``scipy.signal.windows.exponential``: it falls to both sides of its centre by ``tau``."""
     if sym and center is not None:
         raise ValueError(
@@ -191,7 +191,7 @@ def tukey(M: int, alpha: ArrayLike = 0.5, sym: bool = True) -> Any:  # noqa: N80
     return _made("tukey", M, sym, formula)
 
 
-def get_window(window: Any, Nx: int, fftbins: bool = True) -> Any:  # noqa: N803  (SciPy's name)
+def get_window(window: ArrayLike, Nx: int, fftbins: bool = True) -> Any:  # noqa: N803  (SciPy's name)
     """``scipy.signal.get_window``: a window by its name, and parameters if need be.
 
     Args:

@@ -73,14 +73,14 @@ class SparseArray:
         x = fnp.asarray(x)
         if not 0 < len(x.shape) < 3 or x.shape[0] != self.shape[not turned]:
             raise ValueError(
-                f"{self!r} @ x: x, transposed where it stands on the left, is {type_text(x.shape, x.dtype)}; needed a "
+                f"{self!r} @ x: x (transposed, if it is the left operand) is {type_text(x.shape, x.dtype)}; needed a "
                 "vector or matrix as long as the rows. Reshape it, or use fg.vmap for stacks."
             )
         data, x = promote(self.data, x)
         rows, columns, starts = self.places
         return sparse_product(data, rows, columns, starts, x, shape=self.shape, turned=turned)
 
-    def __mul__(self, number: Any) -> SparseArray:
+    def __mul__(self, number: ArrayLike) -> SparseArray:
         number = as_value(number)
         if np.ndim(number):
             raise ValueError(
@@ -93,7 +93,7 @@ class SparseArray:
     def __neg__(self) -> SparseArray:
         return self * -1
 
-    def __truediv__(self, number: Any) -> SparseArray:
+    def __truediv__(self, number: ArrayLike) -> SparseArray:
         return self * (1 / as_value(number))
 
     def __add__(self, other: ArrayLike) -> SparseArray:
@@ -135,14 +135,14 @@ def as_sparse(a: ArrayLike) -> SparseArray:
         return a
     if not is_sparse(a):
         raise TypeError(
-            f"scipy.sparse: a {type(a).__name__} stands where a sparse matrix is needed, SciPy's or one of coo_array. "
-            "Make one of it with scipy.sparse.csr_array, or use fg.scipy.linalg for whole matrices."
+            f"scipy.sparse: a {type(a).__name__} was given; needed a sparse matrix, SciPy's or one of coo_array. "
+            "Convert it with scipy.sparse.csr_array, or use fg.scipy.linalg for dense matrices."
         )
     data, places = elements_of_sparse(a)
     return SparseArray(data, places, (int(a.shape[0]), int(a.shape[1])))
 
 
-def coo_array(arg1: Any, shape: Sequence[int] | None = None) -> SparseArray:
+def coo_array(arg1: ArrayLike, shape: Sequence[int] | None = None) -> SparseArray:
     """Make a sparse matrix of elements and their rows and columns; those in one place are summed.
 
     Args:
@@ -195,7 +195,7 @@ def _check_places(data: ArrayLike, rows: np.ndarray, columns: np.ndarray, shape:
         )
 
 
-def csr_array(arg1: Any, shape: Sequence[int] | None = None) -> SparseArray:
+def csr_array(arg1: ArrayLike, shape: Sequence[int] | None = None) -> SparseArray:
     """Make a sparse matrix of elements row by row: ``(data, columns, starts)``, or as `coo_array`.
 
     Example:

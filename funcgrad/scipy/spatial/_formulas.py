@@ -114,17 +114,17 @@ def jaccard(u: ArrayLike, v: ArrayLike, w: ArrayLike = None) -> Any:
     return fnp.where(there, fnp.divide(unequal, fnp.where(there, either, 1.0)), 0.0)
 
 
-def mahalanobis(u: ArrayLike, v: ArrayLike, VI: Any) -> Any:  # noqa: N803  (SciPy's name)
+def mahalanobis(u: ArrayLike, v: ArrayLike, VI: ArrayLike) -> Any:  # noqa: N803  (SciPy's name)
     difference = fnp.subtract(u, v)
     return square_root(summed(fnp.multiply(fnp.matmul(difference, VI), difference)))
 
 
-def seuclidean(u: ArrayLike, v: ArrayLike, V: Any) -> Any:  # noqa: N803  (SciPy's name)
+def seuclidean(u: ArrayLike, v: ArrayLike, V: ArrayLike) -> Any:  # noqa: N803  (SciPy's name)
     difference = fnp.subtract(u, v)
     return square_root(summed(fnp.divide(fnp.multiply(difference, difference), V)))
 
 
-def jensenshannon(p: ArrayLike, q: ArrayLike, base: Any = None, axis: int = -1, keepdims: bool = False) -> Any:
+def jensenshannon(p: ArrayLike, q: ArrayLike, base: ArrayLike = None, axis: int = -1, keepdims: bool = False) -> Any:
     p, q = fnp.asarray(as_value(p)), fnp.asarray(as_value(q))
     p, q = (fnp.divide(x, fnp.sum(x, axis, keepdims=True)) for x in (p, q))
     middle = fnp.divide(fnp.add(p, q), 2.0)

@@ -131,13 +131,13 @@ def jaccard(u: ArrayLike, v: ArrayLike, w: ArrayLike = None) -> Any:
     return formulas.jaccard(u, v, weights("jaccard", w))
 
 
-def mahalanobis(u: ArrayLike, v: ArrayLike, VI: Any) -> Any:  # noqa: N803  (SciPy's name)
+def mahalanobis(u: ArrayLike, v: ArrayLike, VI: ArrayLike) -> Any:  # noqa: N803  (SciPy's name)
     """``scipy.spatial.distance.mahalanobis``: `euclidean` by the inverse ``VI`` of a covariance matrix."""
     u, v = _vectors("mahalanobis", u, v)
     return formulas.mahalanobis(u, v, fnp.atleast_2d(fnp.asarray(as_value(VI))))
 
 
-def seuclidean(u: ArrayLike, v: ArrayLike, V: Any) -> Any:  # noqa: N803  (SciPy's name)
+def seuclidean(u: ArrayLike, v: ArrayLike, V: ArrayLike) -> Any:  # noqa: N803  (SciPy's name)
     """``scipy.spatial.distance.seuclidean``: `euclidean` with each difference divided by a standard deviation."""
     u, v, V = _vectors("seuclidean", u, v, V)  # noqa: N806  (SciPy's name)
     if not u.shape == v.shape == V.shape:
@@ -148,7 +148,7 @@ def seuclidean(u: ArrayLike, v: ArrayLike, V: Any) -> Any:  # noqa: N803  (SciPy
     return formulas.seuclidean(u, v, fnp.astype(V, np.dtype(float)))
 
 
-def jensenshannon(p: ArrayLike, q: ArrayLike, base: Any = None, *, axis: int = 0, keepdims: bool = False) -> Any:
+def jensenshannon(p: ArrayLike, q: ArrayLike, base: ArrayLike = None, *, axis: int = 0, keepdims: bool = False) -> Any:
     """``scipy.spatial.distance.jensenshannon``: between probabilities, which are divided by their sums.
 
     Args:

@@ -137,7 +137,7 @@ def _options(name: str, metric: str, points: list[Any], given: dict[str, Any]) -
     return options
 
 
-def cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, out: None = None, **kwargs: Any) -> Any:  # noqa: N803  (SciPy's names)
+def cdist(XA: ArrayLike, XB: ArrayLike, metric: Any = "euclidean", *, out: None = None, **kwargs: Any) -> Any:  # noqa: N803  (SciPy's names)
     """``scipy.spatial.distance.cdist``: the distances of each point of one set from each of another.
 
     Args:
@@ -210,7 +210,7 @@ def _of_pairs(metric: Callable[..., Any], pairs: list[tuple[Any, Any]], options:
     return fnp.reshape(fnp.astype(fnp.stack(found), np.dtype(float)) if found else np.zeros(0), shape)
 
 
-def pdist(X: Any, metric: Any = "euclidean", *, out: None = None, **kwargs: Any) -> Any:  # noqa: N803  (SciPy's name)
+def pdist(X: ArrayLike, metric: Any = "euclidean", *, out: None = None, **kwargs: Any) -> Any:  # noqa: N803  (SciPy's name)
     """``scipy.spatial.distance.pdist``: the distances of all pairs of points, each once.
 
     Args:
@@ -243,7 +243,7 @@ def pdist(X: Any, metric: Any = "euclidean", *, out: None = None, **kwargs: Any)
     return formulas.square_root(found) if name == "euclidean" else found
 
 
-def squareform(X: Any, force: str = "no", checks: bool = True) -> Any:  # noqa: N803  (SciPy's name)
+def squareform(X: ArrayLike, force: str = "no", checks: bool = True) -> Any:  # noqa: N803  (SciPy's name)
     """``scipy.spatial.distance.squareform``: from the distances of pairs to a symmetric matrix, or back.
 
     Args:

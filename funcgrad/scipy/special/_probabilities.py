@@ -19,7 +19,7 @@ def _chdtrc(v: ArrayLike, x: ArrayLike, /) -> Any:
     return u.gammaincc(0.5 * v, 0.5 * x)
 
 
-def _chdtri(v: ArrayLike, p: Any, /) -> Any:
+def _chdtri(v: ArrayLike, p: ArrayLike, /) -> Any:
     v, p = real("chdtri", v, p)
     return 2 * u.gammainccinv(0.5 * v, p)
 
@@ -34,12 +34,12 @@ def _fdtrc(dfn: ArrayLike, dfd: ArrayLike, x: ArrayLike, /) -> Any:
     return u.betainc(0.5 * dfd, 0.5 * dfn, dfd / (dfd + dfn * x))
 
 
-def _gdtr(a: ArrayLike, b: Any, x: ArrayLike, /) -> Any:
+def _gdtr(a: ArrayLike, b: ArrayLike, x: ArrayLike, /) -> Any:
     a, b, x = real("gdtr", a, b, x)
     return u.gammainc(b, a * x)
 
 
-def _gdtrc(a: ArrayLike, b: Any, x: ArrayLike, /) -> Any:
+def _gdtrc(a: ArrayLike, b: ArrayLike, x: ArrayLike, /) -> Any:
     a, b, x = real("gdtrc", a, b, x)
     return u.gammaincc(b, a * x)
 

@@ -114,7 +114,7 @@ def _of_whole_order(name: str, primitive: Primitive) -> Callable[..., Any]:
     A non-integer order loses its fraction, so the result is a step function of it.
     """
 
-    def function(n: Any, x: ArrayLike, /) -> Any:
+    def function(n: ArrayLike, x: ArrayLike, /) -> Any:
         n, x = real(name, n, x)
         return bind(primitive, (bind(trunc_p, (n,), NO_PARAMS), x), NO_PARAMS)
 

@@ -92,7 +92,7 @@ def kl_div(x: ArrayLike, y: ArrayLike, /) -> Any:
     return _of_positive(power.kl_div_p, x, y, y - x)
 
 
-def _of_positive(primitive: Primitive, x: ArrayLike, y: ArrayLike, at_zero: Any) -> Any:
+def _of_positive(primitive: Primitive, x: ArrayLike, y: ArrayLike, at_zero: ArrayLike) -> Any:
     """Return a relative entropy of positive numbers; ``at_zero`` if x is 0, and infinity for negative numbers."""
     inside = (x > 0) & (y > 0)
     value = primitive(select(inside, x, 1.0), select(inside, y, 1.0))
@@ -100,7 +100,7 @@ def _of_positive(primitive: Primitive, x: ArrayLike, y: ArrayLike, at_zero: Any)
     return select(inside, value, select(fnp.isnan(x) | fnp.isnan(y), math.nan, outside))
 
 
-def huber(delta: Any, r: ArrayLike, /) -> Any:
+def huber(delta: ArrayLike, r: ArrayLike, /) -> Any:
     """``scipy.special.huber``: the squared error up to ``delta``, and its tangent from there on."""
     delta, r = real("huber", delta, r)
     size = abs(r)
@@ -108,7 +108,7 @@ def huber(delta: Any, r: ArrayLike, /) -> Any:
     return select(delta < 0, math.inf, value)
 
 
-def pseudo_huber(delta: Any, r: ArrayLike, /) -> Any:
+def pseudo_huber(delta: ArrayLike, r: ArrayLike, /) -> Any:
     """``scipy.special.pseudo_huber``: ``delta**2 (sqrt(1 + (r / delta)**2) - 1)``."""
     delta, r = real("pseudo_huber", delta, r)
     plain = (delta > 0) & (r != 0) & ~(fnp.isinf(r) & (delta < math.inf))
@@ -124,7 +124,7 @@ inv_boxcox = of_ufunc("inv_boxcox", power.inv_boxcox_p)
 inv_boxcox1p = of_ufunc("inv_boxcox1p", power.inv_boxcox1p_p)
 
 
-def polygamma(n: Any, x: ArrayLike) -> Any:
+def polygamma(n: ArrayLike, x: ArrayLike) -> Any:
     """Compute the derivative of order ``n`` of the digamma function: an int, or an array of known ones.
 
     Example:
@@ -184,13 +184,13 @@ def zeta(x: ArrayLike, q: ArrayLike = None, out: Array = None) -> Any:
     return bind(gamma_.zeta_p, real("zeta", x, q), NO_PARAMS)
 
 
-def lambertw(z: ArrayLike, k: Any = 0, tol: float = 1e-8) -> Any:
+def lambertw(z: ArrayLike, k: ArrayLike = 0, tol: float = 1e-8) -> Any:
     """``scipy.special.lambertw``: the branch ``k`` of ``w exp(w) = z``, complex."""
     z = cast(as_value(z), np.dtype(complex))
     return bind(hypergeometric.lambertw_p, (z, _whole("lambertw", "k", k)), {"tol": float(tol)})
 
 
-def sph_harm_y(n: Any, m: ArrayLike, theta: Any, phi: Any, *, diff_n: int = 0) -> Any:
+def sph_harm_y(n: ArrayLike, m: ArrayLike, theta: ArrayLike, phi: ArrayLike, *, diff_n: int = 0) -> Any:
     """``scipy.special.sph_harm_y``: spherical harmonics of degree ``n`` and order ``m``, complex."""
     if diff_n:
         raise UnsupportedFunctionError(
@@ -214,7 +214,7 @@ def _whole(name: str, argument: str, x: ArrayLike) -> Any:
     return cast(x, np.dtype(np.int64)) if isinstance(x, Tracer) or hasattr(x, "dtype") else np.int64(x)
 
 
-def factorial(n: Any, exact: bool = False, extend: str = "zero") -> Any:
+def factorial(n: ArrayLike, exact: bool = False, extend: str = "zero") -> Any:
     """``scipy.special.factorial``: ``gamma(n + 1)``, and 0 for negative ``n``."""
     if exact or extend != "zero":
         raise UnsupportedFunctionError(
@@ -227,7 +227,7 @@ def factorial(n: Any, exact: bool = False, extend: str = "zero") -> Any:
     return select(negative, 0.0, gamma_.gamma_p(select(negative, 0.0, n) + 1))
 
 
-def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> Any:  # noqa: N803  (SciPy's name)
+def comb(N: ArrayLike, k: ArrayLike, *, exact: bool = False, repetition: bool = False) -> Any:  # noqa: N803  (SciPy's name)
     """``scipy.special.comb``: the number of ways to choose ``k`` of ``N``; 0 for ``k`` outside of 0 to ``N``."""
     if exact:
         raise UnsupportedFunctionError(
@@ -242,7 +242,7 @@ def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> An
     return select(inside, u.binom(select(inside, N, 1.0), select(inside, k, 0.0)), 0.0)
 
 
-def perm(N: Any, k: Any, exact: bool = False) -> Any:  # noqa: N803  (SciPy's name)
+def perm(N: ArrayLike, k: ArrayLike, exact: bool = False) -> Any:  # noqa: N803  (SciPy's name)
     """``scipy.special.perm``: the number of sequences of ``k`` of ``N``; 0 for ``k`` outside of 0 to ``N``."""
     if exact:
         raise UnsupportedFunctionError(

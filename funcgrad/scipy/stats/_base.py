@@ -261,13 +261,13 @@ def refuse_method(dist: Any, name: str) -> NoReturn:
     raise AttributeError(f"{dist!r} has no {name}: {remedy}")
 
 
-def log_of_part(part: Any, rest: Any) -> Any:
+def log_of_part(part: ArrayLike, rest: ArrayLike) -> Any:
     """Return the logarithm of a probability, from that of the complement if that is the smaller part."""
     greater = part > 0.5
     return select(greater, fnp.log1p(-select(greater, rest, 0.5)), fnp.log(select(greater, 0.5, part)))
 
 
-def log_of_rest(log_part: Any) -> Any:
+def log_of_rest(log_part: ArrayLike) -> Any:
     """Return ``log(1 - exp(y))``: the logarithm of the complement's probability."""
     little = log_part < -0.7
     far = fnp.log1p(-fnp.exp(select(little, log_part, -1.0)))
@@ -309,7 +309,7 @@ def _shifted(z: ArrayLike, loc: ArrayLike, scale: ArrayLike = None) -> Any:
     return z if loc is None else z + loc
 
 
-def unless(allowed: Any) -> Any:
+def unless(allowed: ArrayLike) -> Any:
     """Return a factor that is NaN for invalid parameters, and 1 elsewhere."""
     wrong = fnp.logical_not(allowed) if not isinstance(allowed, bool) else not allowed
     return 1.0 if never(wrong) else fnp.where(wrong, math.nan, 1.0)

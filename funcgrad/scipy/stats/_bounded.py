@@ -93,7 +93,7 @@ def _log_mass(a: ArrayLike, b: ArrayLike) -> Any:
     return select(central, fnp.log1p(-special.ndtr(c) - special.ndtr(-d)), tail)
 
 
-def _near_one(log_part: Any, log_rest: Any) -> Any:
+def _near_one(log_part: ArrayLike, log_rest: ArrayLike) -> Any:
     """Return the logarithm of a probability near 1, from that of the complement."""
     near = log_part > -0.1
     return select(near, fnp.log1p(-fnp.exp(select(near, log_rest, -1.0))), log_part)
@@ -109,7 +109,7 @@ def _log_above(x: ArrayLike, a: ArrayLike, b: ArrayLike) -> Any:
     return _near_one(_log_mass(x, b) - whole, _log_mass(a, x) - whole)
 
 
-def _quantile(log_q: Any, log_rest: Any, a: ArrayLike, b: ArrayLike) -> Any:
+def _quantile(log_q: ArrayLike, log_rest: ArrayLike, a: ArrayLike, b: ArrayLike) -> Any:
     """Return the quantile, from the log of the lower part, or of the upper part for an interval above 0."""
     a, b = fnp.clip(a, -_FAR, _FAR), fnp.clip(b, -_FAR, _FAR)
     left, whole = a < 0, _log_mass(a, b)

@@ -22,7 +22,7 @@ def _probability(p: ArrayLike) -> Any:
     return (p >= 0) & (p <= 1)
 
 
-def poisson_log_mass(k: Any, mu: Any) -> Any:
+def poisson_log_mass(k: ArrayLike, mu: ArrayLike) -> Any:
     # The terms cancel for a large count.
     large = (k > 100) & (mu > 0)
     c, m = choose(large, k, 200.0), choose(large, mu, 200.0)
@@ -45,7 +45,7 @@ poisson = Discrete(
 )
 
 
-def _binomial(k: Any, n: Any, p: ArrayLike) -> Any:
+def _binomial(k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Any:
     """Return the logarithm of the probability of ``k`` among ``n``."""
     none, every = k == 0, k == n
     end = none | every
@@ -60,14 +60,14 @@ def _binomial(k: Any, n: Any, p: ArrayLike) -> Any:
     return choose(end, ends, choose(sure, impossible, inner))
 
 
-def _by_beta(k: Any, n: Any, p: ArrayLike, upper: bool) -> Any:
+def _by_beta(k: ArrayLike, n: ArrayLike, p: ArrayLike, upper: bool) -> Any:
     """Return the binomial distribution function as an incomplete beta function of ``p`` (DLMF 8.17.5)."""
     end = k >= n
     a, b = choose(end, 0.0, k) + 1, choose(end, 1.0, n - k)
     return choose(end, 0.0 if upper else 1.0, special.betainc(a, b, p) if upper else special.betaincc(a, b, p))
 
 
-def _log_by_beta(k: Any, n: Any, p: ArrayLike, upper: bool) -> Any:
+def _log_by_beta(k: ArrayLike, n: ArrayLike, p: ArrayLike, upper: bool) -> Any:
     end = k >= n
     a, b = choose(end, 0.0, k) + 1, choose(end, 1.0, n - k)
     inner = log_betainc(a, b, p, 1 - p) if upper else log_betainc(b, a, 1 - p, p, "rest")
@@ -101,7 +101,7 @@ bernoulli = Discrete(
 )
 
 
-def _negative_binomial(k: Any, n: Any, p: ArrayLike) -> Any:
+def _negative_binomial(k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Any:
     end = (k == 0) | (p == 1)
     failures, q = choose(end, 1.0, k), choose(end, 0.5, p)
     inner = log_binomial(n, failures, q) - fnp.log1p(failures / n)

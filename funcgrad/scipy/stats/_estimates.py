@@ -12,6 +12,7 @@ from funcgrad import numpy as fnp
 from funcgrad._core.aval import Aval
 from funcgrad._ops.program.barrier import stop_gradient_p
 from funcgrad._ops.program.callback import callback_p
+from funcgrad._types import ArrayLike
 from funcgrad.numpy.extend import as_value
 from funcgrad.scipy import special
 from funcgrad.scipy.stats._base import scipy_stats
@@ -42,12 +43,12 @@ class FittedLine(NamedTuple):
     intercept: Any
 
 
-def _floats(x: Any) -> Any:
+def _floats(x: ArrayLike) -> Any:
     x = fnp.asarray(as_value(x))
     return fnp.astype(x, np.result_type(x.dtype, np.float32) if x.dtype.kind == "f" else np.dtype(float))
 
 
-def boxcox_llf(lmb: Any, data: Any, *, axis: int | None = 0) -> Any:
+def boxcox_llf(lmb: ArrayLike, data: ArrayLike, *, axis: int | None = 0) -> Any:
     """Compute the logarithm of the likelihood of a Box-Cox transformation (``scipy.stats.boxcox_llf``).
 
     Args:
@@ -74,13 +75,13 @@ def boxcox_llf(lmb: Any, data: Any, *, axis: int | None = 0) -> Any:
     logs = fnp.log(_floats(data))
     count = logs.size if axis is None else logs.shape[axis]
     mean = fnp.mean(logs, axis, keepdims=True)
-    # Numbers of size 1 do not overflow in a power. The factor exp(lmb * mean) stands outside the variance.
+    # Numbers of size 1 do not overflow in a power. The factor exp(lmb * mean) is outside the variance.
     variance = fnp.var(special.boxcox(fnp.exp(logs - mean), as_value(lmb)), axis)
     spread = 2 * as_value(lmb) * fnp.mean(logs, axis) + fnp.log(variance)
     return (as_value(lmb) - 1) * fnp.sum(logs, axis) - count / 2 * spread
 
 
-def bayes_mvs(data: Any, alpha: float = 0.9) -> tuple[Estimate, Estimate, Estimate]:
+def bayes_mvs(data: ArrayLike, alpha: float = 0.9) -> tuple[Estimate, Estimate, Estimate]:
     """Estimate the mean, the variance and the standard deviation with their intervals (``scipy.stats.bayes_mvs``).
 
     Args:
@@ -125,13 +126,13 @@ def bayes_mvs(data: Any, alpha: float = 0.9) -> tuple[Estimate, Estimate, Estima
     )
 
 
-def _scaled(dist: Any, alpha: float, scale: Any, location: Any = 0.0) -> Estimate:
+def _scaled(dist: Any, alpha: float, scale: ArrayLike, location: ArrayLike = 0.0) -> Estimate:
     """Return the mean and the interval of a distribution of SciPy's after it was scaled and moved."""
     low, high = (location + scale * float(end) for end in dist.interval(alpha))
     return Estimate(location + scale * float(dist.mean()), (low, high))
 
 
-def siegelslopes(y: Any, x: Any = None, method: str = "hierarchical") -> FittedLine:
+def siegelslopes(y: ArrayLike, x: ArrayLike = None, method: str = "hierarchical") -> FittedLine:
     """Compute Siegel's line through points: a median of medians of slopes (``scipy.stats.siegelslopes``).
 
     Args:
@@ -173,13 +174,13 @@ def siegelslopes(y: Any, x: Any = None, method: str = "hierarchical") -> FittedL
     return FittedLine(slope, fnp.median(_medians(cuts, differs)))
 
 
-def _medians(rows: Any, differs: Any) -> Any:
+def _medians(rows: ArrayLike, differs: ArrayLike) -> Any:
     """Return the median of each row over the points at other places."""
     return fnp.nanmedian(fnp.where(differs, rows, math.nan), axis=1)
 
 
 def weightedtau(
-    x: Any, y: Any, rank: Any = True, weigher: Callable[..., Any] | None = None, additive: bool = True
+    x: ArrayLike, y: ArrayLike, rank: ArrayLike = True, weigher: Callable[..., Any] | None = None, additive: bool = True
 ) -> Correlation:
     """Compute Kendall's rank correlation with weights (``scipy.stats.weightedtau``); the p-value is NaN.
 
@@ -208,7 +209,7 @@ def weightedtau(
     Source: Vigna, "A weighted correlation index for rankings with ties", 2015.
     """
 
-    def found(x: Any, y: Any) -> list[Any]:
+    def found(x: ArrayLike, y: ArrayLike) -> list[Any]:
         return [np.float64(each) for each in scipy_stats.weightedtau(x, y, rank, weigher, additive)]
 
     aval = Aval((), np.dtype(float))

@@ -113,7 +113,7 @@ class Continuous(Distribution):
         """Return the point with half of the distribution on each side."""
         return self.ppf(0.5, *args, **kwargs)
 
-    def interval(self, confidence: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+    def interval(self, confidence: ArrayLike, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
         """Return the ends of the interval around the median with the probability ``confidence``."""
         half = (1 - number(confidence)) / 2
         return self.ppf(half, *args, **kwargs), self.isf(half, *args, **kwargs)
@@ -152,29 +152,29 @@ class Discrete(Distribution):
 
     options = ("loc",)
 
-    def logpmf(self, k: Any, *args: Any, **kwargs: Any) -> Any:
+    def logpmf(self, k: ArrayLike, *args: Any, **kwargs: Any) -> Any:
         """Return the log probability of ``k``; minus infinity unless ``k`` is a whole number of the support."""
         return self._mass("logpmf", k, args, kwargs, -math.inf)
 
-    def pmf(self, k: Any, *args: Any, **kwargs: Any) -> Any:
+    def pmf(self, k: ArrayLike, *args: Any, **kwargs: Any) -> Any:
         """Return the probability of ``k``."""
         return self._mass("pmf", k, args, kwargs, 0.0)
 
-    def _place(self, method: str, k: Any, args: tuple, kwargs: dict[str, Any]) -> tuple[Any, list[Any], Any]:
+    def _place(self, method: str, k: ArrayLike, args: tuple, kwargs: dict[str, Any]) -> tuple[Any, list[Any], Any]:
         *shapes, loc = self._parameters(method, args, kwargs)
         k = number(k)
         # These are step functions, without derivatives with respect to the point or the location.
         k = stop_gradient_p(k if loc is None else k - loc)
         return k, shapes, unless(self._domain(*shapes))
 
-    def _mass(self, method: str, k: Any, args: tuple, kwargs: dict[str, Any], outside: float) -> Any:
+    def _mass(self, method: str, k: ArrayLike, args: tuple, kwargs: dict[str, Any], outside: float) -> Any:
         k, shapes, factor = self._place(method, k, args, kwargs)
         a, b = self._ends(shapes)
         out = _beyond(k, a, b) | (fnp.floor(k) < k)
         y = self._needed(method)(choose(out, a, k), *shapes)
         return _checked(choose(out, outside, y), factor)
 
-    def _tail(self, method: str, k: Any, args: tuple, kwargs: dict[str, Any], below: float, above: float) -> Any:
+    def _tail(self, method: str, k: ArrayLike, args: tuple, kwargs: dict[str, Any], below: float, above: float) -> Any:
         k, shapes, factor = self._place(method, k, args, kwargs)
         a, b = self._ends(shapes)
         k = fnp.floor(k)
@@ -193,7 +193,7 @@ class Discrete(Distribution):
         """Return the least whole number ``k`` with ``sf(k) <= q``."""
         return self._quantile("isf", q, args, kwargs)
 
-    def interval(self, confidence: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+    def interval(self, confidence: ArrayLike, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
         """Return the ends of the interval around the median with the probability ``confidence``, or more."""
         c = number(confidence)
         return self.ppf((1 - c) / 2, *args, **kwargs), self.ppf((1 + c) / 2, *args, **kwargs)
@@ -218,7 +218,7 @@ class _Search(NamedTuple):
         return [getattr(getattr(scipy_stats, self.name), self.method)(*points)]
 
 
-def _checked(y: ArrayLike, factor: Any) -> Any:
+def _checked(y: ArrayLike, factor: ArrayLike) -> Any:
     return y if type(factor) is float else y * factor
 
 

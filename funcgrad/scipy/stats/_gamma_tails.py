@@ -65,7 +65,12 @@ def power_series(a: ArrayLike, x: ArrayLike) -> Any:
 
 
 def _chosen(
-    condition: Any, value: Callable[[Any, Any], Any], point: float, otherwise: Any, a: ArrayLike, x: ArrayLike
+    condition: ArrayLike,
+    value: Callable[[Any, Any], Any],
+    point: float,
+    otherwise: ArrayLike,
+    a: ArrayLike,
+    x: ArrayLike,
 ) -> Any:
     """Return ``value(a, x)`` where a condition holds, computed at ``a = 1`` and a point where it does not."""
     if never(condition):

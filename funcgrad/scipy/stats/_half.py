@@ -254,7 +254,7 @@ def _genpareto_var(c: ArrayLike) -> Any:
     return 1 / ((1 - c) ** 2 * (1 - 2 * c))
 
 
-def _f_log_density(x: ArrayLike, n: Any, m: ArrayLike) -> Any:
+def _f_log_density(x: ArrayLike, n: ArrayLike, m: ArrayLike) -> Any:
     logs = 0.5 * m * fnp.log(m) + 0.5 * n * fnp.log(n) + special.xlogy(0.5 * n - 1, x)
     return logs - (0.5 * (n + m) * fnp.log(m + n * x) + special.betaln(0.5 * n, 0.5 * m))
 

@@ -174,7 +174,7 @@ def shapiro(x: ArrayLike) -> Significance:
     return Significance(w, _probability(w, rest, n))
 
 
-def _probability(w: Any, rest: Any, n: int) -> Any:
+def _probability(w: ArrayLike, rest: ArrayLike, n: int) -> Any:
     if n == 3:
         return fnp.maximum(6 / math.pi * (fnp.arcsin(fnp.sqrt(w)) - math.asin(math.sqrt(0.75))), 0.0)
     y = fnp.log(rest)

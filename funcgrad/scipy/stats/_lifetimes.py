@@ -123,7 +123,7 @@ burr12 = Continuous(
 )
 
 
-def _passage(x: ArrayLike, mu: Any, sign: float) -> Any:
+def _passage(x: ArrayLike, mu: ArrayLike, sign: float) -> Any:
     """Return the logarithm of the probability that Brownian motion with drift has, or has not, arrived by ``x``."""
     root = fnp.sqrt(x)
     first = special.log_ndtr(sign * (x / mu - 1) / root)

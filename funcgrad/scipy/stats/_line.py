@@ -153,7 +153,9 @@ laplace = Continuous(
 VANISHED = -8.0
 
 
-def value_unless(vanished: Any, limit: float, value: Callable[[Any], Any], x: ArrayLike, inside: Any = 0.0) -> Any:
+def value_unless(
+    vanished: ArrayLike, limit: float, value: Callable[[Any], Any], x: ArrayLike, inside: ArrayLike = 0.0
+) -> Any:
     """Return ``value(x)``; a constant where it has vanished, as the derivative of ``exp(-exp(x))`` is 0 times infinity.
 
     There the value is asked at ``inside``. A NaN is no vanished point, and stays.
@@ -221,7 +223,7 @@ class _Circular(Continuous):
     periodic = True
 
 
-def _circular_entropy(kappa: Any) -> Any:
+def _circular_entropy(kappa: ArrayLike) -> Any:
     i0e = special.i0e(kappa)
     return kappa * (1 - special.i1e(kappa) / i0e) + fnp.log(2 * math.pi * i0e)
 

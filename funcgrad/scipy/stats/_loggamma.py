@@ -56,7 +56,7 @@ def _loggamma_logsf(x: ArrayLike, c: ArrayLike) -> Any:
     return choose(x > _ENDLESS, -math.inf, log_upper(c, fnp.exp(fnp.minimum(x, _ENDLESS))))
 
 
-def _loggamma_quantile(q: Any, c: ArrayLike, *, upper: bool) -> Any:
+def _loggamma_quantile(q: ArrayLike, c: ArrayLike, *, upper: bool) -> Any:
     far = ((fnp.log1p(-q) if upper else fnp.log(q)) + special.gammaln(c + 1)) / c
     left = far < _LEFT
     inner = choose(left, 0.5, q)

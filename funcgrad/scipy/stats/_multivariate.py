@@ -11,7 +11,7 @@ from funcgrad import numpy as fnp
 from funcgrad._core.bind import Tracer
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.program.barrier import stop_gradient_p
-from funcgrad._types import ArrayLike
+from funcgrad._types import ArrayLike, ShapeLike
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.scipy import special
 from funcgrad.scipy.linalg import solve_triangular
@@ -162,7 +162,7 @@ class _T(_Density):
     name = "multivariate_t"
     frozen = ("loc", "shape", "df")
 
-    def logpdf(self, x: ArrayLike, loc: ArrayLike = None, shape: Any = 1, df: ArrayLike = 1) -> Any:
+    def logpdf(self, x: ArrayLike, loc: ArrayLike = None, shape: ShapeLike = 1, df: ArrayLike = 1) -> Any:
         """Return the logarithm of the density at ``x``: f64[..., n]."""
         size = _dimension(loc, shape)
         shape = _matrix(self.name, "shape", shape, size)
@@ -218,7 +218,7 @@ class _Multinomials(_Mass):
     name = "multinomial"
     frozen = ("n", "p")
 
-    def logpmf(self, x: ArrayLike, n: Any, p: ArrayLike) -> Any:
+    def logpmf(self, x: ArrayLike, n: ArrayLike, p: ArrayLike) -> Any:
         """Return the logarithm of the probability of the counts ``x``: [..., k].
 
         If the probabilities do not sum to 1, SciPy replaces the last one by the rest. Derivatives with respect to ``p``

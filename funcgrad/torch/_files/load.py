@@ -69,7 +69,7 @@ def _refuse(what: str) -> None:
 
 
 def _tensor(storage: Any, offset: Any, size: Any, stride: Any, *rest: Any) -> Any:
-    """Return a tensor over a part of a storage, if the part lies inside of it."""
+    """Return a tensor over a part of a storage, if the part is inside it."""
     if not isinstance(storage, np.ndarray) or storage.ndim != 1:
         _refuse(f"a tensor has a {type(storage).__name__} as its storage")
     numbers = (offset, *size, *stride)
@@ -133,7 +133,7 @@ class _Unpickler(pickle.Unpickler):
         if (module, name) not in _KNOWN:
             raise pickle.UnpicklingError(
                 f"Weights only load failed: the file names {module}.{name}; only tensors, numbers, texts and "
-                "containers of them are read here, whatever weights_only says. Save a state_dict, not the object: "
+                "containers of them are read here, for any weights_only. Save a state_dict, not the object: "
                 "torch.save(model.state_dict(), path)."
             )
         return _KNOWN[module, name]
@@ -164,7 +164,7 @@ def load(
 ) -> Any:
     """``torch.load``: read what ``torch.save`` of PyTorch or of this library wrote.
 
-    Only tensors, numbers, texts and containers of them are read, whatever ``weights_only`` says, so a hostile file runs
+    Only tensors, numbers, texts and containers of them are read, for any ``weights_only``, so a hostile file runs
     nothing.
 
     Args:
@@ -211,7 +211,7 @@ def _from_archive(archive: zipfile.ZipFile) -> Any:
     byteorder = f"{prefix}byteorder"
     if byteorder in archive.namelist() and archive.read(byteorder).strip() != b"little":
         raise RuntimeError(
-            "load: the file was written in another byte order; needed little-endian numbers. Save it anew."
+            "load: the file was written in another byte order; needed little-endian numbers. Save it on this machine."
         )
 
     def read(key: str) -> bytes:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad._types import Array
 from funcgrad.autograd import enable_grad, grad, no_grad
 from funcgrad.autograd.extend import is_tensor
 
@@ -28,7 +29,7 @@ class GradcheckError(RuntimeError):
     """
 
 
-def _tuple(x: Any) -> tuple[Any, ...]:
+def _tuple(x: Array) -> tuple[Any, ...]:
     return tuple(x) if isinstance(x, tuple | list) else (x,)
 
 

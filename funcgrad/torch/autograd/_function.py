@@ -11,6 +11,7 @@ import numpy as np
 
 from funcgrad._core.aval import Aval, aval_of
 from funcgrad._transforms.custom.decorators import custom_vjp
+from funcgrad._types import Array
 from funcgrad.autograd import is_grad_enabled, no_grad
 from funcgrad.autograd.extend import TRACE, conjugated, is_lifted, is_tensor, lift, lower
 
@@ -112,7 +113,7 @@ class Function:
         raise NotImplementedError(f"You must implement the forward function for custom autograd.Function. {_REMEDY}")
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Array) -> Any:
         """Keep what ``backward`` needs."""
         raise NotImplementedError("setup_context is not implemented.")
 
@@ -266,24 +267,24 @@ class _Call:
                 )
 
 
-def _as_tensor(x: Any) -> Any:
+def _as_tensor(x: Array) -> Any:
     """Return an array or a traced value as a tensor; tensors as they are."""
     return x if is_tensor(x) else lift(x) if hasattr(x, "aval") else TRACE.constant(np.asarray(x))
 
 
-def _value(x: Any) -> Any:
+def _value(x: Array) -> Any:
     """Return the array or the traced value of a tensor."""
     return lower(x) if is_lifted(x) else x._value
 
 
-def _inner(x: Any) -> Any:
+def _inner(x: Array) -> Any:
     """Return the traced value of a tensor that a transform made; other tensors as they are."""
     return lower(x) if is_lifted(x) else x
 
 
 class _Refused(Function):
     @staticmethod
-    def forward(ctx: Any, x: Any) -> Any:
+    def forward(ctx: Any, x: Array) -> Any:
         return x.clone()
 
     @staticmethod

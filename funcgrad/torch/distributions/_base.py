@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from funcgrad._types import Tensor
+from funcgrad._types import Array, ArrayLike, Tensor
 from funcgrad.autograd import no_grad, tensor
 from funcgrad.autograd.extend import Shape, is_lifted, is_tensor
 from funcgrad.torch.distributions import constraints
@@ -27,7 +27,7 @@ def as_tensors(*values: Any) -> tuple[Any, ...]:
     return tuple([v.expand(*shape) for v in made])
 
 
-def check_parameter(of: Distribution, argument: str, value: Tensor, is_valid: Any, needed: str) -> None:
+def check_parameter(of: Distribution, argument: str, value: Tensor, is_valid: Array, needed: str) -> None:
     """Refuse an invalid parameter in PyTorch's words."""
     if not bool(np.all(np.asarray(is_valid))):
         raise ValueError(
@@ -190,3 +190,31 @@ class Distribution:
         return f"{type(self).__name__}({', '.join(parts)})"
 
     _shown: tuple[str, ...] = ()
+
+
+class Located(Distribution):
+    """A distribution around its parameter ``loc``, which is its most probable value and its mean, if it has one."""
+
+    loc: Any
+
+    @property
+    def mean(self) -> Any:
+        """The mean."""
+        return self.loc
+
+    @property
+    def mode(self) -> Any:
+        """The most probable value."""
+        return self.loc
+
+
+class LocationScale(Located):
+    """A distribution that ``loc`` moves and ``scale`` stretches."""
+
+    has_rsample = True
+    arg_constraints: ClassVar[Any] = {"loc": constraints.real, "scale": constraints.positive}
+    support = constraints.real
+
+    def __init__(self, loc: ArrayLike, scale: ArrayLike, validate_args: bool | None = None) -> None:
+        self.loc, self.scale = as_tensors(loc, scale)
+        super().__init__(self.loc.shape, (), validate_args)

@@ -9,19 +9,27 @@ from typing import Any, ClassVar
 import numpy as np
 
 from funcgrad import numpy as fnp
-from funcgrad._types import ArrayLike, Tensor
+from funcgrad._types import Array, ArrayLike, DTypeLike, Tensor
 from funcgrad.autograd.extend import Shape
 from funcgrad.scipy import linalg, special
 from funcgrad.torch import _drawn as drawn
 from funcgrad.torch.distributions import constraints
-from funcgrad.torch.distributions._base import Distribution, Sizes, as_tensors, check_parameter, depends
+from funcgrad.torch.distributions._base import (
+    Distribution,
+    Located,
+    LocationScale,
+    Sizes,
+    as_tensors,
+    check_parameter,
+    depends,
+)
 
 
-def standard_normal(shape: Sizes, dtype: Any) -> Any:
+def standard_normal(shape: Sizes, dtype: DTypeLike) -> Any:
     return drawn.FUNCTIONS["randn"](*shape, dtype=dtype)
 
 
-class Normal(Distribution):
+class Normal(LocationScale):
     """The normal distribution, as ``torch.distributions.Normal``.
 
     Example:
@@ -29,23 +37,6 @@ class Normal(Distribution):
         >>> torch.distributions.Normal(0.0, 1.0).log_prob(torch.tensor(0.0))
         tensor(-0.9189)
     """
-
-    has_rsample = True
-    arg_constraints: ClassVar[Any] = {"loc": constraints.real, "scale": constraints.positive}
-
-    def __init__(self, loc: ArrayLike, scale: ArrayLike, validate_args: bool | None = None) -> None:
-        self.loc, self.scale = as_tensors(loc, scale)
-        super().__init__(self.loc.shape, (), validate_args)
-
-    @property
-    def mean(self) -> Any:
-        """The mean."""
-        return self.loc
-
-    @property
-    def mode(self) -> Any:
-        """The same as the mean."""
-        return self.mean
 
     @property
     def stddev(self) -> Any:
@@ -91,7 +82,7 @@ class Uniform(Distribution):
     has_rsample = True
     arg_constraints: ClassVar[Any] = {"low": constraints.dependent, "high": constraints.dependent}
 
-    def __init__(self, low: Any, high: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, low: Array, high: Array, validate_args: bool | None = None) -> None:
         self.low, self.high = as_tensors(low, high)
         super().__init__(self.low.shape, (), validate_args)
         if self._validates:
@@ -147,7 +138,7 @@ class Uniform(Distribution):
         return (self.high - self.low).log()
 
 
-def _factor(loc: ArrayLike, name: str, matrix: Any) -> Any:
+def _factor(loc: ArrayLike, name: str, matrix: Array) -> Any:
     """Return the Cholesky factor of a covariance or precision; refuse a matrix without one in PyTorch's words."""
     try:
         if bool(matrix.detach().isclose(matrix.detach().mT, atol=1e-6).all()):
@@ -162,7 +153,7 @@ def _factor(loc: ArrayLike, name: str, matrix: Any) -> Any:
     )
 
 
-class MultivariateNormal(Distribution):
+class MultivariateNormal(Located):
     """The normal distribution of vectors, as ``torch.distributions.MultivariateNormal``.
 
     Example:
@@ -183,9 +174,9 @@ class MultivariateNormal(Distribution):
     def __init__(
         self,
         loc: ArrayLike,
-        covariance_matrix: Any = None,
-        precision_matrix: Any = None,
-        scale_tril: Any = None,
+        covariance_matrix: Array = None,
+        precision_matrix: Array = None,
+        scale_tril: Array = None,
         validate_args: bool | None = None,
     ) -> None:
         given = [m for m in (covariance_matrix, precision_matrix, scale_tril) if m is not None]
@@ -209,16 +200,6 @@ class MultivariateNormal(Distribution):
             self.scale_tril = _factor(loc, name, covariance_matrix) if scale_tril is None else scale_tril
         self.scale_tril = self.scale_tril.expand(*batch, *self.scale_tril.shape[-2:])
         super().__init__(batch, loc.shape[-1:], validate_args)
-
-    @property
-    def mean(self) -> Any:
-        """The mean."""
-        return self.loc
-
-    @property
-    def mode(self) -> Any:
-        """The same as the mean."""
-        return self.mean
 
     @property
     def covariance_matrix(self) -> Any:

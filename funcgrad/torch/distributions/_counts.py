@@ -9,14 +9,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from funcgrad import numpy as fnp
-from funcgrad._types import ArrayLike, Tensor
+from funcgrad._types import Array, ArrayLike, Tensor
 from funcgrad.autograd import no_grad
-from funcgrad.autograd.extend import Shape
 from funcgrad.scipy import special
 from funcgrad.torch import _drawn as drawn
 from funcgrad.torch.distributions import constraints
-from funcgrad.torch.distributions._base import Distribution, as_tensors, check_parameter, depends
-from funcgrad.torch.distributions._discrete import Categorical, FromProbs, clipped, softplus
+from funcgrad.torch.distributions._base import Distribution, as_tensors, depends
+from funcgrad.torch.distributions._discrete import Categorical, OfTrials, softplus
 from funcgrad.torch.distributions._gammas import ExponentialFamily, Gamma
 
 
@@ -61,35 +60,25 @@ class Poisson(ExponentialFamily):
         return special.xlogy(value, self.rate) - self.rate - (value + 1).lgamma()
 
 
-class OfTrials(FromProbs):
-    """Probabilities of a trial, or the logarithms of their odds."""
+class _OfSeveralTrials(OfTrials):
+    """A distribution with a number of trials, or of failures, beside the probability of success."""
 
-    arg_constraints: ClassVar[Any]
-
-    @property
-    def probs(self) -> Any:
-        """The probability of success."""
-        return self._logits.sigmoid() if self._probs is None else self._probs
-
-    @property
-    def logits(self) -> Any:
-        """The logarithm of the odds."""
-        if self._logits is not None:
-            return self._logits
-        p = clipped(self._probs)
-        return p.log() - (-p).log1p()
-
-    @property
-    def param_shape(self) -> Any:
-        """The shape of the probabilities."""
-        return Shape((self._probs if self._logits is None else self._logits).shape)
-
-    def _check_probs(self, inside: Any, needed: Any) -> None:
-        if self._validates and self._probs is not None:
-            check_parameter(self, "probs", self._probs, inside, repr(needed))
+    def __init__(
+        self,
+        total_count: ArrayLike = 1,
+        probs: ArrayLike | None = None,
+        logits: ArrayLike | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        given = self._given(probs, logits)
+        self.total_count, given = as_tensors(total_count, given)
+        self._probs, self._logits = (given, None) if logits is None else (None, given)
+        self._shown = ("total_count", *self._shown)
+        super().__init__(given.shape, (), validate_args)
+        self._check_probs()
 
 
-class Binomial(OfTrials):
+class Binomial(_OfSeveralTrials):
     """The number of successes in some trials, as ``torch.distributions.Binomial``.
 
     Example:
@@ -104,21 +93,6 @@ class Binomial(OfTrials):
         "logits": constraints.real,
     }
     has_enumerate_support = True
-
-    def __init__(
-        self,
-        total_count: ArrayLike = 1,
-        probs: ArrayLike | None = None,
-        logits: ArrayLike | None = None,
-        validate_args: bool | None = None,
-    ) -> None:
-        given = self._given(probs, logits)
-        self.total_count, given = as_tensors(total_count, given)
-        self._probs, self._logits = (given, None) if logits is None else (None, given)
-        self._shown = ("total_count", *self._shown)
-        super().__init__(given.shape, (), validate_args)
-        if probs is not None:
-            self._check_probs((given.detach() >= 0) & (given.detach() <= 1), constraints.unit_interval)
 
     @depends
     def support(self) -> Any:
@@ -222,7 +196,7 @@ class Geometric(OfTrials):
         return (softplus(x) - x * z) / z
 
 
-class NegativeBinomial(OfTrials):
+class NegativeBinomial(_OfSeveralTrials):
     """The number of successes before some failures, as ``torch.distributions.NegativeBinomial``."""
 
     arg_constraints: ClassVar[Any] = {
@@ -239,13 +213,7 @@ class NegativeBinomial(OfTrials):
         logits: ArrayLike | None = None,
         validate_args: bool | None = None,
     ) -> None:
-        given = self._given(probs, logits)
-        self.total_count, given = as_tensors(total_count, given)
-        self._probs, self._logits = (given, None) if logits is None else (None, given)
-        self._shown = ("total_count", *self._shown)
-        super().__init__(given.shape, (), validate_args)
-        if probs is not None:
-            self._check_probs((given.detach() >= 0) & (given.detach() < 1), self.arg_constraints["probs"])
+        super().__init__(total_count, probs, logits, validate_args)
 
     @property
     def mean(self) -> Any:
@@ -377,7 +345,7 @@ class OneHotCategorical(Distribution):
         """The variances."""
         return self.probs * (1 - self.probs)
 
-    def _vectors(self, positions: Any) -> Any:
+    def _vectors(self, positions: Array) -> Any:
         return fnp.equal(positions.unsqueeze(-1), np.arange(self._event_shape[0])).to(self.probs.dtype)
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Any:

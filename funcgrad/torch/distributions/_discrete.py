@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from funcgrad._types import ArrayLike, Tensor
+from funcgrad._types import Array, ArrayLike, Tensor
 from funcgrad.autograd import tensor
 from funcgrad.autograd.extend import Shape
 from funcgrad.scipy import special
@@ -19,7 +19,7 @@ from funcgrad.torch.distributions._base import Distribution, as_tensors, check_p
 class FromProbs(Distribution):
     """A distribution that probabilities or their logarithms describe; the other ones are computed when asked for."""
 
-    def _given(self, probs: Any, logits: Any) -> Any:
+    def _given(self, probs: Array, logits: Array) -> Any:
         if (probs is None) == (logits is None):
             raise ValueError("Either `probs` or `logits` must be specified, but not both.")
         self._probs: Any = None if probs is None else as_tensors(probs)[0]
@@ -28,7 +28,35 @@ class FromProbs(Distribution):
         return self._probs if logits is None else self._logits
 
 
-class Bernoulli(FromProbs):
+class OfTrials(FromProbs):
+    """The probability of success in a trial, or the logarithm of its odds."""
+
+    @property
+    def probs(self) -> Any:
+        """The probability of success."""
+        return self._logits.sigmoid() if self._probs is None else self._probs
+
+    @property
+    def logits(self) -> Any:
+        """The logarithm of the odds."""
+        if self._logits is not None:
+            return self._logits
+        p = clipped(self._probs)
+        return p.log() - (-p).log1p()
+
+    @property
+    def param_shape(self) -> Any:
+        """The shape of the probabilities."""
+        return Shape((self._probs if self._logits is None else self._logits).shape)
+
+    def _check_probs(self) -> None:
+        """Refuse probabilities outside of their set, if values are checked."""
+        if self._validates and self._probs is not None:
+            constraint = self.arg_constraints["probs"]
+            check_parameter(self, "probs", self._probs, constraint.check(self._probs.detach()), repr(constraint))
+
+
+class Bernoulli(OfTrials):
     """One with a given probability, otherwise zero, as ``torch.distributions.Bernoulli``.
 
     Example:
@@ -46,22 +74,7 @@ class Bernoulli(FromProbs):
     ) -> None:
         given = self._given(probs, logits)
         super().__init__(given.shape, (), validate_args)
-        if self._validates and probs is not None:
-            inside = (given.detach() >= 0) & (given.detach() <= 1)
-            check_parameter(self, "probs", given, inside, "Interval(lower_bound=0.0, upper_bound=1.0)")
-
-    @property
-    def probs(self) -> Any:
-        """The probability of one."""
-        return self._logits.sigmoid() if self._probs is None else self._probs
-
-    @property
-    def logits(self) -> Any:
-        """The logarithm of the odds."""
-        if self._logits is not None:
-            return self._logits
-        p = clipped(self._probs)
-        return p.log() - (-p).log1p()
+        self._check_probs()
 
     @property
     def mean(self) -> Any:
@@ -78,11 +91,6 @@ class Bernoulli(FromProbs):
         """The more probable value; NaN where both are equally probable."""
         probs = self.probs.detach()
         return (probs >= 0.5).to(probs.dtype).masked_fill(probs == 0.5, float("nan"))
-
-    @property
-    def param_shape(self) -> Any:
-        """The shape of the probabilities."""
-        return Shape(self._batch_shape)
 
     def enumerate_support(self, expand: bool = True) -> Any:
         """Return zero and one, along a new first axis."""
@@ -102,7 +110,7 @@ class Bernoulli(FromProbs):
         return softplus(self.logits) - self.logits * self.probs
 
 
-def softplus(x: Any) -> Any:
+def softplus(x: Array) -> Any:
     return special.softplus(x)
 
 

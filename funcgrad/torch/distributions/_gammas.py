@@ -15,7 +15,7 @@ from funcgrad.autograd.extend import is_lifted
 from funcgrad.scipy import special
 from funcgrad.torch import _drawn as drawn
 from funcgrad.torch.distributions import constraints
-from funcgrad.torch.distributions._base import Distribution, as_tensors
+from funcgrad.torch.distributions._base import Distribution, Located, as_tensors
 from funcgrad.torch.distributions._continuous import standard_normal
 
 
@@ -228,7 +228,7 @@ class Beta(ExponentialFamily):
         return self._dirichlet.entropy()
 
 
-class StudentT(Distribution):
+class StudentT(Located):
     """Student's t distribution, as ``torch.distributions.StudentT``.
 
     Example:
@@ -256,11 +256,6 @@ class StudentT(Distribution):
     def mean(self) -> Any:
         """The mean; NaN up to one degree of freedom."""
         return fnp.where(self.df <= 1, math.nan, self.loc)
-
-    @property
-    def mode(self) -> Any:
-        """The most probable value."""
-        return self.loc
 
     @property
     def variance(self) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from funcgrad._types import ArrayLike, Tensor
@@ -12,8 +12,8 @@ from funcgrad.torch.distributions import _transforms as transforms
 from funcgrad.torch.distributions import constraints
 from funcgrad.torch.distributions._base import Distribution, as_tensors
 from funcgrad.torch.distributions._combined import TransformedDistribution
-from funcgrad.torch.distributions._counts import OfTrials, OneHotCategorical
-from funcgrad.torch.distributions._discrete import Categorical, clipped
+from funcgrad.torch.distributions._counts import OneHotCategorical
+from funcgrad.torch.distributions._discrete import Categorical, OfTrials, clipped
 from funcgrad.torch.distributions._scales import uniform
 
 
@@ -34,8 +34,7 @@ class LogitRelaxedBernoulli(OfTrials):
         self.temperature = temperature
         given = self._given(probs, logits)
         super().__init__(given.shape, (), validate_args)
-        if probs is not None:
-            self._check_probs((given.detach() >= 0) & (given.detach() <= 1), constraints.unit_interval)
+        self._check_probs()
 
     def expand(self, batch_shape: Sequence[int], _instance: Distribution | None = None) -> Any:
         """Return the distribution with parameters of another batch shape, to which they broadcast."""
@@ -55,11 +54,11 @@ class LogitRelaxedBernoulli(OfTrials):
         return scale + difference - 2 * difference.exp().log1p()
 
 
-class RelaxedBernoulli(TransformedDistribution):
-    """A number between zero and one in the place of either, as ``torch.distributions.RelaxedBernoulli``."""
+class _Relaxed(TransformedDistribution):
+    """The numbers of a relaxed distribution: a transform (``_outer``) of their logarithms or odds (``_inner``)."""
 
-    arg_constraints: ClassVar[Any] = {"probs": constraints.unit_interval, "logits": constraints.real}
-    support = constraints.unit_interval
+    _inner: ClassVar[Callable[..., Distribution]]
+    _outer: ClassVar[type[transforms.Transform]]
 
     def __init__(
         self,
@@ -68,12 +67,23 @@ class RelaxedBernoulli(TransformedDistribution):
         logits: ArrayLike | None = None,
         validate_args: bool | None = None,
     ) -> None:
-        base = LogitRelaxedBernoulli(temperature, probs, logits)
-        super().__init__(base, transforms.SigmoidTransform(), validate_args)
+        base = self._inner(temperature, probs, logits, validate_args)
+        super().__init__(base, self._outer(), validate_args)
 
     temperature = property(lambda self: self.base_dist.temperature, doc="The temperature.")
-    probs = property(lambda self: self.base_dist.probs, doc="The probabilities of one.")
-    logits = property(lambda self: self.base_dist.logits, doc="The logarithms of the odds.")
+    probs = property(lambda self: self.base_dist.probs, doc="The probabilities.")
+    logits = property(lambda self: self.base_dist.logits, doc="The logarithms of the odds or probabilities.")
+
+
+class RelaxedBernoulli(_Relaxed):
+    """A number between zero and one in the place of either, as ``torch.distributions.RelaxedBernoulli``."""
+
+    arg_constraints: ClassVar[Any] = {"probs": constraints.unit_interval, "logits": constraints.real}
+    support = constraints.unit_interval
+
+    # PyTorch checks the probabilities for any `validate_args`.
+    _inner = staticmethod(lambda temperature, probs, logits, _: LogitRelaxedBernoulli(temperature, probs, logits))
+    _outer = transforms.SigmoidTransform
 
 
 class ExpRelaxedCategorical(Distribution):
@@ -118,25 +128,14 @@ class ExpRelaxedCategorical(Distribution):
         return (score - score.logsumexp(-1, True)).sum(-1) + scale
 
 
-class RelaxedOneHotCategorical(TransformedDistribution):
+class RelaxedOneHotCategorical(_Relaxed):
     """Probabilities in the place of a vector with a one, as ``torch.distributions.RelaxedOneHotCategorical``."""
 
     arg_constraints: ClassVar[Any] = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support = constraints.simplex
 
-    def __init__(
-        self,
-        temperature: ArrayLike,
-        probs: ArrayLike | None = None,
-        logits: ArrayLike | None = None,
-        validate_args: bool | None = None,
-    ) -> None:
-        base = ExpRelaxedCategorical(temperature, probs, logits, validate_args)
-        super().__init__(base, transforms.ExpTransform(), validate_args)
-
-    temperature = property(lambda self: self.base_dist.temperature, doc="The temperature.")
-    probs = property(lambda self: self.base_dist.probs, doc="The probabilities.")
-    logits = property(lambda self: self.base_dist.logits, doc="The logarithms of the probabilities.")
+    _inner = ExpRelaxedCategorical
+    _outer = transforms.ExpTransform
 
 
 class OneHotCategoricalStraightThrough(OneHotCategorical):

@@ -9,19 +9,19 @@ from typing import Any, ClassVar
 import numpy as np
 
 from funcgrad import numpy as fnp
-from funcgrad._types import ArrayLike, Tensor
+from funcgrad._types import ArrayLike, DTypeLike, Tensor
 from funcgrad.autograd import no_grad
 from funcgrad.scipy import special
 from funcgrad.torch import _drawn as drawn
 from funcgrad.torch.distributions import constraints
-from funcgrad.torch.distributions._base import Distribution, as_tensors
+from funcgrad.torch.distributions._base import Located, LocationScale, as_tensors
 from funcgrad.torch.distributions._combined import TransformedDistribution
 from funcgrad.torch.distributions._continuous import Normal
 from funcgrad.torch.distributions._gammas import ExponentialFamily
 from funcgrad.torch.distributions._transforms_more import AbsTransform
 
 
-def uniform(shape: Any, dtype: Any) -> Any:
+def uniform(shape: Any, dtype: DTypeLike) -> Any:
     """Return uniform random numbers."""
     return drawn.FUNCTIONS["rand"](*shape, dtype=dtype)
 
@@ -84,7 +84,7 @@ class Exponential(ExponentialFamily):
         return 1.0 - self.rate.log()
 
 
-class Laplace(Distribution):
+class Laplace(LocationScale):
     """The Laplace distribution, as ``torch.distributions.Laplace``.
 
     Example:
@@ -92,24 +92,6 @@ class Laplace(Distribution):
         >>> torch.distributions.Laplace(0.0, 1.0).log_prob(torch.tensor(0.0))
         tensor(-0.6931)
     """
-
-    has_rsample = True
-    arg_constraints: ClassVar[Any] = {"loc": constraints.real, "scale": constraints.positive}
-    support = constraints.real
-
-    def __init__(self, loc: ArrayLike, scale: ArrayLike, validate_args: bool | None = None) -> None:
-        self.loc, self.scale = as_tensors(loc, scale)
-        super().__init__(self.loc.shape, (), validate_args)
-
-    @property
-    def mean(self) -> Any:
-        """The mean."""
-        return self.loc
-
-    @property
-    def mode(self) -> Any:
-        """The same as the mean."""
-        return self.mean
 
     @property
     def variance(self) -> Any:
@@ -146,7 +128,7 @@ class Laplace(Distribution):
         return 1 + (2 * self.scale).log()
 
 
-class Cauchy(Distribution):
+class Cauchy(LocationScale):
     """The Cauchy distribution, as ``torch.distributions.Cauchy``.
 
     Example:
@@ -155,23 +137,10 @@ class Cauchy(Distribution):
         tensor(0.)
     """
 
-    has_rsample = True
-    arg_constraints: ClassVar[Any] = {"loc": constraints.real, "scale": constraints.positive}
-    support = constraints.real
-
-    def __init__(self, loc: ArrayLike, scale: ArrayLike, validate_args: bool | None = None) -> None:
-        self.loc, self.scale = as_tensors(loc, scale)
-        super().__init__(self.loc.shape, (), validate_args)
-
     @property
     def mean(self) -> Any:
         """NaN: there is no mean."""
         return self.loc.new_full(self._shape_of(()), math.nan)
-
-    @property
-    def mode(self) -> Any:
-        """The most probable value."""
-        return self.loc
 
     @property
     def variance(self) -> Any:
@@ -272,7 +241,7 @@ class HalfCauchy(_Half):
         return self.base_dist.variance
 
 
-class VonMises(Distribution):
+class VonMises(Located):
     """The normal distribution of angles, as ``torch.distributions.VonMises``.
 
     Example:
@@ -287,16 +256,6 @@ class VonMises(Distribution):
     def __init__(self, loc: ArrayLike, concentration: ArrayLike, validate_args: bool | None = None) -> None:
         self.loc, self.concentration = as_tensors(loc, concentration)
         super().__init__(self.loc.shape, (), validate_args)
-
-    @property
-    def mean(self) -> Any:
-        """The mean direction."""
-        return self.loc
-
-    @property
-    def mode(self) -> Any:
-        """The same as the mean."""
-        return self.mean
 
     @property
     def variance(self) -> Any:

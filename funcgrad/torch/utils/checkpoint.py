@@ -1,4 +1,4 @@
-"""``torch.utils.checkpoint``: values that are computed anew in the backward pass instead of being kept."""
+"""``torch.utils.checkpoint``: values that are computed again in the backward pass instead of being kept."""
 
 from collections.abc import Callable as _Callable
 from typing import Any as _Any

@@ -99,7 +99,7 @@ FAULTS: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "trees of other leaves": (
         lambda: edited(trees=fg.make_graph(lambda x, y: x + y)(1.0, 2.0).trees),
-        r"it has 1 inputs and 1 outputs; needed 2 and 1, as its trees have leaves",
+        r"it has 1 inputs and 1 outputs; needed 2 and 1, the numbers of leaves of its trees",
     ),
 }
 

@@ -327,7 +327,7 @@ def test_a_function_inside_cannot_write_to_what_it_closes_over(name: str, double
 
     for outer in (lambda: fg.jvp(program, (X,), (X,)), lambda: fg.jvp(fg.jit(program, engine="numpy"), (X,), (X,))):
         with pytest.raises(
-            TracerAssignmentError, match=r"was made outside of the function that .* Write into a copy made"
+            TracerAssignmentError, match=r"was made outside the function that .* Write into a copy made"
         ):
             outer()
 

@@ -102,7 +102,7 @@ def test_the_folder_is_the_users_own(kept: Path, monkeypatch: pytest.MonkeyPatch
     assert path.stat().st_mode & 0o777 == 0o600
     forget(monkeypatch)
     monkeypatch.setattr(os, "getuid", lambda: 12345)
-    with pytest.warns(RuntimeWarning, match=r"it belongs to user .*, not to you. They are compiled anew"):
+    with pytest.warns(RuntimeWarning, match=r"it belongs to user .*, not to you. They are compiled again"):
         assert run() == wanted
     forget(monkeypatch)
     # The warning appears once.

@@ -56,12 +56,12 @@ REFUSALS: dict[str, Refusal] = {
         TypeError,
         r"^value_and_grad: argnums of f is a float",
     ),
-    "argnums twice": (lambda: fg.grad(f, (0, 0)), ValueError, r"argnums of f is \(0, 0\), where an argument stands"),
-    "argnums twice, from behind": (lambda: fg.grad(f, (0, -1))(X), ValueError, r"an argument stands twice"),
+    "argnums twice": (lambda: fg.grad(f, (0, 0)), ValueError, r"argnums of f is \(0, 0\), which names an argument"),
+    "argnums twice, from behind": (lambda: fg.grad(f, (0, -1))(X), ValueError, r"names an argument twice"),
     "jacrev twice, from behind": (
         lambda: fg.jacrev(f, (0, -1))(X),
         ValueError,
-        r"^jacrev: .* an argument stands twice",
+        r"^jacrev: .* names an argument twice",
     ),
     "hessian by name": (lambda: fg.hessian(f, cast(Any, "x")), TypeError, r"^hessian: argnums of f is 'x'"),
     "static_argnums by name": (

@@ -171,7 +171,7 @@ def test_refusals() -> None:
         ours.grad(our_np.sum)(3)
     with pytest.raises(NotDifferentiableError, match="It has dtype bool"):
         ours.grad(our_np.sum)(np.array([True]))
-    with pytest.raises(NotDifferentiableError, match="in which nothing changes gradually"):
+    with pytest.raises(NotDifferentiableError, match="whose values do not change continuously"):
         ours.grad(lambda x: x > 0)(1.0)
     with pytest.raises(NotDifferentiableError, match="elementwise_grad: exp has a value of type c128"):
         ours.elementwise_grad(our_np.exp)(X + 1j)

@@ -97,7 +97,7 @@ def iterated_and_written(x: Any) -> Any:
 def test_what_to_write_for_nditer(f: Any) -> None:
     with pytest.raises((TypeError, ValueError)) as raised:
         fg.grad(f)(ARRAY)
-    assert "write into x itself, as in for i in np.ndindex(x.shape)" in raised.value.__notes__[0]
+    assert "Write into x itself, as in for i in np.ndindex(x.shape)" in raised.value.__notes__[0]
 
 
 def test_only_errors_of_what_is_read_only_are_told_so() -> None:

@@ -275,7 +275,7 @@ REFUSED: dict[str, tuple[Callable[[Any, Any], Any], type[Exception], str]] = {
     "two masks": (
         lambda y, x: fg.jit(lambda x: np.outer(x, x).__setitem__((x > 0, x > 0), 1.0))(x),
         TracerAssignmentError,
-        "beside other index arrays",
+        "the index has other index arrays",
     ),
 }
 

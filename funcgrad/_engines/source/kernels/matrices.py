@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.lazy import LazyModule
+from funcgrad._types import Value
 
 _numba: Any = LazyModule("numba")
 
@@ -24,7 +25,7 @@ LARGEST = 32
 
 
 def multiply(  # noqa: PLR0917  (kernels call it with lengths, then arrays)
-    m: int, k: int, n: int, am: int, ak: int, bk: int, bn: int, a: Any, b: Any, y: Any
+    m: int, k: int, n: int, am: int, ak: int, bk: int, bn: int, a: Value, b: Value, y: Value
 ) -> None:
     """Write the product of an m by k and a k by n matrix, whose axes have the given strides."""
     for i in range(m):
@@ -35,7 +36,7 @@ def multiply(  # noqa: PLR0917  (kernels call it with lengths, then arrays)
             y[i * n + j] = total
 
 
-def eliminate(n: int, x: Any, y: Any, pivots: Any) -> None:
+def eliminate(n: int, x: Value, y: Value, pivots: Value) -> None:
     """Write both triangular factors in one matrix, and the row that each row was exchanged with."""
     for i in range(n * n):
         y[i] = x[i]
@@ -58,7 +59,7 @@ def eliminate(n: int, x: Any, y: Any, pivots: Any) -> None:
                     y[i * n + c] -= factor * y[j * n + c]
 
 
-def arrange(n: int, pivots: Any, order: Any) -> None:
+def arrange(n: int, pivots: Value, order: Value) -> None:
     """Write the order of rows after each is exchanged with its pivot, one after the other."""
     for i in range(n):
         order[i] = np.int32(i)
@@ -67,7 +68,7 @@ def arrange(n: int, pivots: Any, order: Any) -> None:
         order[i], order[row] = order[row], order[i]
 
 
-def permute(n: int, m: int, back: int, x: Any, order: Any, y: Any) -> None:
+def permute(n: int, m: int, back: int, x: Value, order: Value, y: Value) -> None:
     """Write the rows in an order, or where they were before it."""
     for i in range(n):
         given, made = (i, order[i]) if back else (order[i], i)
@@ -76,7 +77,7 @@ def permute(n: int, m: int, back: int, x: Any, order: Any, y: Any) -> None:
 
 
 def substitute(  # noqa: PLR0917  (kernels call it with lengths, then arrays)
-    n: int, m: int, ai: int, aj: int, yi: int, yj: int, downward: int, unit: int, a: Any, b: Any, y: Any
+    n: int, m: int, ai: int, aj: int, yi: int, yj: int, downward: int, unit: int, a: Value, b: Value, y: Value
 ) -> bool:
     """Write the solution of ``a y = b`` for a triangle of ``a``, and m right sides.
 
@@ -97,7 +98,7 @@ def substitute(  # noqa: PLR0917  (kernels call it with lengths, then arrays)
     return False
 
 
-def halve(n: int, x: Any, y: Any) -> bool:
+def halve(n: int, x: Value, y: Value) -> bool:
     """Write the lower triangular factor of a positive definite matrix, whose lower triangle is read."""
     for i in range(n):
         for j in range(i + 1):
@@ -115,7 +116,7 @@ def halve(n: int, x: Any, y: Any) -> bool:
     return False
 
 
-def volume(n: int, factors: Any, pivots: Any, sign: Any, logarithm: Any) -> None:
+def volume(n: int, factors: Value, pivots: Value, sign: Value, logarithm: Value) -> None:
     """Write the sign of the determinant and the logarithm of its size, from an elimination."""
     sign[0] = 1
     logarithm[0] = 0
@@ -130,14 +131,14 @@ def volume(n: int, factors: Any, pivots: Any, sign: Any, logarithm: Any) -> None
             logarithm[0] += math.log(abs(pivot))
 
 
-def determine(n: int, factors: Any, pivots: Any, y: Any) -> None:
+def determine(n: int, factors: Value, pivots: Value, y: Value) -> None:
     """Write the determinant, from an elimination."""
     y[0] = 1
     for i in range(n):
         y[0] *= factors[i * n + i] if pivots[i] == i else -factors[i * n + i]
 
 
-def triangle(n: int, m: int, k: int, lower: int, x: Any, y: Any) -> None:
+def triangle(n: int, m: int, k: int, lower: int, x: Value, y: Value) -> None:
     """Write the elements on one side of diagonal k, and zeros elsewhere."""
     for i in range(n):
         for j in range(m):

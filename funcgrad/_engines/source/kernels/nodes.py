@@ -36,7 +36,7 @@ class KernelMemory:
 
     Args:
         dtype: the dtype of its elements.
-        shape: a shape in which each element stands once.
+        shape: a shape in which each element occurs once.
         name: the name of the argument; ``None`` for workspace.
         sliced: whether each block takes its own rows of the argument.
     """
@@ -55,7 +55,7 @@ class KernelMemory:
 
 
 class StridedView(NamedTuple):
-    """Elements of a memory: element ``k`` lies at ``offset + sum(k * strides)``, counted in elements."""
+    """Elements of a memory: element ``k`` is at ``offset + sum(k * strides)``, counted in elements."""
 
     memory: KernelMemory
     offset: int

@@ -20,6 +20,7 @@ from funcgrad._engines.source.kernels.kernel import KernelPlan
 from funcgrad._engines.source.kernels.plan import flat_plan
 from funcgrad._engines.source.kernels.store import Kept
 from funcgrad._engines.source.kernels.text import Text
+from funcgrad._types import Value
 
 _numba: Any = LazyModule("numba")
 _types: Any = LazyModule("numba.core.types")
@@ -113,7 +114,7 @@ def _table(entries: Callable[[int | None], list[int]], length: tuple[int, int] |
     return np.array([*full, *(entries(rest) if rest else [])], np.int64)
 
 
-def fitted(x: Any, var: Var) -> Any:
+def fitted(x: Value, var: Var) -> Any:
     """Return an operand as kernels take it: a number, or an array as `packed` gives it."""
     dtype = var.aval.dtype
     return packed(x, dtype) if var.aval.shape else dtype.type(x)

@@ -110,7 +110,7 @@ def _used(work: Callable[[Path], bytes | None]) -> bytes | None:
         if not _warned:
             _warned.append(str(error))
             warnings.warn(
-                f"jit: compiled kernels cannot be kept in {place}: {error}. They are compiled anew in each process; "
+                f"jit: compiled kernels cannot be kept in {place}: {error}. They are compiled again in each process; "
                 "make it a folder of yours that nobody else can write to, or set FUNCGRAD_CACHE_DIR to one.",
                 RuntimeWarning,
                 stacklevel=2,

@@ -1,6 +1,6 @@
 """Find NumPy's and SciPy's own inner loops, so that compiled code can call them and get NumPy's numbers to the bit.
 
-An inner loop is a C function ``loop(args, dimensions, steps, data)``. Its address stands in the public part of a ufunc
+An inner loop is a C function ``loop(args, dimensions, steps, data)``. Its address is in the public part of a ufunc
 (``PyUFuncObject`` in NumPy's ``ufuncobject.h``, the same since NumPy 1). It takes memory of any strides, uses vector
 instructions, and needs no lock of Python. Each loop is compared with the ufunc on a few numbers before its first use.
 """

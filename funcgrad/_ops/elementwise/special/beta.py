@@ -107,7 +107,7 @@ def _is_pole(x: Value) -> Any:
     return (x <= 0) & (x == floor_p(x))
 
 
-def _binom_slope(n: Value, k: Any, y: Value, by_n: bool) -> Any:
+def _binom_slope(n: Value, k: Value, y: Value, by_n: bool) -> Any:
     """Return the slope by logarithms.
 
     At zeros, which are poles of the gamma functions, it uses their reciprocals (DLMF 5.2.1).

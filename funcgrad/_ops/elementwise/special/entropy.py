@@ -29,7 +29,7 @@ logit_p = elementwise(
 )
 
 
-def _zero_unless(lax: Lax, a: Value, product: Any, b: Value) -> Any:
+def _zero_unless(lax: Lax, a: Value, product: Value, b: Value) -> Any:
     """Return 0 where ``a`` is 0, for every logarithm except that of NaN; else the product."""
     zero = lax.full_like(a, 0)
     return lax.select(lax.bitwise_and(lax.eq(a, zero), lax.eq(b, b)), zero, product)

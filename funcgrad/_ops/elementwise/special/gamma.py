@@ -195,7 +195,7 @@ def gammaln_step(a: Value, b: Value) -> Any:
     return select(large, step, gammaln_p(e + f) - gammaln_p(e))
 
 
-def log_binomial(k: Any, j: Any, p: Value) -> Any:
+def log_binomial(k: Value, j: Value, p: Value) -> Any:
     """Return ``log(gamma(k + j + 1) / gamma(k + 1) / gamma(j + 1)) + k log(p) + j log(1 - p)`` for k, j > 0.
 
     It uses Loader's saddle point expansion, because the three logarithms are large and their sum is small.

@@ -7,7 +7,7 @@ from typing import Any
 
 import funcgrad.numpy as fnp
 from funcgrad._public import publish
-from funcgrad._types import ArrayLike
+from funcgrad._types import ArrayLike, Value
 from funcgrad.interop.autograd.differential_operators import make_vjp
 from funcgrad.interop.autograd.extend import defvjp, primitive
 from funcgrad.tree import map as tree_map
@@ -27,7 +27,7 @@ def _fixed_point(f: Callable[..., Any], a: ArrayLike, x0: ArrayLike, distance: D
 
 
 def _pull(
-    ans: Any, f: Callable[..., Any], a: ArrayLike, x0: ArrayLike, distance: Distance, tol: float
+    ans: Value, f: Callable[..., Any], a: ArrayLike, x0: ArrayLike, distance: Distance, tol: float
 ) -> Callable[[Any], Any]:
     """Return the cotangent of the parameters: solve ``u = x_bar + u dstep/dx``, a fixed point too, and pull it back."""
     del x0

@@ -9,14 +9,14 @@ import numpy as np
 
 import funcgrad.numpy as fnp
 from funcgrad._public import publish
-from funcgrad._types import ArrayLike, PyTree
+from funcgrad._types import ArrayLike, PyTree, Value
 from funcgrad.tree import flatten as tree_flatten
 from funcgrad.tree import unflatten as tree_unflatten
 
 __all__ = ["flatten", "flatten_func"]
 
 
-def flatten(value: Any) -> tuple[Any, Callable[[Any], Any]]:
+def flatten(value: Value) -> tuple[Any, Callable[[Any], Any]]:
     """Concatenate all numbers of nested tuples, lists and dicts into one vector.
 
     Args:

@@ -9,7 +9,7 @@ import numpy as np
 
 import funcgrad.numpy as fnp
 from funcgrad._core.bind import Tracer
-from funcgrad._types import ArrayLike, DTypeLike, PyTree
+from funcgrad._types import ArrayLike, DTypeLike, PyTree, ShapeLike, Value
 from funcgrad.numpy.extend import concrete_value
 
 
@@ -78,7 +78,7 @@ def _is_object(dtype: DTypeLike) -> bool:
     return dtype is not None and np.dtype(dtype) == np.dtype(object)
 
 
-def full(shape: Any, fill_value: Any, dtype: DTypeLike = None, order: Any = "C") -> Any:
+def full(shape: ShapeLike, fill_value: Value, dtype: DTypeLike = None, order: Any = "C") -> Any:
     """Make an array filled with one value, as ``numpy.full``; a traced value gives a traced array.
 
     Args:

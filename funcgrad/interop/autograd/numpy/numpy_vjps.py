@@ -9,7 +9,7 @@ import numpy as np
 
 import funcgrad.numpy as fnp
 from funcgrad._public import publish
-from funcgrad._types import ArrayLike, PyTree
+from funcgrad._types import ArrayLike, PyTree, Value
 from funcgrad.interop.autograd.numpy._makers import metadata
 
 __all__ = ["balanced_eq", "match_complex", "replace_zero", "unbroadcast", "unbroadcast_f"]
@@ -42,7 +42,7 @@ def unbroadcast(x: PyTree, target_meta: tuple[tuple[int, ...], int, np.dtype, bo
     return fnp.real(x) if np.iscomplexobj(x) and not is_complex else x
 
 
-def unbroadcast_f(target: Any, f: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def unbroadcast_f(target: Value, f: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Make a pullback that sums over the axes along which its operand was broadcast.
 
     Args:
@@ -62,7 +62,7 @@ def unbroadcast_f(target: Any, f: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda out_bar: unbroadcast(f(out_bar), meta)
 
 
-def replace_zero(x: PyTree, val: Any) -> Any:
+def replace_zero(x: PyTree, val: Value) -> Any:
     """Return an array in which another value replaces the zeros.
 
     Args:
@@ -102,7 +102,7 @@ def balanced_eq(x: PyTree, z: ArrayLike, y: PyTree) -> Any:
     return fnp.equal(x, z) / (1.0 + fnp.equal(x, y))
 
 
-def match_complex(target: Any, x: PyTree) -> Any:
+def match_complex(target: Value, x: PyTree) -> Any:
     """Return an array as complex if a second array is complex, and its real part if the second is real.
 
     Args:

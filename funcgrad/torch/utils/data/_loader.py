@@ -62,7 +62,7 @@ def default_convert(data: Any) -> Any:
 class DataLoader:
     """``torch.utils.data.DataLoader``: batches of a data set.
 
-    The arguments are PyTorch's. Everything is read in this process, whatever ``num_workers`` says; the order of a
+    The arguments are PyTorch's. This process reads all data, for any ``num_workers``; the order of a
     shuffled data set is PyTorch's for the same seed.
 
     Args:
