@@ -18,8 +18,10 @@ from funcgrad._engines.source.blocks import Blocks
 from funcgrad._engines.source.kernels import machine, matrices
 from funcgrad._engines.source.kernels.kernel import KernelPlan
 from funcgrad._engines.source.kernels.plan import flat_plan
+from funcgrad._engines.source.kernels.rows import matrix_of, row_length
 from funcgrad._engines.source.kernels.store import Kept
 from funcgrad._engines.source.kernels.text import Text
+from funcgrad._engines.source.numpy import compile_numpy
 
 _numba: Any = LazyModule("numba")
 _types: Any = LazyModule("numba.core.types")
@@ -138,6 +140,8 @@ class Parallel(Blocks):
         self._blocks = -(-count // rows)
         self.bytes = max([var.aval.nbytes for var in (*plan.operands, *plan.results)])
         self._shares = min(self._blocks, workers() * _SHARES) if self.bytes >= _THREADED_BYTES else 1
+        multiplied = {matrix_of(equation) for equation in plan.members.equations if row_length(equation)}
+        self._matrices = [k for k, x in enumerate(plan.operands) if x in multiplied]
 
     def __call__(self, operands: Sequence[Any], given: Sequence[Any]) -> list[Any]:
         """Return the results, in the given memory or in new memory."""
@@ -148,6 +152,10 @@ class Parallel(Blocks):
     def begun(self, operands: Sequence[Any], given: Sequence[Any]) -> tuple[list[Callable[[], Any]], list[Any]]:
         """Return the work in shares, and the memory of the results: the given memory, where the kernel can use it."""
         plan = self._plan
+        if any(not operands[k].flags.c_contiguous for k in self._matrices):
+            # A copy of the matrix takes longer than NumPy's product, which takes matrices of any strides.
+            whole = zip(self._without_kernels(*operands), plan.partial, strict=True)
+            return [], [y if function is None else y[None] for y, function in whole]
         taken = [fitted(x[()] if x.shape == () else x, var) for x, var in zip(operands, plan.operands, strict=True)]
         kernel = self._kernel(self._places(operands, taken, given))
         results: list[Any] = list(given)
@@ -166,6 +174,11 @@ class Parallel(Blocks):
             function(kernel.table, lo, hi, *room, *arguments)
 
         return [functools.partial(work, lo, hi) for lo, hi in itertools.pairwise(bounds)], results
+
+    @functools.cached_property
+    def _without_kernels(self) -> Callable[..., list]:
+        """The same operations as a program of the NumPy engine."""
+        return compile_numpy(self._plan.members)
 
     def ended(self, results: Sequence[Any]) -> list[Any]:
         """Return the results after all shares are done."""
@@ -268,7 +281,7 @@ def flat_kernel(graph: Graph) -> FlatKernel | None:
 
 def run_shares(shares: Sequence[Callable[[], Any]], size: int) -> None:
     """Run all shares, on all cores if that pays."""
-    if size < _THREADED_BYTES or len(shares) == 1:
+    if size < _THREADED_BYTES or len(shares) < 2:
         for share in shares:
             share()
         return
