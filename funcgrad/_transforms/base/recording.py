@@ -128,7 +128,9 @@ def record(transform: str, f: Callable[..., Any], args: tuple, kwargs: dict, num
         values = [x._value for tracers, _ in inputs for x in tracers]
         if all(_is_staged(value, staging) for value in values):
             unrecorded = _shortening.Unrecorded(staging, values)
-            out = unrecorded.run(lambda leaves: _result(f, _with_leaves(new_args, numbers, inputs, leaves), kwargs))
+            out = unrecorded.run(
+                lambda leaves: _result(f, _shortening.with_leaves(new_args, numbers, inputs, leaves), kwargs)
+            )
             return Recording(trace, inputs, out, unrecorded)
     with trace:
         out = _result(f, new_args, kwargs)
@@ -141,17 +143,6 @@ def record(transform: str, f: Callable[..., Any], args: tuple, kwargs: dict, num
 def _result(f: Callable[..., Any], args: Sequence[Any], kwargs: dict) -> Any:
     out = f(*args, **kwargs)
     return out if type(out) is ReverseTracer else _without_object_arrays(out)
-
-
-def _with_leaves(
-    args: Sequence[Any], numbers: Sequence[int], inputs: Sequence[tuple[Any, TreeDef]], leaves: Iterable[Any]
-) -> list[Any]:
-    """Return the arguments with other leaves in those that are differentiated."""
-    new_args, rest = list(args), iter(leaves)
-    for number, (tracers, treedef) in zip(numbers, inputs, strict=True):
-        part = [next(rest) for _ in tracers]
-        new_args[number] = part[0] if treedef is LEAF else unflatten(treedef, part)
-    return new_args
 
 
 def _rolling_trace() -> StagingTrace | None:
