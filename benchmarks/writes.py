@@ -33,7 +33,7 @@ def rows(suite: Suite, effort: Effort) -> None:
             contenders["PyTorch"] = lambda leaf=leaf: _torch_gradient(leaf)
         _check(contenders)
         samples = interleave(contenders, effort.at_most(15 if count <= STATED else 5))
-        limits = {"funcgrad, list and stack": 1.3, "PyTorch": 0.5} if count == STATED else {}
+        limits = {"funcgrad, list and stack": 1.25, "PyTorch": 0.5} if count == STATED else {}
         suite.cases.append(Case(f"rows filled, T = {count:,}", samples, limits=limits))
         per_row.append(samples["funcgrad"].best / count)
     for count, seconds in zip(steps[1:], per_row[1:], strict=True):

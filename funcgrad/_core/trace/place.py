@@ -185,7 +185,8 @@ def settled(x: Value) -> Any:
         return x
     if x._owner is PLACES:
         return current(x)
-    if not _is_stale(x):
+    # Most values are no views.
+    if getattr(x, "_viewed", None) is None or not _is_stale(x):
         return x
     _learn(x)
     return current(x) if x._owner is PLACES else x

@@ -9,7 +9,7 @@ import numpy as np
 
 from funcgrad._core.aval import Aval, aval_of, is_inexact
 from funcgrad._core.bind import NUMPY_TYPES, Trace, Tracer, bind
-from funcgrad._core.trace.derivative import NodeMaker, PerOperand, lasting
+from funcgrad._core.trace.derivative import NodeMaker, lasting
 from funcgrad._core.trace.joint import component, hub
 from funcgrad._core.trace.kept import SMALL, Watched
 from funcgrad._core.trace.place import frozen
@@ -187,8 +187,9 @@ class ReverseTrace(Trace):
 def _prepare(primitive: Primitive, active: int, params: dict) -> NodeMaker:
     """Return the function that records applications for a set of active operands; it is made at the first call."""
     derivative = primitive.derivative
-    if len(primitive.operands) <= 3 and isinstance(derivative, PerOperand):
+    recorder = getattr(derivative, "recorder", None)
+    if len(primitive.operands) <= 3 and recorder is not None:
         recorders = primitive.recorders_with_params if params else primitive.recorders
-        recorders[active] = derivative.recorder(primitive, active, bool(params))
+        recorders[active] = recorder(primitive, active, bool(params))
     maker = primitive.node_makers[active] = derivative.node_maker(primitive, active)
     return maker

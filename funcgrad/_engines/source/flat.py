@@ -100,7 +100,7 @@ def _write_large(works: Sequence[Work], total: int) -> None:
         if kernel is None:
             tasks += _blocks(*vectors)
         elif results[0].size:
-            shares, unplaced = kernel.begun((*arrays, *numbers), results)
+            shares, unplaced = kernel.begun((*arrays, *numbers), results, _parallel.shares_of(results[0].size, total))
             tasks += [functools.partial(_share, share) for share in shares]
             copies += unplaced
     if threaded:

@@ -15,7 +15,7 @@ import numpy as np
 from funcgrad._core.bind import NUMPY_TYPES, Tracer
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.forward import ForwardTracer
-from funcgrad._core.trace.place import Memory, as_place, frozen, is_place, keep_layout, settled, shown_by
+from funcgrad._core.trace.place import PLACES, Memory, as_place, frozen, is_place, keep_layout, settled, shown_by
 from funcgrad._core.trace.refusals import check_inside
 from funcgrad._core.trace.reverse import ReverseTracer
 from funcgrad._core.trace.tape import Node, new_kind, next_serial
@@ -46,7 +46,7 @@ def write(x: Tracer, v: Value, index: Index = WHOLE, arrays: tuple = (), asked: 
         TracerAssignmentError: the array belongs to another function than the one that runs.
         ValueError: NumPy allows no writes to the memory of this view.
     """
-    place = as_place(x, asked)
+    place = x if x._owner is PLACES else as_place(x, asked)
     memory = place._memory
     check_inside(memory.trace, place, asked)
     steps = [] if place._viewed is None else _steps(place)
@@ -167,7 +167,7 @@ def _in_buffer(memory: Memory, steps: list[Step], v: Value, index: Index, arrays
     if type(old) is not _NDARRAY or type(v) not in NUMPY_TYPES:
         return False
     buffer = old if memory.owned else np.array(old, order="K")
-    part = _shown(buffer, steps)
+    part = _shown(buffer, steps) if steps else buffer
     if part is None:
         return False
     part[index.filled(arrays)] = v
@@ -223,7 +223,9 @@ def _pull_overwritten(y_bar: Value, node: Node) -> Any:
 def _taken(bar: WrittenBar, steps: Any, index: Index, arrays: tuple, shape: tuple[int, ...]) -> Any:
     """Return the cotangent of the written value, and put zeros in its place."""
     whole = bar.value
-    part: Any = _shown(whole, steps) if type(whole) is _NDARRAY else None
+    part: Any = None
+    if type(whole) is _NDARRAY:
+        part = _shown(whole, steps) if steps else whole
     if part is not None:
         place = index.filled(arrays)
         v_bar = part[place]

@@ -113,33 +113,36 @@ class Recording:
         return unflatten(treedef, [leaf if value is leaf else lasting(value) for leaf, value in pairs])
 
 
-def record(transform: str, f: Callable[..., Any], args: tuple, kwargs: dict, numbers: Iterable[int]) -> Recording:
+def record(transform: str, f: Callable[..., Any], args: tuple, kwargs: dict, numbers: Sequence[int]) -> Recording:
     """Run a function with the arguments of these numbers as inputs of a tape."""
     trace = ReverseTrace()
     trace.function = f
-    numbers = list(numbers)
-    inputs = [_trace_argument(transform, trace, f, number, args) for number in numbers]
-
-    def run(leaves: Iterable[Any]) -> Any:
-        new_args, rest = list(args), iter(leaves)
-        for number, (tracers, treedef) in zip(numbers, inputs, strict=True):
-            part = [next(rest) for _ in tracers]
-            new_args[number] = part[0] if treedef is LEAF else unflatten(treedef, part)
-        out = f(*new_args, **kwargs)
-        return out if type(out) is ReverseTracer else _without_object_arrays(out)
-
-    primals = [x for tracers, _ in inputs for x in tracers]
+    new_args = list(args)
+    inputs = []
+    for number in numbers:
+        tracers, treedef = _trace_argument(transform, trace, f, number, args)
+        new_args[number] = tracers[0] if treedef is LEAF else unflatten(treedef, tracers)
+        inputs.append((tracers, treedef))
     staging = _rolling_trace()
-    if staging is not None and all(_is_staged(x._value, staging) for x in primals):
-        unrecorded = _shortening.Unrecorded(staging, [x._value for x in primals])
-        out = unrecorded.run(run)
-        return Recording(trace, inputs, out, unrecorded)
+    if staging is not None:
+        values = [x._value for tracers, _ in inputs for x in tracers]
+        if all(_is_staged(value, staging) for value in values):
+            unrecorded = _shortening.Unrecorded(staging, values)
+            out = unrecorded.run(
+                lambda leaves: _result(f, _shortening.with_leaves(new_args, numbers, inputs, leaves), kwargs)
+            )
+            return Recording(trace, inputs, out, unrecorded)
     with trace:
-        out = run(primals)
+        out = _result(f, new_args, kwargs)
         if had_writes(trace):
             out = tree_map(settled, out)
             inputs = [([original(x) for x in tracers], treedef) for tracers, treedef in inputs]
     return Recording(trace, inputs, out)
+
+
+def _result(f: Callable[..., Any], args: Sequence[Any], kwargs: dict) -> Any:
+    out = f(*args, **kwargs)
+    return out if type(out) is ReverseTracer else _without_object_arrays(out)
 
 
 def _rolling_trace() -> StagingTrace | None:

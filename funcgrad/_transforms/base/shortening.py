@@ -6,7 +6,7 @@ differentiated. If not, the equations run again on a tape, as in the gradient of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from funcgrad._core.aval import is_inexact
@@ -24,7 +24,7 @@ from funcgrad._ops.program.derived import zeros_of
 from funcgrad._ops.rolling.order import keeps_order
 from funcgrad._ops.rolling.reverse import pulled_program
 from funcgrad._ops.rolling.roll import rolled
-from funcgrad.tree import flatten, unflatten
+from funcgrad.tree import LEAF, TreeDef, flatten, unflatten
 from funcgrad.tree import map as tree_map
 
 # A program of fewer equations is differentiated equation by equation.
@@ -149,3 +149,14 @@ def _active(graph: Graph, count: int) -> set[Operand] | None:
         if equation.primitive.derivative is not CONSTANT and not active.isdisjoint(equation.operands):
             active.update([var for var in equation.results if is_inexact(var.aval.dtype)])
     return active
+
+
+def with_leaves(
+    args: Sequence[Any], numbers: Sequence[int], inputs: Sequence[tuple[Any, TreeDef]], leaves: Iterable[Any]
+) -> list[Any]:
+    """Return the arguments with other leaves in those that are differentiated."""
+    new_args, rest = list(args), iter(leaves)
+    for number, (tracers, treedef) in zip(numbers, inputs, strict=True):
+        part = [next(rest) for _ in tracers]
+        new_args[number] = part[0] if treedef is LEAF else unflatten(treedef, part)
+    return new_args

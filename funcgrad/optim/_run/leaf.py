@@ -76,7 +76,7 @@ class Stepper:
                 program = program_of(row.structure, p.dtype, False, p.shape)
                 return StepResult(step_rows(program, p, g, self._numbers(program, row, taken, p.dtype)), ())
             if self.rule.masked:
-                whole, slots = self._step_masked(p if master is None else master, g, slots, taken, row, into)
+                whole, slots = self._step_masked(leaf if master is None else leaf._replace(p=master))
                 return StepResult(whole, slots) if master is None else StepResult(cast(whole, p.dtype), slots, whole)
             g = g.todense()
         elif self.rule.dense is not None:
@@ -85,11 +85,11 @@ class Stepper:
             )
         g = self.conformed(i, g, p)
         if master is not None:
-            new, slots = self.step_flat(master, cast(g, master.dtype), slots, taken, row)
+            new, slots = self.step_flat(Leaf(master, cast(g, master.dtype), slots, None, taken, row))
             # The parameter is rounded from the master copy, so the master copy must be written first.
             self.finish()
             return StepResult(cast(new, p.dtype), _stored(slots, new), _stored((new,), new)[0])
-        new, slots = self.step_flat(p, g, slots, taken, row, into)
+        new, slots = self.step_flat(leaf if g is leaf.g else leaf._replace(g=g))
         return StepResult(new, _stored(slots, p))
 
     def gathered(
@@ -134,25 +134,18 @@ class Stepper:
     def _takes_rows(self, p: Array, master: Any, row: HyperparameterRow) -> bool:
         return row.structure.by_rows and master is None and p.dtype.kind != "V" and p.dtype.itemsize > 2
 
-    def step_flat(
-        self,
-        p: Array,
-        g: Array,
-        slots: tuple[Any, ...],
-        taken: Any,
-        row: HyperparameterRow,
-        into: tuple[Any, ...] | None = None,
-    ) -> tuple[Any, tuple[Any, ...]]:
+    def step_flat(self, leaf: Leaf) -> tuple[Any, tuple[Any, ...]]:
         """Return the new parameter and slots from arrays of one dtype. Half precision is computed in float32."""
+        p, g, slots, _, taken, row, _ = leaf
         dtype = p.dtype if type(p) is np.ndarray else aval_of(p).dtype
         if dtype.itemsize == 2 or dtype.kind == "V":
-            return self._step_half(p, g, slots, taken, row, into)
+            return self._step_half(leaf)
         if dtype.kind == "c" and self.rule.elementwise:
-            return self._step_parts(p, g, slots, taken, row, into)
+            return self._step_parts(leaf)
         first = self.rule.begins and type(taken) is int and taken == 0
         program = program_of(row.structure, dtype, first, getattr(p, "shape", ()))
         if True in row.structure.scalars:
-            return self._step_mixed(program, (p, g), slots, taken, row, into)
+            return self._step_mixed(program, leaf)
         # A Python number combined with a Python number stays a Python number (weakly typed).
         scalars = self._numbers(program, row, taken, None if type(p) is float else dtype)
         if row.known and self.rule.elementwise and type(p) is np.ndarray and self.rule.dense is None:
@@ -161,21 +154,14 @@ class Stepper:
             elif type(taken) is int:
                 row.counting[dtype] = program
                 self._now[row, taken, dtype] = program.flat, scalars
-        results = self._run(program, (p, g, *slots), scalars, taken, row, into)
+        results = self._run(program, (p, g, *slots), scalars, leaf)
         return results[0], tuple(results[1:])
 
-    def _step_half(
-        self,
-        p: Array,
-        g: Array,
-        slots: tuple[Any, ...],
-        taken: Any,
-        row: HyperparameterRow,
-        into: tuple[Any, ...] | None,
-    ) -> tuple[Any, tuple[Any, ...]]:
+    def _step_half(self, leaf: Leaf) -> tuple[Any, tuple[Any, ...]]:
+        p, g, slots, _, taken, row, into = leaf
         dtype = p.dtype
         wide = [cast(x, _FLOAT32) if _is_like(x, p) else x for x in slots]
-        p, new = self.step_flat(cast(p, _FLOAT32), cast(g, _FLOAT32), tuple(wide), taken, row)
+        p, new = self.step_flat(Leaf(cast(p, _FLOAT32), cast(g, _FLOAT32), tuple(wide), None, taken, row))
         self.finish()
         triples = zip(new, wide, slots, strict=True)
         rounded = [cast(p, dtype), *[cast(x, dtype) if a is not b else x for x, a, b in triples]]
@@ -187,16 +173,9 @@ class Stepper:
         p, *rest = _written(rounded, placed)
         return p, tuple(rest)
 
-    def _step_parts(
-        self,
-        p: Array,
-        g: Array,
-        slots: tuple[Any, ...],
-        taken: Any,
-        row: HyperparameterRow,
-        into: tuple[Any, ...] | None,
-    ) -> tuple[Any, tuple[Any, ...]]:
+    def _step_parts(self, leaf: Leaf) -> tuple[Any, tuple[Any, ...]]:
         """Step a complex parameter as two parameters, its real and its imaginary part, as PyTorch does."""
+        p, g, slots, _, taken, row, into = leaf
         scalar = row.structure.scalars
         if (
             into is None
@@ -208,7 +187,7 @@ class Stepper:
         for part in (real_part, imaginary_part):
             of_slots = [x if s else part(x) for x, s in zip(slots, scalar, strict=True)]
             places = None if into is None else tuple([part(x) for x in into])
-            halves.append(self.step_flat(part(p), part(g), tuple(of_slots), taken, row, places))
+            halves.append(self.step_flat(Leaf(part(p), part(g), tuple(of_slots), None, taken, row, places)))
         (p, slots), (imaginary, others) = halves
         if into is not None:
             rest = iter(into[1:])
@@ -216,53 +195,35 @@ class Stepper:
         joined = [x if s else make_complex(x, y) for x, y, s in zip(slots, others, scalar, strict=True)]
         return make_complex(p, imaginary), tuple(joined)
 
-    def _step_masked(
-        self,
-        p: Array,
-        g: Rows,
-        slots: tuple[Any, ...],
-        taken: Any,
-        row: HyperparameterRow,
-        into: tuple[Any, ...] | None,
-    ) -> tuple[Any, tuple[Any, ...]]:
+    def _step_masked(self, leaf: Leaf) -> tuple[Any, tuple[Any, ...]]:
         """Step the rows of a parameter that its gradient has."""
+        p, g, slots, _, taken, row, into = leaf
         # Rows with the same index are added in the dtype in which the step computes.
         dtype = _FLOAT32 if p.dtype.itemsize == 2 or p.dtype.kind == "V" else p.dtype
         indices, values = coalesced(Rows(g.indices, cast(g.values, dtype), g.shape), p)
         scalar = row.structure.scalars
         held = [x if s else rows_at(x, indices) for x, s in zip(slots, scalar, strict=True)]
-        new, new_slots = self.step_flat(rows_at(p, indices), values, tuple(held), taken, row)
+        new, new_slots = self.step_flat(Leaf(rows_at(p, indices), values, tuple(held), None, taken, row))
         self.finish()
         whole = with_rows(p, indices, new, None if into is None else into[0])
         rest = iter([None] * len(slots) if into is None else into[1:])
         pairs = zip(slots, new_slots, scalar, strict=True)
         return whole, tuple([y if s else with_rows(x, indices, y, next(rest)) for x, y, s in pairs])
 
-    def _step_mixed(
-        self,
-        program: Program,
-        pair: tuple[Any, Any],
-        slots: tuple[Any, ...],
-        taken: Any,
-        row: HyperparameterRow,
-        into: Any,
-    ) -> tuple[Any, tuple[Any, ...]]:
+    def _step_mixed(self, program: Program, leaf: Leaf) -> tuple[Any, tuple[Any, ...]]:
         """Step a parameter by a rule of which some slots are numbers."""
+        p, g, slots, _, taken, row, _ = leaf
         kinds = row.structure.scalars
         numbers = [x.item() if type(x) is np.ndarray else x for x, scalar in zip(slots, kinds, strict=True) if scalar]
         held = [x for x, scalar in zip(slots, kinds, strict=True) if not scalar]
-        scalars, new = _computed(
-            program, row, taken, numbers, None if type(pair[0]) is float else aval_of(pair[0]).dtype
-        )
-        p, *arrays = self._run(program, (*pair, *held), scalars, taken, row, into)
+        scalars, new = _computed(program, row, taken, numbers, None if type(p) is float else aval_of(p).dtype)
+        p, *arrays = self._run(program, (p, g, *held), scalars, leaf)
         rest = iter(arrays), iter(new)
         return p, tuple([next(rest[scalar]) for scalar in kinds])
 
-    def _run(
-        self, program: Program, arrays: tuple[Any, ...], scalars: Any, taken: Any, row: HyperparameterRow, into: Any
-    ) -> Sequence[Any]:
+    def _run(self, program: Program, arrays: tuple[Any, ...], scalars: Any, leaf: Leaf) -> Sequence[Any]:
         """Return the new parameter and array slots. Steps of NumPy's arrays are collected; others run now."""
-        p = arrays[0]
+        p, taken, row, into = leaf.p, leaf.taken, leaf.row, leaf.into
         known = row.known and (taken is None or type(taken) is int)
         # 0-d arrays become NumPy scalars, which cannot be written to.
         flat = program.flat

@@ -51,7 +51,7 @@ def _step_together(
 ) -> tuple[Any, tuple[Any, ...]]:
     gradients = [stepper.conformed(i, leaf.g, leaf.p) for i, leaf in zip(numbers, leaves, strict=True)]
     first = leaves[0]
-    return stepper.step_flat(join([leaf.p for leaf in leaves]), join(gradients), slots, first.taken, first.row)
+    return stepper.step_flat(Leaf(join([x.p for x in leaves]), join(gradients), slots, None, first.taken, first.row))
 
 
 def _alike(leaves: Sequence[Leaf]) -> bool:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import funcgrad as fg
+from benchmarks.frames import frames_of
 from funcgrad._core.trace import recorder
 from funcgrad._core.trace.tape import kept_by
 from funcgrad._ops.elementwise.arithmetic import mul_p
@@ -57,3 +58,35 @@ def test_tracebacks_show_the_written_line() -> None:
     lines = [entry.line or "" for entry in traceback.extract_tb(caught.value.__traceback__)]
     assert any(line.startswith("lambda trace, params, x0, x1") and "run(x0, x1)" in line for line in lines)
     assert inspect.getsource(next(filter(None, mul_p.recorders))).startswith("lambda trace")
+
+
+def test_reads_and_writes_of_rows_enter_few_functions() -> None:
+    """Loops over ``x[t]`` and loops that fill ``out[t]`` spend most of their time in these calls."""
+    counts: dict[str, int] = {}
+
+    def loss(x: Any) -> Any:
+        out = np.zeros_like(x)
+        out[0] = x[0]
+        row = np.tanh(out[0])
+
+        def write() -> None:
+            out[1] = row
+
+        write()
+        counts.update(read=frames_of(lambda: x[3]).total(), write=frames_of(write).total())
+        counts.update(written=frames_of(lambda: out[1]).total())
+        return np.sum(out)
+
+    fg.grad(loss)(np.ones((5, 4)))
+    assert counts["read"] <= 7
+    assert counts["written"] <= 15
+    assert counts["write"] <= 14
+
+
+def test_a_gradient_enters_few_functions() -> None:
+    """The gradient of a small function consists of such calls, and slows down with each one more."""
+    a, b = np.ones(5), np.ones(5)
+    gradient = fg.grad(lambda a, b: np.sum(3 * a**3 - b**2), argnums=(0, 1))
+    for _ in range(2):
+        gradient(a, b)
+    assert frames_of(lambda: gradient(a, b)).total() <= 67

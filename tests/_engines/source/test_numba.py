@@ -330,3 +330,15 @@ def test_arrays_of_a_power_of_two_lie_in_different_sets_of_the_cache() -> None:
     read: list[Any] = [Apply(memory.whole(), "{}", (memory.whole(),)) for memory in memories]
     places, _ = fuse.allotted([[step] for step in (*made, *read)], set())
     assert len({place % 4096 for place in places.values()}) == 3
+
+
+def test_kernels_that_run_together_share_the_shares(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
+    counts: list[int] = []
+    run = parallel.run_shares
+    monkeypatch.setattr(parallel, "workers", lambda: 2)
+    monkeypatch.setattr(parallel, "run_shares", lambda shares, size: counts.append(len(shares)) or run(shares, size))
+    sizes = [200_000] * 9 + [1_000_000]
+    xs = [rng.normal(size=size) for size in sizes]
+    on_both(lambda xs: [x * 2 + 1 for x in xs], xs)
+    # 16 shares for two threads, in proportion to the sizes, and rounded up for each kernel.
+    assert counts == [9 * 2 + 6]

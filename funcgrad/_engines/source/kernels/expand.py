@@ -1,10 +1,14 @@
-"""Prepare a program for kernels: equations are expanded into basic operations, and barriers are left out."""
+"""Prepare a program for kernels.
+
+Equations are expanded into basic operations, barriers are left out, and no vector is multiplied by a transposed matrix.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
+from funcgrad._core.forms import Basic
 from funcgrad._core.graph.ir import Equation, Graph, Literal, Var, trusted_graph
 from funcgrad._core.trace.staging import StagingTrace
 from funcgrad._engines.source.barriers import without_barriers
@@ -22,7 +26,26 @@ class Expanded(Equation):
 
 def prepared(graph: Graph) -> Graph:
     """Return the same program without barriers; equations whose primitives have an expansion hold it."""
-    return with_expansions(without_barriers(graph))
+    return with_expansions(_with_plain_matrices(without_barriers(graph)))
+
+
+def _with_plain_matrices(graph: Graph) -> Graph:
+    """Return the same program; ``x.T @ v`` becomes ``v @ x``, which a kernel adds up row by row of ``x``."""
+    matrices: dict[Any, Any] = {}
+    equations: list[Equation] = []
+    for equation in graph.equations:
+        basic, plain = equation.primitive.forms.basic, equation
+        if basic is Basic.TRANSPOSE and equation.params["permutation"] == (1, 0):
+            matrices[equation.results[0]] = equation.operands[0]
+        elif basic is Basic.MATMUL and any(len(x.aval.shape) == 1 for x in equation.operands):
+            a, b = equation.operands
+            if a in matrices or b in matrices:
+                turned = matrices.get(b, b), matrices.get(a, a)
+                plain = Equation(equation.primitive, turned, equation.params, equation.results, equation.source)
+        equations.append(plain)
+    read = {x for each in equations for x in each.operands} | set(graph.outputs)
+    equations = [each for each in equations if each.results[0] in read or each.results[0] not in matrices]
+    return trusted_graph(graph.inputs, graph.constants, equations, graph.outputs, graph.name, graph.trees)
 
 
 def with_expansions(graph: Graph) -> Graph:

@@ -12,21 +12,22 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
+import numpy as np
+
 from funcgrad._core.forms import Basic
 from funcgrad._core.graph.ir import Equation, Graph, Operand, Var, trusted_graph
 from funcgrad._core.primitive import Primitive
 from funcgrad._engines.source.kernels.equations import VIEWS, given, has_form, lowered
-from funcgrad._engines.source.kernels.expand import parts_of, prepared
+from funcgrad._engines.source.kernels.expand import prepared
 from funcgrad._engines.source.kernels.kernel import KernelPlan
 from funcgrad._engines.source.kernels.lowering import Lowering
-from funcgrad._engines.source.kernels.nodes import BlockRows, KernelMemory, Scalar, Shape, StridedView
+from funcgrad._engines.source.kernels.nodes import KernelMemory, Scalar, Shape, StridedView
 from funcgrad._engines.source.kernels.rounds import LOOPS, bodies_of
+from funcgrad._engines.source.kernels.rows import BLOCK, FlatRows, RowsOf, matrix_of, row_length
 from funcgrad._engines.source.kernels.text import KernelWriter, Text
 
 # An array of more elements is large: kernels run on blocks of it.
 SMALL = 1 << 15
-# Elements per block. The blocks of a few arrays fit into L2 cache together.
-BLOCK = 1 << 12
 # Calling a kernel costs more than running fewer operations than this directly.
 _WORTH = 3
 # A program or a loop's body of at most this many operations is not cut. A kernel's build takes longer for each array
@@ -38,8 +39,6 @@ _MOST = 160
 # Above this many operations, independent parts become kernels of their own, and steps of equal parameters share one.
 _JOINED = 64
 
-# Operations that compute each element from one element, in addition to elementwise primitives.
-_BY_ELEMENT = frozenset({Basic.BROADCAST, Basic.CAST, Basic.COPY, Basic.STOP_GRADIENT})
 # Operations that read an index, which may be out of bounds.
 _INDEXED = frozenset({Basic.EMBEDDING, Basic.INDEX, Basic.SCATTER})
 
@@ -77,7 +76,7 @@ def looped(graph: Graph, whole: Make, blocks: Make) -> Graph:
 def flat_plan(graph: Graph) -> KernelPlan | None:
     """Return one kernel for a graph of elementwise operations on vectors; ``None`` if not all of it has a form."""
     graph = prepared(graph)
-    rows = _Flat(graph.inputs[0].aval.shape)
+    rows = FlatRows(graph.inputs[0].aval.shape)
     if not graph.equations or not all(has_form(each) and rows.takes(each) for each in graph.equations):
         return None
     try:
@@ -171,11 +170,11 @@ def _without_views(members: list[Equation], others: list[Equation]) -> tuple[lis
 
 def _large(graph: Graph, pending: list[Equation], forms: dict[Equation, bool], most: int) -> Found:
     """Gather the operations over the same rows as the first."""
-    result = pending[0].results[0].aval
-    if not forms[pending[0]] or result.size <= SMALL:
+    result, longest = pending[0].results[0].aval, row_length(pending[0])
+    if not forms[pending[0]] or result.size * max(longest, 1) <= SMALL or not result.shape:
         return None
     rowed = math.prod(result.shape[1:]) <= BLOCK
-    rows = _RowsOf(result.shape) if rowed else _Flat(result.shape)
+    rows = RowsOf(result.shape, math.prod(result.shape[1:])) if rowed else FlatRows(result.shape)
     members: list[Equation] = []
     others: list[Equation] = []
     late: set[Operand] = set()
@@ -189,110 +188,19 @@ def _large(graph: Graph, pending: list[Equation], forms: dict[Equation, bool], m
             others.append(equation)
             late.update(equation.results)
     members, others = _without_views(*_connected(members, pending))
-    flat = _Flat(result.shape)
+    flat = FlatRows(result.shape)
     if all(map(flat.takes, members)):
         rows = flat
-    if sum(equation.flops for equation in members) < 2 * result.size:
+    longest = max(map(row_length, members), default=0)
+    if longest > math.prod(result.shape[1:]):
+        rows = RowsOf(result.shape, longest)
+        assert all(map(rows.takes, members))
+    # NumPy multiplies as fast. A kernel that reads a matrix once for two products saves more.
+    products = [equation for equation in members if row_length(equation)]
+    flops = sum(equation.flops for equation in members) - sum(equation.flops for equation in products)
+    if flops < 2 * result.size and len({matrix_of(equation) for equation in products}) == len(products):
         return None
     return _planned(graph, members, others, rows.shapes, rows.length, rows.is_partial), others
-
-
-class _RowsOf:
-    """The shapes of operations over the rows of arrays with one number of rows; the other axes may differ."""
-
-    def __init__(self, shape: Shape) -> None:
-        self._count: int = shape[0]
-        rows = max(1, BLOCK // max(1, math.prod(shape[1:])))
-        self.length = (self._count, rows)
-        # Shapes of variables that are cut into blocks, and the variables that are read whole.
-        self.shapes: dict[Any, Shape] = {}
-        self._whole: set[Operand] = set()
-
-    def is_partial(self, equation: Equation) -> bool:
-        """Return whether a block computes only a part of each number."""
-        return equation.primitive.forms.basic is Basic.REDUCTION and 0 in equation.params["axes"]
-
-    def takes(self, equation: Equation) -> bool:
-        """Return whether an operation works row by row; record its variables as cut or whole."""
-        before = self.shapes.copy(), self._whole.copy()
-        parts = parts_of(equation)
-        if all(self._takes(part) and (part is equation or not self.is_partial(part)) for part in parts):
-            return True
-        # The equation is refused as a whole, so forget what its first parts recorded.
-        self.shapes, self._whole = before
-        return False
-
-    def _takes(self, equation: Equation) -> bool:
-        (result, *more), shape = equation.results, equation.results[0].aval.shape
-        basic = equation.primitive.forms.basic
-        if more or math.prod(shape[1:]) > BLOCK:
-            return False
-        arrays = [x for x in equation.operands if type(x) is Var and x.aval.shape != ()]
-        if basic is Basic.FILL:
-            cut: list[bool] = [False] * len(arrays)
-        elif equation.primitive.elementwise or basic in _BY_ELEMENT:
-            cut = [len(x.aval.shape) == len(shape) and x.aval.shape[0] == self._count for x in arrays]
-        elif self._is_by_rows(basic, equation.params, arrays):
-            cut = [True]
-        else:
-            return False
-        partial = self.is_partial(equation)
-        if (not partial and (not shape or shape[0] != self._count)) or not self._agrees(arrays, cut):
-            return False
-        for x, is_cut in zip(arrays, cut, strict=True):
-            if is_cut:
-                self.shapes[x] = (BlockRows(self.length[1]), *x.aval.shape[1:])
-            else:
-                self._whole.add(x)
-        if not partial:
-            self.shapes[result] = (BlockRows(self.length[1]), *shape[1:])
-        return True
-
-    def _is_by_rows(self, basic: Basic | None, params: dict[str, Any], arrays: Sequence[Var]) -> bool:
-        if len(arrays) != 1 or arrays[0].aval.shape[0] != self._count or math.prod(arrays[0].aval.shape[1:]) > BLOCK:
-            return False
-        if basic is Basic.INDEX:
-            entries = params["index"].entries
-            return len(entries) > 0 and entries[0] == slice(None)
-        if basic is Basic.TRANSPOSE:
-            return params["permutation"][0] == 0
-        return basic in (Basic.REDUCTION, Basic.RESHAPE)
-
-    def _agrees(self, arrays: Sequence[Var], cut: Sequence[bool]) -> bool:
-        pairs = zip(arrays, cut, strict=True)
-        return all(x not in self._whole if is_cut else x not in self.shapes for x, is_cut in pairs)
-
-
-class _Flat:
-    """The shapes of elementwise operations on arrays of one shape whose rows are too long for a block."""
-
-    def __init__(self, shape: Shape) -> None:
-        self._shape = shape
-        self.length: tuple[int, int] = (math.prod(shape), BLOCK)
-        self.shapes: dict[Any, Shape] = {}
-
-    def is_partial(self, equation: Equation) -> bool:
-        """Return ``False``: operations over axes are not taken."""
-        del equation
-        return False
-
-    def takes(self, equation: Equation) -> bool:
-        """Return whether all operands have this shape, or are scalars."""
-        return all(self._takes(part) for part in parts_of(equation))
-
-    def _takes(self, equation: Equation) -> bool:
-        basic = equation.primitive.forms.basic
-        result, *more = equation.results
-        if more or result.aval.shape != self._shape:
-            return False
-        if not equation.primitive.elementwise and basic not in (Basic.CAST, Basic.FILL, Basic.COPY):
-            return False
-        if any(x.aval.shape not in ((), self._shape) for x in equation.operands):
-            return False
-        for x in (*equation.operands, *equation.results):
-            if type(x) is Var and x.aval.shape:
-                self.shapes[x] = (BlockRows(BLOCK),)
-        return True
 
 
 def _planned(  # noqa: PLR0917  (the last ones are given by some callers)
@@ -375,7 +283,8 @@ def _planned(  # noqa: PLR0917  (the last ones are given by some callers)
 
 
 def _joined(equation: Equation) -> Any:
-    return equation.primitive.forms.ufunc
+    """Return the function that combines the parts of a result that blocks compute."""
+    return np.add if row_length(equation) else equation.primitive.forms.ufunc
 
 
 def _outputs(lowering: Lowering, results: Sequence[Var], shapes: dict[Any, Shape]) -> list[KernelMemory]:
