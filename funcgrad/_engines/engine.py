@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -71,6 +71,9 @@ class Engine:
             included, and its source; ``None`` if the engine writes no source, and calls use ``compile``.
         written_paths: ``written_paths(tree, signature, questions, rolls_above)`` returns the same for a tree of paths.
             Stretches of more than ``rolls_above`` equations are rolled, and loops of guards; ``None`` for neither.
+        written_path: ``written_path(graph, signature, answers)`` returns the same for one path with its guards, or
+            ``None`` where the tree is better. It is for engines whose calls of compiled code cost much: two of them
+            where a guard stands in between. The function returns `Unknown` where a guard is answered in another way.
         rolls_above: a program of more equations than this is rolled before it is compiled (`Graph.roll`).
         settle: waits for all Python functions that its programs call.
         is_tracing: returns whether the engine is tracing a function in this thread now.
@@ -88,6 +91,7 @@ class Engine:
     tracing: Tracing | None
     written: Callable[[Graph, Signature], Written] | None
     written_paths: Callable[[PathTree, Signature, Questions, int | None], Written] | None
+    written_path: Callable[[Graph, Signature, Sequence[Hashable]], Written | None] | None
     rolls_above: int
     settle: Callable[[], None]
     is_tracing: Callable[[], bool]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from funcgrad._core.bind import NUMPY_TYPES, bind
@@ -30,6 +30,10 @@ def _written_paths_numpy(
     tree: PathTree, signature: Signature, questions: Questions, rolls_above: int | None
 ) -> Written:
     return _paths.written_paths(tree, signature, questions, rolls_above=rolls_above)
+
+
+def _written_path_numba(graph: Graph, signature: Signature, answers: Sequence[Hashable]) -> Written | None:
+    return _numba.written_path_numba(graph, signature, answers)
 
 
 def _compile_numba(graph: Graph) -> Callable[..., list]:
@@ -62,6 +66,8 @@ NUMPY = Engine(
     tracing=None,
     written=_written_numpy,
     written_paths=_written_paths_numpy,
+    # A line of the written program costs little, so the paths share their beginning.
+    written_path=None,
     # A line of the written program takes less time than a step of a loop.
     rolls_above=400,
 )
@@ -82,5 +88,6 @@ NUMBA = Engine(
     tracing=None,
     written=_written_numba,
     written_paths=_written_paths_numba,
+    written_path=_written_path_numba,
     rolls_above=64,
 )

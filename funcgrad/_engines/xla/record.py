@@ -103,5 +103,6 @@ XLA = Engine(
     tracing=xla,
     written=None,
     written_paths=None,
+    written_path=None,
     rolls_above=400,
 )

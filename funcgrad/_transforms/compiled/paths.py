@@ -60,6 +60,10 @@ class TypedPaths:
         self.must_wait = False
         # The compiled form of the tree, by what it is compiled for. It is made anew when the tree grows.
         self.programs: dict[Any, Any] = {}
+        # The programs of whole paths, by the path's number and by what they are compiled for.
+        self.whole: dict[Any, Any] = {}
+        # The number of the path that was added or taken last.
+        self.latest = 0
 
     def find(self, numbers: Sequence[Any], engine: Engine) -> int | Unknown:
         """Return the number of the path that these numbers take. Effects do not happen."""
@@ -198,6 +202,11 @@ class PathsFunction(Jitted):
                 # Effects of this call happened while it was staged.
                 return _results(path, numbers, bound.dynamic)
 
+    def _leads_to(self, types: TypedPaths, answers: Sequence[Hashable]) -> int | None:
+        """Return the number of a path that begins with these answers, if one does."""
+        with self._lock:
+            return types.tree.leads_to(answers)
+
     def _forget(self, types: TypedPaths) -> None:
         """Forget the programs of a tree that has grown, if they hold the whole tree."""
 
@@ -252,7 +261,7 @@ class PathsFunction(Jitted):
             if types.closed or not _is_lasting(path):
                 return False
             try:
-                types.tree.add(path)
+                types.latest = types.tree.add(path)
             except DifferentProgramError as error:
                 line = "" if error.line is None else f" at {error.line}"
                 types.closed = f"it did something else{line} for the same answers of its branches"
