@@ -107,8 +107,9 @@ class Whole(CombinedPrimitive):
             pack, dtype = w.value("packed", packed), w.value("dtype", x.aval.dtype)
             return f"{name} if {name}.flags.carray else {pack}({name}, {dtype})"
         if x in w.inputs:
-            # The argument may be an array without axes.
-            return name if x.aval.weak else f"{name}[()]"
+            # The argument may be an array without axes, or Python's bool, which has no index.
+            is_bool = x.aval.dtype == np.bool_
+            return name if x.aval.weak else f"{w.numpy(np.bool_)}({name})" if is_bool else f"{name}[()]"
         return name if x in w.numbers else f"{w.value(x.aval.dtype.name, x.aval.dtype.type)}({name})"
 
     def _first(self, scope: dict[str, Any], name: str, *given: Any) -> int | None:
