@@ -63,6 +63,8 @@ class Engine:
         compile: compiles a graph to a function from flat bare values to a flat list. It runs once for each graph.
         scope: returns the mode in which operators on the engine's values act as in NumPy.
         is_abstract: returns whether one of its values is a tracer of the engine, whose numbers are not known yet.
+        known: returns the array whose numbers one of its values stands for, or ``None`` if they are not known.
+            While the engine traces a function, it is an array of NumPy's: operations on others would be traced.
         place_beside: ``place_beside(value, x)`` puts a NumPy value on the devices of its array ``x``.
         lasting: ``lasting(value, given)`` returns a result in the form that a caller who passed ``given`` can keep.
         tracing: functions to compile whole functions of pytrees by tracing them, so that a call runs none of our
@@ -86,6 +88,7 @@ class Engine:
     compile: Callable[[Graph], Callable[..., list]]
     scope: Callable[[], AbstractContextManager[Any]]
     is_abstract: Callable[[Any], bool]
+    known: Callable[[Any], Any]
     place_beside: Callable[[Any, Any], Any]
     lasting: Callable[[Any, Any], Any]
     tracing: Tracing | None

@@ -16,6 +16,7 @@ import numpy as np
 from funcgrad._core.bind import Tracer
 from funcgrad._core.graph.ir import Graph
 from funcgrad._core.graph.paths import Path, is_guard
+from funcgrad._engines import is_abstract
 from funcgrad._engines.engine import Engine
 from funcgrad._engines.signature import MISS, Unknown
 from funcgrad._ops.index.join import stack
@@ -71,7 +72,10 @@ class XlaPaths(PathsFunction):
 
     def _run(self, bound: Bound, args: tuple, kwargs: dict) -> Any:
         self._recent = bound.types
-        return self._run_types(bound.types, args, kwargs)
+        try:
+            return self._run_types(bound.types, args, kwargs)
+        except OtherTypesError:
+            return self._call_general(args, kwargs)
 
     def _run_types(self, types: TypedPaths, args: tuple, kwargs: dict) -> Any:
         """Run the tree of paths."""
@@ -83,6 +87,9 @@ class XlaPaths(PathsFunction):
             if program is None:
                 program = types.whole[number] = self._program(types, number)
             results, asked = program(*args, **kwargs)
+            if any(map(is_abstract, asked if type(asked) is list else (asked,))):
+                # JAX traces a function around this call.
+                raise OtherTypesError
             path = types.tree.paths[number]
             if type(asked) is not list and tuple(np.asarray(asked).tolist()) == path.answers:
                 types.latest = number
