@@ -42,15 +42,6 @@ def is_abstract(x: Value) -> bool:
     return engine is not None and engine.is_abstract(x)
 
 
-def known(x: Value) -> Any:
-    """Return the array whose numbers a bare value stands for; ``None`` if it is a tracer whose numbers are not known.
-
-    Inside ``jax.grad`` they are known, inside ``jax.jit`` they are not.
-    """
-    engine = engine_of(x)
-    return x if engine is None else engine.known(x)
-
-
 def place_beside(value: Value, x: Value) -> Any:
     """Put a NumPy value on the devices of ``x``, if ``x`` is an array of another engine."""
     engine = engine_of(x)

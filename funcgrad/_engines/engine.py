@@ -63,8 +63,7 @@ class Engine:
         compile: compiles a graph to a function from flat bare values to a flat list. It runs once for each graph.
         scope: returns the mode in which operators on the engine's values act as in NumPy.
         is_abstract: returns whether one of its values is a tracer of the engine, whose numbers are not known yet.
-        known: returns the array whose numbers one of its values stands for, or ``None`` if they are not known.
-            While the engine traces a function, it is an array of NumPy's: operations on others would be traced.
+        known: returns the array whose numbers a value stands for, NumPy's own in a trace; ``None`` if they are unknown.
         place_beside: ``place_beside(value, x)`` puts a NumPy value on the devices of its array ``x``.
         lasting: ``lasting(value, given)`` returns a result in the form that a caller who passed ``given`` can keep.
         tracing: functions to compile whole functions of pytrees by tracing them, so that a call runs none of our
@@ -74,8 +73,7 @@ class Engine:
         written_paths: ``written_paths(tree, signature, questions, rolls_above)`` returns the same for a tree of paths.
             Stretches of more than ``rolls_above`` equations are rolled, and loops of guards; ``None`` for neither.
         written_path: ``written_path(graph, signature, answers)`` returns the same for one path with its guards, or
-            ``None`` where the tree is better. It is for engines whose calls of compiled code cost much: two of them
-            where a guard stands in between. The function returns `Unknown` where a guard is answered in another way.
+            ``None`` where the tree is better. It is for engines to which a call of compiled code costs much.
         rolls_above: a program of more equations than this is rolled before it is compiled (`Graph.roll`).
         settle: waits for all Python functions that its programs call.
         is_tracing: returns whether the engine is tracing a function in this thread now.

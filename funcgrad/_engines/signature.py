@@ -17,8 +17,7 @@ class Unknown:
     """A program with paths returns it where the arguments take a path that it does not have.
 
     Args:
-        answers: the answers to the guards, up to the one that no path gave. The program of one path returns the answers
-            up to the one that is another than its own, or those before it.
+        answers: the answers to the guards, up to the one that no path of the program gave, or those before it.
     """
 
     __slots__ = ("answers",)

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple
 
+from funcgrad._core.graph.path_rounds import rounds_from
+from funcgrad._core.graph.paths import Path
 from funcgrad._core.graph.simplify import simplify
 from funcgrad._core.tracebacks import folded
 from funcgrad._engines.signature import MISS, Signature, Unknown, is_plain
@@ -139,7 +141,21 @@ class SourcePaths(PathsFunction):
             # The tree writes to donated memory after the last guard.
             return None
         path = types.tree.paths[number]
-        return write(path.graph.made(simplify), self._signature(types, path.tree, args, kwargs), path.answers)
+        graph = path.graph.made(simplify)
+        if self.roll and len(graph.equations) > self._engine.rolls_above and self._has_rounds(types, path):
+            # Paths that differ in the number of rounds share a loop in the tree.
+            return None
+        return write(graph, self._signature(types, path.tree, args, kwargs), path.answers)
+
+    def _has_rounds(self, types: TypedPaths, path: Path) -> bool:
+        """Return whether a path goes through a chain of stretches that do the same."""
+        with self._lock:
+            here = types.tree.root
+            for answer in path.answers:
+                if here is None or rounds_from(here) is not None:
+                    return True
+                here = here.ways.get(answer)
+        return False
 
     def _tree(self, types: TypedPaths, key: Key, args: tuple, kwargs: dict) -> tuple[Program, str]:
         """Return the program of all paths, and its source."""
