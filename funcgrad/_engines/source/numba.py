@@ -143,7 +143,7 @@ class PathKernel(Whole):
     def __init__(self, plan: KernelPlan, answers: Sequence[Hashable]) -> None:
         super().__init__(plan)
         self._answers = tuple(answers)
-        # What the program returns, by what the kernel returned, where that is one of a few numbers.
+        # The results of guards on bools, by the number that the kernel returned.
         self._unknown: dict[int, Unknown] = {}
 
     def _ended(self, w: Writer, equation: Equation, made: Sequence[str]) -> str:

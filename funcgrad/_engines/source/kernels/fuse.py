@@ -56,7 +56,7 @@ def fused(steps: Sequence[Step]) -> list[list[Step]]:
             written: set[KernelMemory] = set()
             ended = False
             for step in pending:
-                # What follows a guard is not computed where the guard ends the kernel.
+                # Steps after a guard are not computed where the guard ends the kernel.
                 ended = ended or isinstance(step, Guard)
                 if not ended and isinstance(step, Apply) and _joins(step, group, read, written):
                     group.append(step)
