@@ -64,6 +64,22 @@ def test_a_program_without_a_branch_is_a_part_of_jaxs(engine: str) -> None:
         np.testing.assert_allclose(g(X), np.sin(X) * 2, 1e-6)
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_higher_derivatives_closures_and_effects(engine: str, capsys: pytest.CaptureFixture[str]) -> None:
+    def f(x: Any) -> Any:
+        fg.debug_print("seen")
+        return np.sum(np.sin(x)) if np.sum(x) > 0 else np.sum(x * x)
+
+    compiled = fg.jit(f, paths=4, engine=engine)
+    x = jnp.asarray(X)
+    np.testing.assert_allclose(jax.hessian(compiled)(x), np.diag(-np.sin(X)), 1e-6)
+    np.testing.assert_allclose(jax.vjp(compiled, -x)[1](1.0)[0], -2 * X, 1e-6)
+    np.testing.assert_allclose(jax.linearize(compiled, x)[1](x), np.sum(np.cos(X) * X), 1e-6)
+    assert capsys.readouterr().out.split() == ["seen"] * 3
+    closing = lambda y: fg.jit(lambda x: x * y * y if y > x else y, paths=4, engine=engine)(1.0)
+    assert [float(jax.grad(closing)(y)) for y in (2.0, 0.5)] == [4.0, 1.0]
+
+
 def test_numbers_that_are_known_are_followed(compiled: Any) -> None:
     inner = fg.grad(lambda x: np.sum(compiled(x)))
     for x in (X, -X, 2 * X):
