@@ -66,3 +66,19 @@ def test_values_are_assigned_to_the_elements_of_a_mask(engine: str) -> None:
     np.testing.assert_array_equal(two(X), [7.0, -1.0, 8.0])
     with pytest.raises(ValueError, match="broadcast"):
         two(np.abs(X))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_unique_follows_the_count_of_different_elements(engine: str) -> None:
+    compiled = fg.jit(np.unique, paths=8, engine=engine)
+    slope = fg.jit(fg.grad(lambda x: np.sum(np.unique(x) ** 3)), paths=8, engine=engine)
+    nan = np.nan
+    for x in map(np.array, ([2.0, 1.0, 2.0], [3.0, 1.0, 2.0], [nan, 1.0, nan], [1.0, 1.0, 1.0], [2.0, 0.5, 2.0])):
+        np.testing.assert_array_equal(compiled(x), np.unique(x))
+        np.testing.assert_allclose(slope(x), fg.grad(lambda x: np.sum(np.unique(x) ** 3))(x))
+    for other in (np.array([[3, 1], [1, 3]]), np.array([True, True]), np.zeros(0), np.float32(2)):
+        got = compiled(other)
+        np.testing.assert_array_equal(got, np.unique(other))
+        assert np.asarray(got).dtype == other.dtype
+    with pytest.raises(fg.errors.ConcretizationTypeError, match=r"numpy\.unique, whose result is as long"):
+        fg.jit(lambda x: np.unique(x, return_counts=True), paths=8, engine=engine)(X)
