@@ -1,8 +1,8 @@
 """Random functions that branch on numbers: compiled by paths on every engine, compared with the plain function.
 
 A program is Python source. Its statements compute, write rows, branch, loop until a number is small, leave loops early,
-take indices and lengths from numbers, and draw from a key. Values must equal the plain function's, gradients those of
-`fg.grad` without compilation, and a program prints each of its lines once in each call.
+take indices and lengths from numbers, and choose elements by masks. Values must equal the plain function's, gradients
+those of `fg.grad` without compilation, and a program prints each of its lines once in each call.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _VECTORS = ("x", "y", "np.sin(x)", "x * s", "y + x", "np.abs(y)", "x[::-1]", "np
 _VECTORS += ("x * np.array([0.5, -0.3, 1.0, 0.2])", "y + np.linspace(-1.0, 1.0, 4)")
 _LIMITS = ("0.0", "0.5", "-0.7", "1.5")
 # A line that begins so asks for a number.
-_ASKING = ("if", "while", "for", "n =", "s = max", "s = min", "s = sorted")
+_ASKING = ("if", "while", "for", "n =", "s = max", "s = min", "s = sorted", "m =")
 
 
 @dataclass(frozen=True)
@@ -124,6 +124,13 @@ def _choice(rng: Random, depth: int) -> list[str]:
     return [rng.choice(("s = max(s, y[0])", "s = min(s, np.sum(x), 2.0)", "s = sorted([s, y[0], y[1]])[1]"))]
 
 
+def _mask(rng: Random, depth: int) -> list[str]:
+    del depth
+    mask = f"{rng.choice(_VECTORS)} > {rng.choice(_LIMITS)}"
+    use = rng.choice(("y[m] = np.cos(y[m])", "y[m] *= 0.5", "s = s + np.sum(y[m])", "s = s + np.sum(np.unique(y[m]))"))
+    return [f"m = {mask}", "y = y.copy()", use]
+
+
 def _effect(rng: Random, depth: int) -> list[str]:
     del depth
     return ['fg.debug_print("{}", s)'] if rng.random() < 0.3 else ["s = s * 0.9"]
@@ -158,7 +165,7 @@ def _raise(rng: Random, depth: int) -> list[str]:
     return [f"if {rng.choice(_SCALARS)} > 2.5:", "    raise ArithmeticError('too large')"]
 
 
-_STATEMENTS = (_compute, _scalar, _write, _index, _choice, _if, _if, _if, _while, _for, _return, _raise, _effect)
+_STATEMENTS = (_compute, _scalar, _write, _index, _choice, _if, _if, _if, _while, _for, _return, _raise, _effect, _mask)
 
 
 def _inner(rng: Random, depth: int) -> list[str]:
