@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -63,6 +63,7 @@ class Engine:
         compile: compiles a graph to a function from flat bare values to a flat list. It runs once for each graph.
         scope: returns the mode in which operators on the engine's values act as in NumPy.
         is_abstract: returns whether one of its values is a tracer of the engine, whose numbers are not known yet.
+        known: returns the array whose numbers a value stands for, NumPy's own in a trace; ``None`` if they are unknown.
         place_beside: ``place_beside(value, x)`` puts a NumPy value on the devices of its array ``x``.
         lasting: ``lasting(value, given)`` returns a result in the form that a caller who passed ``given`` can keep.
         tracing: functions to compile whole functions of pytrees by tracing them, so that a call runs none of our
@@ -71,6 +72,8 @@ class Engine:
             included, and its source; ``None`` if the engine writes no source, and calls use ``compile``.
         written_paths: ``written_paths(tree, signature, questions, rolls_above)`` returns the same for a tree of paths.
             Stretches of more than ``rolls_above`` equations are rolled, and loops of guards; ``None`` for neither.
+        written_path: ``written_path(graph, signature, answers)`` returns the same for one path with its guards, or
+            ``None`` where the tree is better. It is for engines to which a call of compiled code costs much.
         rolls_above: a program of more equations than this is rolled before it is compiled (`Graph.roll`).
         settle: waits for all Python functions that its programs call.
         is_tracing: returns whether the engine is tracing a function in this thread now.
@@ -83,11 +86,13 @@ class Engine:
     compile: Callable[[Graph], Callable[..., list]]
     scope: Callable[[], AbstractContextManager[Any]]
     is_abstract: Callable[[Any], bool]
+    known: Callable[[Any], Any]
     place_beside: Callable[[Any, Any], Any]
     lasting: Callable[[Any, Any], Any]
     tracing: Tracing | None
     written: Callable[[Graph, Signature], Written] | None
     written_paths: Callable[[PathTree, Signature, Questions, int | None], Written] | None
+    written_path: Callable[[Graph, Signature, Sequence[Hashable]], Written | None] | None
     rolls_above: int
     settle: Callable[[], None]
     is_tracing: Callable[[], bool]

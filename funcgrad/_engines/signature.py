@@ -17,7 +17,7 @@ class Unknown:
     """A program with paths returns it where the arguments take a path that it does not have.
 
     Args:
-        answers: the answers to the guards, up to the one that no path gave.
+        answers: the answers to the guards, up to the one that no path of the program gave, or those before it.
     """
 
     __slots__ = ("answers",)

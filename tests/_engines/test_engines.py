@@ -19,7 +19,7 @@ from funcgrad._ops.elementwise.trigonometric import sin_p
 PACKAGE = Path(fg.__file__).parent
 
 
-NO_FUNCTIONS = ("name", "tracing", "written", "written_paths", "rolls_above")
+NO_FUNCTIONS = ("name", "tracing", "written", "written_paths", "written_path", "rolls_above")
 
 
 @pytest.mark.parametrize("engine", ENGINES.values(), ids=ENGINES)
@@ -39,6 +39,7 @@ def test_a_record_does_what_it_says(engine: Engine, x: Any) -> None:
         np.testing.assert_allclose(engine.compile(graph)(x)[0], wanted, rtol=1e-6)
     assert engine.owns(x)
     assert not engine.is_abstract(x)
+    assert engine.known(x) is x
     assert engine.lasting(x, ()) is x
     np.testing.assert_array_equal(engine.place_beside(np.arange(2), x), np.arange(2))
 
@@ -47,8 +48,11 @@ def test_a_value_knows_its_engine() -> None:
     on_xla = jax.numpy.ones(2)
     assert engine_of(on_xla) is XLA
     assert [engine_of(x) for x in (1, 2.0, np.ones(2), np.float32(1), "text", None)] == [None] * 6
-    abstract = []
+    abstract, numbers = [], []
     jax.jit(lambda x: abstract.append(is_abstract(x)))(on_xla)
+    jax.jit(lambda x: numbers.append(XLA.known(x)))(on_xla)
+    jax.grad(lambda x: numbers.append(XLA.known(x)) or x)(2.0)
+    assert numbers == [None, 2.0]
     fg.grad(lambda x: abstract.append(is_abstract(x)) or x)(1.0)
     assert abstract == [True, False]
     assert not is_abstract(on_xla)

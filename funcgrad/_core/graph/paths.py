@@ -176,6 +176,16 @@ class PathTree:
         self._finish()
         return last.number
 
+    def leads_to(self, answers: Sequence[Hashable]) -> int | None:
+        """Return the number of a path whose guards begin with these answers; ``None`` if there is none."""
+        here = self.root
+        for answer in answers:
+            here = None if here is None else here.ways.get(answer)
+        while here is not None and here.guard is not None:
+            # Any way leads to a path, which says how its next guard is answered.
+            here = next(iter(here.ways.values()))
+        return None if here is None else here.number
+
     def _finish(self) -> None:
         """Make the graphs of new stretches, and of those with variables that only the new path reads."""
         for stretch in reversed(list(self)):

@@ -11,19 +11,20 @@ from __future__ import annotations
 
 import functools
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from funcgrad._core.graph.ir import Equation, Graph, Operand, trusted_graph
 from funcgrad._core.lazy import LazyModule
-from funcgrad._engines.signature import Signature
+from funcgrad._engines.signature import Signature, Unknown
 from funcgrad._engines.source.blocks import CombinedPrimitive
 from funcgrad._engines.source.call import written
 from funcgrad._engines.source.kernels.kernel import KernelPlan
+from funcgrad._engines.source.kernels.nodes import guard_that_ended
 from funcgrad._engines.source.kernels.parallel import Kernel, Parallel, Several, fitted, packed
-from funcgrad._engines.source.kernels.plan import looped
+from funcgrad._engines.source.kernels.plan import looped, whole_plan
 from funcgrad._engines.source.numpy import compile_source
 from funcgrad._engines.source.paths import written_paths
 
@@ -33,6 +34,12 @@ if TYPE_CHECKING:
     from funcgrad._engines.source.writer import Writer
 
 _numba: Any = LazyModule("numba")
+
+# A path of more operations on numbers than this is not one kernel: a call with other numbers computes a part of it in
+# vain. They take 10 us, ten times what a call of a kernel costs.
+_LOST = 20_000
+# A kernel of more equations takes half a second to build, and paths would not share what they have in common.
+_LONG = 160
 
 
 class Whole(CombinedPrimitive):
@@ -69,16 +76,20 @@ class Whole(CombinedPrimitive):
         call, again = f"{name}({given})", f"{name}(*{fitted}({given}))"
         if not self._kernel.text.checks:
             return [*lines, f"try: {call}", f"except TypeError: {again}", *numbers]
-        refused = w.value("refused", self._refused)
-        operands = ", ".join([w.name(x) for x in equation.operands])
-        made = ", ".join([f"{name}[...]" for name in arguments[-len(equation.results) :]])
+        ended = self._ended(w, equation, arguments[len(arguments) - len(equation.results) :])
         return [
             *lines,
             f"try: bad_ = {call}",
             f"except TypeError: bad_ = {again}",
-            f"if bad_: [{made}] = {refused}({operands})",
+            f"if bad_: {ended}",
             *numbers,
         ]
+
+    def _ended(self, w: Writer, equation: Equation, made: Sequence[str]) -> str:
+        """Return the statement that runs if the kernel ended early; ``made`` are the names of the results' arrays."""
+        refused = w.value("refused", self._refused)
+        operands = ", ".join([w.name(x) for x in equation.operands])
+        return f"[{', '.join([f'{name}[...]' for name in made])}] = {refused}({operands})"
 
     def _operand(self, w: Writer, x: Operand) -> str:
         """Return the expression for an operand as the kernel takes it.
@@ -96,8 +107,9 @@ class Whole(CombinedPrimitive):
             pack, dtype = w.value("packed", packed), w.value("dtype", x.aval.dtype)
             return f"{name} if {name}.flags.carray else {pack}({name}, {dtype})"
         if x in w.inputs:
-            # The argument may be an array without axes.
-            return name if x.aval.weak else f"{name}[()]"
+            # The argument may be an array without axes, or Python's bool, which has no index.
+            is_bool = x.aval.dtype == np.bool_
+            return name if x.aval.weak else f"{w.numpy(np.bool_)}({name})" if is_bool else f"{name}[()]"
         return name if x in w.numbers else f"{w.value(x.aval.dtype.name, x.aval.dtype.type)}({name})"
 
     def _first(self, scope: dict[str, Any], name: str, *given: Any) -> int | None:
@@ -118,6 +130,41 @@ class Whole(CombinedPrimitive):
         operands = given[first : first + len(self._plan.operands)]
         pairs = zip(operands, self._plan.operands, strict=True)
         return [*given[:first], *[fitted(x, var) for x, var in pairs], *given[first + len(operands) :]]
+
+
+class PathKernel(Whole):
+    """The kernel of a path with its guards. Its program returns `Unknown` where a guard is answered in another way.
+
+    Args:
+        plan: the kernel.
+        answers: the answers of the guards.
+    """
+
+    def __init__(self, plan: KernelPlan, answers: Sequence[Hashable]) -> None:
+        super().__init__(plan)
+        self._answers = tuple(answers)
+        # The results of guards on bools, by the number that the kernel returned.
+        self._unknown: dict[int, Unknown] = {}
+
+    def _ended(self, w: Writer, equation: Equation, made: Sequence[str]) -> str:
+        del equation, made
+        return f"return {w.value('other', self._other)}(bad_)"
+
+    def _other(self, returned: int) -> Unknown:
+        """Return the answers up to the one that differs, as far as the kernel knows them."""
+        found = self._unknown.get(returned)
+        return self._unknown_after(returned) if found is None else found
+
+    def _unknown_after(self, returned: int) -> Unknown:
+        if returned > 0:
+            # An index out of bounds, or a singular matrix.
+            return Unknown(())
+        number, found = guard_that_ended(returned)
+        before, answer = self._answers[:number], self._answers[number]
+        if type(answer) is bool:
+            self._unknown[returned] = unknown = Unknown((*before, not answer))
+            return unknown
+        return Unknown(before if found is None else (*before, found))
 
 
 def _together(graph: Graph) -> Graph:
@@ -163,6 +210,29 @@ def written_numba(graph: Graph, signature: Signature) -> tuple[Callable[[tuple, 
     """Return a graph as a function of the user's arguments, and its source, with kernels in it."""
     _needed()
     return written(graph, signature, _prepared)
+
+
+def written_path_numba(
+    graph: Graph, signature: Signature, answers: Sequence[Hashable]
+) -> tuple[Callable[[tuple, dict], Any], str] | None:
+    """Return a path as a function that is one kernel, and its source; ``None`` if it is no short path of small arrays.
+
+    The function returns `Unknown` where a guard is answered in another way than in ``answers``.
+    """
+    _needed()
+    flops = sum(equation.flops for equation in graph.equations)
+    guards = sum(equation.primitive.guards for equation in graph.equations)
+    if flops > _LOST or len(graph.equations) > _LONG or guards != len(answers):
+        return None
+    plan = whole_plan(graph)
+    if plan is None:
+        return None
+    kernel = Equation(cast(Any, PathKernel(plan, answers)), plan.operands, {}, plan.results, None)
+    return written(
+        trusted_graph(graph.inputs, graph.constants, [kernel], graph.outputs, graph.name),
+        signature,
+        lambda graph: graph,
+    )
 
 
 def written_paths_numba(

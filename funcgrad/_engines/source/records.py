@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from funcgrad._core.bind import NUMPY_TYPES, bind
@@ -32,6 +32,10 @@ def _written_paths_numpy(
     return _paths.written_paths(tree, signature, questions, rolls_above=rolls_above)
 
 
+def _written_path_numba(graph: Graph, signature: Signature, answers: Sequence[Hashable]) -> Written | None:
+    return _numba.written_path_numba(graph, signature, answers)
+
+
 def _compile_numba(graph: Graph) -> Callable[..., list]:
     return _numba.compile_numba(graph)
 
@@ -54,6 +58,7 @@ NUMPY = Engine(
     compile=_compile_numpy,
     scope=lambda: NO_SCOPE,
     is_abstract=lambda x: False,
+    known=lambda x: x,
     place_beside=lambda value, x: value,
     settle=lambda: None,
     is_tracing=lambda: False,
@@ -62,6 +67,8 @@ NUMPY = Engine(
     tracing=None,
     written=_written_numpy,
     written_paths=_written_paths_numpy,
+    # A line of the written program costs little, so the paths share their beginning.
+    written_path=None,
     # A line of the written program takes less time than a step of a loop.
     rolls_above=400,
 )
@@ -74,6 +81,7 @@ NUMBA = Engine(
     compile=_compile_numba,
     scope=lambda: NO_SCOPE,
     is_abstract=lambda x: False,
+    known=NUMPY.known,
     place_beside=NUMPY.place_beside,
     settle=NUMPY.settle,
     is_tracing=NUMPY.is_tracing,
@@ -82,5 +90,6 @@ NUMBA = Engine(
     tracing=None,
     written=_written_numba,
     written_paths=_written_paths_numba,
+    written_path=_written_path_numba,
     rolls_above=64,
 )

@@ -80,6 +80,11 @@ def _is_abstract(x: Value) -> bool:
     return xla.is_jax_tracer(x)
 
 
+def _known(x: Value) -> Any:
+    found = x.to_concrete_value() if xla.is_jax_tracer(x) else x
+    return found if found is None or not xla.inside_jax_trace() else np.asarray(found)
+
+
 def _place_beside(value: Value, x: Value) -> Any:
     return xla.beside(value, x)
 
@@ -95,6 +100,7 @@ XLA = Engine(
     compile=_compile,
     scope=_scope,
     is_abstract=_is_abstract,
+    known=_known,
     place_beside=_place_beside,
     settle=lambda: xla.settle_effects(),
     is_tracing=lambda: xla.inside_jax_trace(),
@@ -103,5 +109,6 @@ XLA = Engine(
     tracing=xla,
     written=None,
     written_paths=None,
+    written_path=None,
     rolls_above=400,
 )

@@ -14,6 +14,7 @@ import numpy as np
 
 from funcgrad._core.aval import Aval
 from funcgrad._core.bind import Tracer
+from funcgrad._core.forms import Basic, Forms
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.batch import Shared
 from funcgrad._core.trace.path import PathTrace
@@ -91,6 +92,7 @@ guard_p = Primitive(
     derivative=NothingMoves(),
     batch=_batch,
     cost=lambda y, x, *, asked, answer: 0,
+    forms=Forms(basic=Basic.GUARD),
     multiple_results=True,
 )
 guard_p.effect = True

@@ -8,14 +8,15 @@ of the path with that answer runs. A path that must not run for other numbers (i
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from funcgrad._core.bind import Tracer
 from funcgrad._core.graph.ir import Graph
-from funcgrad._core.graph.paths import Stretch
+from funcgrad._core.graph.paths import Path, is_guard
+from funcgrad._engines import is_abstract
 from funcgrad._engines.engine import Engine
 from funcgrad._engines.signature import MISS, Unknown
 from funcgrad._ops.index.join import stack
@@ -71,38 +72,36 @@ class XlaPaths(PathsFunction):
 
     def _run(self, bound: Bound, args: tuple, kwargs: dict) -> Any:
         self._recent = bound.types
-        return self._run_types(bound.types, args, kwargs)
+        try:
+            return self._run_types(bound.types, args, kwargs)
+        except OtherTypesError:
+            return self._call_general(args, kwargs)
 
     def _run_types(self, types: TypedPaths, args: tuple, kwargs: dict) -> Any:
         """Run the tree of paths."""
         if types.must_wait:
             return self._run_stretches(types, args, kwargs)
-        number = types.programs.get("last", 0)
+        number = types.latest
         for _ in range(len(types.tree.paths) + 1):
-            program = types.programs.get(number)
+            program = types.whole.get(number)
             if program is None:
-                program = types.programs[number] = self._program(types, number)
+                program = types.whole[number] = self._program(types, number)
             results, asked = program(*args, **kwargs)
-            expected = types.tree.paths[number].answers
-            if type(asked) is not list and tuple(np.asarray(asked).tolist()) == expected:
-                types.programs["last"] = number
+            if any(map(is_abstract, asked if type(asked) is list else (asked,))):
+                # JAX traces a function around this call.
+                raise OtherTypesError
+            path = types.tree.paths[number]
+            if type(asked) is not list and tuple(np.asarray(asked).tolist()) == path.answers:
+                types.latest = number
                 return results
-            here: Stretch | None = types.tree.root
-            answers: tuple[Hashable, ...] = ()
-            for value in asked if type(asked) is list else np.asarray(asked):
-                if here is None or answers != expected[: len(answers)]:
-                    break
-                answers = (*answers, answer_to(here.asked, value))
-                here = here.ways.get(answers[-1])
-            if answers == expected:
-                types.programs["last"] = number
+            answers = _answers(path, asked if type(asked) is list else np.asarray(asked))
+            if answers == path.answers:
+                types.latest = number
                 return results
-            if here is None:
+            found = self._leads_to(types, answers)
+            if found is None:
                 return Unknown(answers)
-            while here.guard is not None:
-                # Any path that begins with these answers says how its next guard is answered.
-                here = next(iter(here.ways.values()))
-            number = here.number
+            number = found
         # The programs of different paths answer a guard differently, by rounding.
         return self._run_stretches(types, args, kwargs)
 
@@ -167,3 +166,14 @@ class XlaPaths(PathsFunction):
 
     def _with_donated(self, numbers: Sequence[int]) -> Jitted:
         return type(self)(self._function, self._static, self._engine, numbers, self._paths, self._shardings)
+
+
+def _answers(path: Path, asked: Iterable[Any]) -> tuple[Hashable, ...]:
+    """Return the answers up to the first that is another than the path's."""
+    guards = [equation for equation in path.graph.equations if is_guard(equation)]
+    answers: tuple[Hashable, ...] = ()
+    for guard, value in zip(guards, asked, strict=True):
+        if answers != path.answers[: len(answers)]:
+            break
+        answers = (*answers, answer_to(guard.params["asked"], value))
+    return answers

@@ -84,7 +84,8 @@ def _as_assigned(x: Tracer, value: ArrayLike) -> Any:
 def _with_mask(x: Tracer, key: IndexLike, value: ArrayLike) -> tuple[Any, Any] | None:
     """Return the values to write and the part of ``x``, for a mask with unknown numbers, alone or among slices.
 
-    The selection of such a mask has no known shape, but can be written to.
+    The selection of such a mask has no known shape, but can be written to. Where the trace follows the numbers of a
+    call, and the selection's shape is needed, return ``None``: the positions of the mask are an index then.
     """
     entries = key if type(key) is tuple else (key,)
     found = [i for i, entry in enumerate(entries) if isinstance(entry, Tracer) and _is_traced_mask(entry)]
@@ -92,7 +93,10 @@ def _with_mask(x: Tracer, key: IndexLike, value: ArrayLike) -> tuple[Any, Any] |
         return None
     i = found[0]
     beside = entries[:i] + entries[i + 1 :]
+    follows = all(innermost(entries[j])._owner.follows for j in found)
     if len(found) > 1 or not all(type(entry) in _BASIC for entry in beside) or _set_apart(entries, i):
+        if follows:
+            return None
         raise TracerAssignmentError(
             "x[..., mask, ...] = v: the mask is traced, so the number of elements that it selects is not known, and "
             "the index has other index arrays, or an integer that is not next to the mask. Write x[...] = "
@@ -104,6 +108,8 @@ def _with_mask(x: Tracer, key: IndexLike, value: ArrayLike) -> tuple[Any, Any] |
     axis = sum(entry is None or type(entry) is slice for entry in entries[:i])
     if Ellipsis in entries[:i]:
         axis = len(part.shape) - rank - sum(entry is None or type(entry) is slice for entry in entries[i + 1 :])
+    if follows and _selected_axis(value, len(part.shape) - axis - rank) is not None:
+        return None
     return part, _masked(part, mask, value, axis)
 
 
@@ -117,6 +123,13 @@ def _is_traced_mask(entry: Tracer) -> bool:
 def _set_apart(entries: tuple, i: int) -> bool:
     """Return whether other entries are between an integer and the mask. NumPy then puts the selected axes first."""
     return "-" in "".join("i" if type(entry) is int or j == i else "-" for j, entry in enumerate(entries)).strip("-")
+
+
+def _selected_axis(value: ArrayLike, rest: int) -> int | None:
+    """Return the axis of a value that counts the selected elements, if its length is not 1."""
+    given = getattr(value, "shape", ())
+    axis = len(given) - rest - 1
+    return axis if axis >= 0 and given[axis] != 1 else None
 
 
 def _masked(x: ArrayLike, mask: ArrayLike, value: ArrayLike, axis: int) -> Any:
@@ -134,7 +147,7 @@ def _masked(x: ArrayLike, mask: ArrayLike, value: ArrayLike, axis: int) -> Any:
     given = getattr(value, "shape", ())
     selected = len(given) - rest - 1
     if selected >= 0:
-        if given[selected] != 1:
+        if _selected_axis(value, rest) is not None:
             raise TracerAssignmentError(
                 f"x[mask] = v: the mask is traced, so how many elements it selects is not known, and the value {given} "
                 "has an axis for them. Write x[...] = np.where(mask, values, x), with values of the shape of x."

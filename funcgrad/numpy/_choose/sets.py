@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad._core.bind import NO_PARAMS, bind
+from funcgrad._core.bind import NO_PARAMS, Tracer, bind
 from funcgrad._ops.elementwise.arithmetic import eq_p
 from funcgrad._ops.elementwise.logic import logical_not_p
 from funcgrad._ops.index.join import concatenate
@@ -15,7 +15,7 @@ from funcgrad._ops.layout.shape import reshape
 from funcgrad._ops.reduce.sort import searchsorted, sort
 from funcgrad._types import ArrayLike
 from funcgrad.numpy._base.axes import normalize_axis
-from funcgrad.numpy._base.concrete import concrete_value, known_value
+from funcgrad.numpy._base.concrete import concrete_value, innermost, known_value
 from funcgrad.numpy._base.convert import promote
 from funcgrad.numpy._base.plain import beside_numpys
 from funcgrad.numpy._choose.take import take
@@ -36,8 +36,12 @@ def unique(
     axis: int | None = None,
     **options: Any,
 ) -> Any:
-    """Return ``numpy.unique``. The first of equal elements carries the derivative. The numbers have to be known."""
+    """Return ``numpy.unique``. The first of equal elements carries the derivative. Its length needs known numbers."""
     x = as_array(ar)
+    value = innermost(x)
+    alone = not (return_index or return_inverse or return_counts or options) and axis is None
+    if alone and isinstance(value, Tracer) and value._owner.follows:
+        return _followed(flat(x))
     numbers = _known(x, "unique")
     found = np.unique(
         numbers, return_index=True, return_inverse=return_inverse, return_counts=return_counts, axis=axis, **options
@@ -45,6 +49,16 @@ def unique(
     values = take(flat(x), found[1]) if axis is None else take(x, found[1], normalize_axis(axis, len(x.shape)))
     rest = found[1:] if return_index else found[2:]
     return (values, *rest) if rest else values
+
+
+def _followed(x: ArrayLike) -> Any:
+    """Return the different elements of a vector in a trace that follows numbers. Their count is a guard."""
+    ordered = take(x, np.argsort(x, kind="stable"))
+    before, after = ordered[:-1], ordered[1:]
+    # All NaN count as one element.
+    both_nan = np.logical_and(np.isnan(before), np.isnan(after))
+    differs = np.logical_and(before != after, np.logical_not(both_nan))
+    return ordered[np.concatenate([np.ones(min(1, x.size), bool), differs])]
 
 
 def _first_places(numbers: np.ndarray, values: np.ndarray) -> np.ndarray:

@@ -117,6 +117,13 @@ def test_integers_and_bools(rng: np.random.Generator) -> None:
         same_bits(program, a, b, rng.integers(-5, 5, 12), np.where(a > 0, 0.0, 1.5))
 
 
+def test_python_bools_as_arguments() -> None:
+    f = lambda x, flag: np.where(flag, x * 2, x - 1) * 3
+    compiled = fg.jit(f, engine="numba")
+    for flag in (True, False, np.True_, np.array(False)):
+        np.testing.assert_array_equal(compiled(np.arange(3.0), flag), f(np.arange(3.0), flag))
+
+
 def test_numbers_of_all_kinds() -> None:
     def program(x: Any, f: Any, i: Any, n: Any) -> Any:
         return x * f + i, (x - n) / f, n * f, np.inf - x, x * np.nan, np.where(x > 1, -np.inf, i), f**2 + i

@@ -101,27 +101,6 @@ def test_integers_choose_shapes(engine: str) -> None:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_masks_choose_lengths(engine: str) -> None:
-    """The count of true elements is the guard: masks with the same count share a path."""
-
-    @fg.jit(paths=6, engine=engine)
-    def chosen(x: Any) -> Any:
-        matrix = np.outer(x, x)
-        return x[x > 0] * 2, np.flatnonzero(x > 0), np.argwhere(matrix > 1), matrix[matrix < 0], x[x[0] > 0]
-
-    inputs = (X, -X, np.array([2.0, -1.0, 0.5]), np.array([2.0, 0.5, -1.0]))
-    for x in inputs:
-        matrix = np.outer(x, x)
-        expected = x[x > 0] * 2, np.flatnonzero(x > 0), np.argwhere(matrix > 1), matrix[matrix < 0], x[x[0] > 0]
-        for a, b in zip(chosen(x), expected, strict=True):
-            np.testing.assert_array_equal(a, b)
-            assert np.asarray(a).dtype == b.dtype
-        slope = fg.jit(fg.grad(lambda x: np.sum(x[x > 0] ** 3)), paths=6, engine=engine)(x)
-        np.testing.assert_allclose(slope, np.where(x > 0, 3 * x**2, 0))
-    assert paths_of(chosen) == [2]
-
-
-@pytest.mark.parametrize("engine", ENGINES)
 def test_effects_happen_once(engine: str, capsys: pytest.CaptureFixture[str]) -> None:
     @fg.jit(paths=3, engine=engine)
     def f(x: Any) -> Any:

@@ -1,20 +1,23 @@
 """Random functions that branch on numbers: compiled by paths on every engine, compared with the plain function.
 
 A program is Python source. Its statements compute, write rows, branch, loop until a number is small, leave loops early,
-take indices and lengths from numbers, and draw from a key. Values must equal the plain function's, gradients those of
-`fg.grad` without compilation, and a program prints each of its lines once in each call.
+take indices and lengths from numbers, and choose elements by masks. Values must equal the plain function's, gradients
+those of `fg.grad` without compilation, and a program prints each of its lines once in each call.
 """
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import io
+import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 from typing import Any
 
+import jax
 import numpy as np
 
 import funcgrad as fg
@@ -29,6 +32,8 @@ _VECTORS = ("x", "y", "np.sin(x)", "x * s", "y + x", "np.abs(y)", "x[::-1]", "np
 # The function makes these arrays anew in each call.
 _VECTORS += ("x * np.array([0.5, -0.3, 1.0, 0.2])", "y + np.linspace(-1.0, 1.0, 4)")
 _LIMITS = ("0.0", "0.5", "-0.7", "1.5")
+# A line that begins so asks for a number.
+_ASKING = ("if", "while", "for", "n =", "s = max", "s = min", "s = sorted", "m =")
 
 
 @dataclass(frozen=True)
@@ -49,7 +54,20 @@ class Branching:
 
 def branching_of(seed: int) -> Branching:
     rng = Random(seed)
-    body = ["y = x * 0.5 + 0.1", *_block(rng, 0, rng.randint(2, 5))]
+    return _ended(seed, rng, _block(rng, 0, rng.randint(2, 5)))
+
+
+def small_of(seed: int) -> Branching:
+    """Draw a function of one or two statements, at least one of which asks for a number. It is built in a second."""
+    rng = Random(seed)
+    while True:
+        body = _block(rng, 1, rng.randint(1, 2))
+        if any(line.lstrip().startswith(_ASKING) for line in body):
+            return _ended(seed, rng, body)
+
+
+def _ended(seed: int, rng: Random, body: list[str]) -> Branching:
+    body = ["y = x * 0.5 + 0.1", *body]
     result = rng.choice(("np.sum(y) + s", "np.sum(y * y)", "np.sum(np.cos(y)) * s", "y[0] * s + np.sum(x)"))
     lines = ["def f(x, s):", *[f"    {line}" for line in body], f"    return {result}"]
     return Branching(seed, "\n".join(lines) + "\n")
@@ -106,6 +124,13 @@ def _choice(rng: Random, depth: int) -> list[str]:
     return [rng.choice(("s = max(s, y[0])", "s = min(s, np.sum(x), 2.0)", "s = sorted([s, y[0], y[1]])[1]"))]
 
 
+def _mask(rng: Random, depth: int) -> list[str]:
+    del depth
+    mask = f"{rng.choice(_VECTORS)} > {rng.choice(_LIMITS)}"
+    use = rng.choice(("y[m] = np.cos(y[m])", "y[m] *= 0.5", "s = s + np.sum(y[m])", "s = s + np.sum(np.unique(y[m]))"))
+    return [f"m = {mask}", "y = y.copy()", use]
+
+
 def _effect(rng: Random, depth: int) -> list[str]:
     del depth
     return ['fg.debug_print("{}", s)'] if rng.random() < 0.3 else ["s = s * 0.9"]
@@ -140,7 +165,7 @@ def _raise(rng: Random, depth: int) -> list[str]:
     return [f"if {rng.choice(_SCALARS)} > 2.5:", "    raise ArithmeticError('too large')"]
 
 
-_STATEMENTS = (_compute, _scalar, _write, _index, _choice, _if, _if, _if, _while, _for, _return, _raise, _effect)
+_STATEMENTS = (_compute, _scalar, _write, _index, _choice, _if, _if, _if, _while, _for, _return, _raise, _effect, _mask)
 
 
 def _inner(rng: Random, depth: int) -> list[str]:
@@ -148,35 +173,43 @@ def _inner(rng: Random, depth: int) -> list[str]:
 
 
 def findings(program: Branching, report: Report) -> list[str]:
-    """Return the differences between a compiled function and the plain one."""
+    """Return the differences between a compiled function and the plain one, in several forms."""
     f = program.made()
     rng = Random(program.seed + 1)
     engines = ["numpy", *(["numba"] if rng.random() < 0.05 else []), *(["xla"] if rng.random() < 0.05 else [])]
-    numbers = np.random.default_rng(program.seed)
-    calls = [(numbers.standard_normal(SIZE) * 1.2, np.float64(numbers.standard_normal())) for _ in range(CALLS)]
-    calls += calls[:3]
-    gradient = fg.value_and_grad(f, argnums=(0, 1))
-    forms: list[tuple[str, Callable[..., Any], Callable[..., Any]]] = []
+    names: list[tuple[str, str]] = []
     for engine in engines:
-        compiled = fg.jit(f, paths=PATHS, engine=engine)
-        forms.append((f"jit {engine}", compiled, f))
-        forms.append((f"jit of grad {engine}", fg.jit(gradient, paths=PATHS, engine=engine), gradient))
-        if engine == "numpy":
-            forms.append(("grad of jit", fg.value_and_grad(compiled, argnums=(0, 1)), gradient))
-        if rng.random() < 0.1:
-            forms.append((f"grad of a closure {engine}", fg.value_and_grad(_closing(f, engine), (0, 1)), gradient))
+        names += [(form, engine) for form in ("jit", "jit of grad")]
+        names += [("grad of jit", engine)] if engine == "numpy" else []
+        names += [("grad of a closure", engine)] if rng.random() < 0.1 else []
     report.programs += 1
-    wrong = []
-    for name, compiled, plain in forms:
-        for k, (x, s) in enumerate(calls):
-            report.checks[f"paths: {name}"] += 1
-            got, expected = _outcome(compiled, x, s), _outcome(plain, x, s)
-            if (what := _difference(got, expected, report)) is not None:
-                wrong.append(f"{name}: call {k}: {what}")
-                break
-        closed = [types.closed for types in getattr(compiled, "_types", {}).values()]
-        wrong += [f"{name}: {why}" for why in closed if why.startswith("it did something else")]
-    return wrong
+    return [what for name in names for what in _found(f, program.seed, *name, report)]
+
+
+def findings_on(program: Branching, engine: str, report: Report) -> list[str]:
+    """Return the differences on one engine, in one form, which the seed chooses."""
+    (form,) = Random(program.seed + 1).choices(("jit of grad", "jit", "grad of jit", "grad of a closure"), (8, 3, 1, 1))
+    report.programs += 1
+    return _found(program.made(), program.seed, form, engine, report)
+
+
+def _found(f: Callable[..., Any], seed: int, form: str, engine: str, report: Report) -> list[str]:
+    numbers = np.random.default_rng(seed)
+    calls = [(numbers.standard_normal(SIZE) * 1.2, np.float64(numbers.standard_normal())) for _ in range(CALLS)]
+    gradient = fg.value_and_grad(f, argnums=(0, 1))
+    compiled, plain = {
+        "jit": lambda: (fg.jit(f, paths=PATHS, engine=engine), f),
+        "jit of grad": lambda: (fg.jit(gradient, paths=PATHS, engine=engine), gradient),
+        "grad of jit": lambda: (fg.value_and_grad(fg.jit(f, paths=PATHS, engine=engine), (0, 1)), gradient),
+        "grad of a closure": lambda: (fg.value_and_grad(_closing(f, engine), (0, 1)), gradient),
+    }[form]()
+    for k, (x, s) in enumerate([*calls, *calls[:3]]):
+        report.checks[f"paths: {form} {engine}"] += 1
+        got, expected = _outcome(compiled, x, s), _outcome(plain, x, s)
+        if (what := _difference(got, expected, report)) is not None:
+            return [f"{form} {engine}: call {k}: {what}"]
+    closed = [types.closed for types in getattr(compiled, "_types", {}).values()]
+    return [f"{form} {engine}: {why}" for why in closed if why.startswith("it did something else")]
 
 
 def _closing(f: Callable[..., Any], engine: str) -> Callable[..., Any]:
@@ -221,3 +254,31 @@ def _is_refused(error: BaseException | None, report: Report) -> bool:
     refusal, bad = judged(error)
     report.refusals["branches", refusal.error, refusal.place] += not bad
     return not bad
+
+
+def main() -> int:
+    """Check small programs on one engine: ``python -m tests.laws.fuzz.branches numba --first 0 --programs 100``."""
+    parser = argparse.ArgumentParser(prog="branches")
+    parser.add_argument("engine", choices=("numpy", "numba", "xla"))
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--programs", type=int, default=100)
+    options = parser.parse_args()
+    report, found = Report(), 0
+    for seed in range(options.first, options.first + options.programs):
+        program = small_of(seed)
+        for what in findings_on(program, options.engine, report):
+            found += 1
+            sys.stdout.write(f"#### seed {seed}: {what}\n{program.source}")
+        if report.programs % 100 == 0:
+            # The compiled code of thousands of programs would not fit into memory.
+            jax.clear_caches()
+    last, checks, refused = options.first + options.programs - 1, sum(report.checks.values()), report.refusals.total()
+    sys.stdout.write(
+        f"{report.programs} programs on {options.engine}, seeds {options.first} to {last}: {checks} calls, "
+    )
+    sys.stdout.write(f"{refused} refused in our own words, {found} findings\n")
+    return bool(found)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -22,6 +22,7 @@ from funcgrad._engines.source.kernels.lowering import KINDS, Lowering, in_dtype,
 from funcgrad._engines.source.kernels.nodes import (
     Access,
     BlockRows,
+    Guard,
     KernelMemory,
     Scalar,
     Shape,
@@ -35,6 +36,9 @@ _COPIED = 2048
 
 # A kernel writes a loop for each array that is joined.
 _PARTS = 16
+
+# The answers of guards in kernels are smaller: Numba's integers have 64 bits.
+_FAR = 1 << 62
 
 _scipy_special = LazyModule("scipy.special")
 
@@ -285,6 +289,18 @@ def _split(w: Lowering, equation: Equation) -> bool:
     return True
 
 
+def _guard(w: Lowering, equation: Equation) -> bool:
+    """Lower a guard on a bool or an integer."""
+    x, asked, answer = w.access(equation.operands[0]), equation.params["asked"], equation.params["answer"]
+    x = w.cast(x, np.dtype(bool)) if x is not None and asked == "bool" else x
+    if x is None or x.dtype.kind not in "biu" or equation.operands[0].aval.shape or not -_FAR < answer < _FAR:
+        return False
+    number = sum(isinstance(step, Guard) for step in w.steps)
+    w.steps.append(Guard(x, int(answer), number, KernelMemory(np.dtype(bool), (1,)).whole()))
+    # The result of an effect, which is false.
+    return w.set(equation, Scalar("False", np.dtype(bool)))
+
+
 FORMS: dict[Basic | None, Form] = {
     **LINEAR,
     **LOOPS,
@@ -296,6 +312,7 @@ FORMS: dict[Basic | None, Form] = {
     Basic.DOT_GENERAL: _dot_general,
     Basic.EMBEDDING: _picked,
     Basic.FILL: _fill,
+    Basic.GUARD: _guard,
     Basic.INDEX: _view,
     Basic.MATMUL: _matmul,
     Basic.POWER: _power,

@@ -10,6 +10,7 @@ from funcgrad._engines.source.kernels.nodes import (
     Access,
     Apply,
     Check,
+    Guard,
     KernelMemory,
     Nested,
     Picked,
@@ -27,7 +28,7 @@ def needed(steps: Sequence[Step], results: Iterable[KernelMemory]) -> list[Step]
     read = set(results)
     kept: list[Step] = []
     for each in reversed(steps):
-        if not read.isdisjoint(writes(each)) or isinstance(each, Check):
+        if not read.isdisjoint(writes(each)) or isinstance(each, Check | Guard):
             step = _with_needed_parts(each) if isinstance(each, Nested) else each
             kept.append(step)
             read |= reads(step)
@@ -53,8 +54,11 @@ def fused(steps: Sequence[Step]) -> list[list[Step]]:
             rest: list[Step] = []
             read: set[KernelMemory] = set()
             written: set[KernelMemory] = set()
+            ended = False
             for step in pending:
-                if isinstance(step, Apply) and _joins(step, group, read, written):
+                # Steps after a guard are not computed where the guard ends the kernel.
+                ended = ended or isinstance(step, Guard)
+                if not ended and isinstance(step, Apply) and _joins(step, group, read, written):
                     group.append(step)
                 else:
                     rest.append(step)

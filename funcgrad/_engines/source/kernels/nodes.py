@@ -6,6 +6,7 @@
     Product(a, b, target)              the product of two matrices, by NumPy's loop of ``matmul``, which calls BLAS
     Add(place, v, target)              add elements of an array to zeros at the elements that index arrays name
     Check(ids, length, target)         check that index arrays name elements that exist
+    Guard(x, answer, ..., target)      check that a number is the one that a path was recorded for
     Matrices(name, ..., targets)       a function of `matrices.py`, for each of a stack of matrices
     Nested(parts, targets, ...)        a loop or a branch around other steps
 
@@ -164,6 +165,28 @@ class Check(NamedTuple):
     target: StridedView
 
 
+# A guard returns its own number times this, and adds the number that it found.
+GUARD_SHIFT = 33
+# It returns this in place of a found number that is larger, or negative.
+UNKNOWN_NUMBER = (1 << 32) - 1
+
+
+class Guard(NamedTuple):
+    """Leaves the kernel if a number is not ``answer``. The kernel returns a negative number (`guard_that_ended`).
+
+    Args:
+        x: the number, an integer or a bool.
+        answer: the number that it needs to be.
+        number: the number of the guard in its kernel.
+        target: memory that nothing reads.
+    """
+
+    x: Access
+    answer: int
+    number: int
+    target: StridedView
+
+
 class Add(NamedTuple):
     """``target[ids[0][k], ids[1][k], ..., rest of k] += v[k]``, one element after the other, starting from zeros."""
 
@@ -227,7 +250,17 @@ class Nested(NamedTuple):
         return written - {x.memory for x in self.targets}
 
 
-Step = Apply | Call | Reduce | Product | Check | Add | Matrices | Nested
+def guard_that_ended(returned: int) -> tuple[int, int | None]:
+    """Return the number of the guard that ended a kernel, and the number that it found; ``None`` if that is not known.
+
+    Args:
+        returned: the negative number that the kernel returned.
+    """
+    number, found = divmod(-1 - returned, 1 << GUARD_SHIFT)
+    return number, None if found == UNKNOWN_NUMBER else found
+
+
+Step = Apply | Call | Reduce | Product | Check | Guard | Add | Matrices | Nested
 
 
 def writes(step: Step) -> set[KernelMemory]:

@@ -73,14 +73,25 @@ def looped(graph: Graph, whole: Make, blocks: Make) -> Graph:
     return trusted_graph(graph.inputs, constants, equations, graph.outputs, graph.name, graph.trees)
 
 
+def whole_plan(graph: Graph) -> KernelPlan | None:
+    """Return one kernel for a program of small arrays; ``None`` if not all of it has a form."""
+    graph = prepared(graph)
+    small = all(x.aval.size <= SMALL for each in graph.equations for x in (*each.operands, *each.results))
+    return _one_kernel(graph, lambda each: small and each.primitive.forms.basic not in LOOPS, {}, None)
+
+
 def flat_plan(graph: Graph) -> KernelPlan | None:
     """Return one kernel for a graph of elementwise operations on vectors; ``None`` if not all of it has a form."""
     graph = prepared(graph)
     rows = FlatRows(graph.inputs[0].aval.shape)
-    if not graph.equations or not all(has_form(each) and rows.takes(each) for each in graph.equations):
+    return _one_kernel(graph, rows.takes, rows.shapes, rows.length)
+
+
+def _one_kernel(graph: Graph, takes: Callable[[Equation], bool], shapes: dict[Any, Shape], length: Any) -> Any:
+    if not graph.equations or not all(has_form(each) and takes(each) for each in graph.equations):
         return None
     try:
-        return _planned(graph, graph.equations, [], rows.shapes, rows.length)
+        return _planned(graph, graph.equations, [], shapes, length)
     except _NoFormError:
         return None
 
@@ -245,7 +256,7 @@ def _planned(  # noqa: PLR0917  (the last ones are given by some callers)
             raise _NoFormError(equation)
     results = [var for equation in members for var in equation.results if var in read]
     targets = _outputs(lowering, results, shapes)
-    partial = {var: _joined(equation) for equation in members if is_partial(equation) for var in equation.results}
+    partial = {var: _joined(each) for each in members if is_partial(each) for var in each.results}
     arguments = [f"a{i}" for i in range(len(operands))]
     for var, value in lowering.constants:
         assert constants is not None

@@ -22,12 +22,15 @@ from typing import Any, NamedTuple
 from funcgrad._engines.source.kernels.calls import CallWriter, kind_of
 from funcgrad._engines.source.kernels.fuse import allotted, fused, inside, kept_outside, needed
 from funcgrad._engines.source.kernels.nodes import (
+    GUARD_SHIFT,
+    UNKNOWN_NUMBER,
     Access,
     Add,
     Apply,
     BlockRows,
     Call,
     Check,
+    Guard,
     KernelMemory,
     Matrices,
     Nested,
@@ -55,7 +58,7 @@ class Text(NamedTuple):
         table: returns the table for a given number of rows per block.
         workspace: bytes of workspace that the caller must pass; 0 if the workspace is on the stack.
         checks: whether it returns a number other than 0 if it ends early: an index is out of bounds, or a matrix is
-            singular.
+            singular. If a guard ends it, the number is negative.
     """
 
     source: str
@@ -184,6 +187,8 @@ class KernelWriter(CallWriter):
             self._product(step)
         elif isinstance(step, Check):
             self._check(step)
+        elif isinstance(step, Guard):
+            self._guard(step)
         elif isinstance(step, Matrices):
             self._matrices(step)
         elif isinstance(step, Add):
@@ -224,6 +229,13 @@ class KernelWriter(CallWriter):
             return f"load({self._numbers[x.memory]}, {self._places[x.memory]}, {self._index((), x.offset)})"
         assert x is not None
         return x.text
+
+    def _guard(self, step: Guard) -> None:
+        """Write a line that leaves the kernel if a number is another one than a path needs."""
+        name = self._new()
+        self._line(f"{name} = int64({self._number(step.x)})")
+        found = f"({name} if 0 <= {name} < {UNKNOWN_NUMBER} else {UNKNOWN_NUMBER})"
+        self._line(f"if {name} != {step.answer}: return -1 - {step.number << GUARD_SHIFT} - {found}")
 
     def _loop(self, group: Sequence[Apply], made_here: set[KernelMemory]) -> None:
         """Write one loop over the elements for all steps of a group."""
@@ -287,7 +299,7 @@ def _may_end(step: Any) -> bool:
     """Return whether a step can end the kernel before its results are complete."""
     if isinstance(step, Nested):
         return any(_may_end(each) for part in step.parts for each in part)
-    return isinstance(step, Check) or (isinstance(step, Matrices) and step.refuses)
+    return isinstance(step, Check | Guard) or (isinstance(step, Matrices) and step.refuses)
 
 
 def _key(x: StridedView) -> Any:
