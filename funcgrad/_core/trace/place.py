@@ -185,7 +185,7 @@ def settled(x: Value) -> Any:
         return x
     if x._owner is PLACES:
         return current(x)
-    if not _is_stale(x):
+    if getattr(x, "_viewed", None) is None or not _is_stale(x):
         return x
     _learn(x)
     return current(x) if x._owner is PLACES else x
@@ -224,11 +224,11 @@ def shows_part(x: Tracer) -> bool:
 
 def _is_stale(x: Value) -> bool:
     """Return whether a tracer that is no place may be a view of one."""
-    if is_place(x):
-        return False
-    while (x := _base_of(x)) is not None:
-        if x._owner is PLACES:
+    base = getattr(x, "_viewed", None) if isinstance(x, Tracer) and x._owner is not PLACES else None
+    while base is not None:
+        if base._owner is PLACES:
             return True
+        base = _base_of(base)
     return False
 
 

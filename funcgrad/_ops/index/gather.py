@@ -16,7 +16,7 @@ from funcgrad._core.trace.derivative import ByEdges, Edge, LinearTogether, NodeM
 from funcgrad._core.trace.tape import Node, new_kind, next_serial
 from funcgrad._ops.index.batch import index_batch, scatter_batch
 from funcgrad._ops.index.depends import indexed, scattered
-from funcgrad._ops.index.plan import FULL, SLOT, Index, selected_shape
+from funcgrad._ops.index.plan import FULL, SLOT, Index, is_row, selected_shape
 from funcgrad._ops.index.xla import Piece, index_xla, pieces_of, scatter_xla
 from funcgrad._types import Array, Value
 
@@ -33,6 +33,8 @@ def _index_numpy(x: Array, *arrays: Array, index: Index) -> Any:
 
 def index_aval(x: Aval, *arrays: Aval, index: Index) -> Aval:
     """Return the aval of ``x[index]``."""
+    if is_row(index, x.shape):
+        return x.row
     return Aval(selected_shape(index, x.shape, tuple([a.shape for a in arrays])), x.dtype)
 
 

@@ -7,6 +7,7 @@ differentiated. If not, the equations run again on a tape, as in the gradient of
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import Any
 
 from funcgrad._core.aval import is_inexact
@@ -92,10 +93,12 @@ class Unrecorded:
         staging = self._staging
         inputs = self._inputs
         graph = drop_dead(trusted_graph(inputs, (), staging.equations[self._start :], outputs, "rolled"))
-        made = {*inputs, *[var for equation in graph.equations for var in equation.results]}
-        read = dict.fromkeys([x for equation in graph.equations for x in equation.operands])
-        outer = [x for x in (*read, *graph.outputs) if type(x) is Var and x not in made]
-        outer = list(dict.fromkeys(outer))
+        read = {*chain.from_iterable([equation.operands for equation in graph.equations]), *graph.outputs}
+        read.difference_update(inputs, chain.from_iterable([equation.results for equation in graph.equations]))
+        found = {x for x in read if type(x) is Var}
+        # In the order of the reads, so that equal functions have equal programs.
+        reads = chain.from_iterable([*[equation.operands for equation in graph.equations], graph.outputs])
+        outer = list(dict.fromkeys(x for x in reads if x in found)) if found else []
         graph = trusted_graph([*inputs, *outer], (), graph.equations, graph.outputs, graph.name)
         return graph, [StagedTracer(staging, var) for var in outer]
 
@@ -144,8 +147,12 @@ def _active(graph: Graph, count: int) -> set[Operand] | None:
     """
     active: set[Operand] = set(graph.inputs[:count])
     for equation in graph.equations:
-        if (equation.params or equation.primitive.effect) and equation.has_effect:
+        primitive = equation.primitive
+        if (equation.params or primitive.effect) and equation.has_effect:
             return None
-        if equation.primitive.derivative is not CONSTANT and not active.isdisjoint(equation.operands):
-            active.update([var for var in equation.results if is_inexact(var.aval.dtype)])
+        if primitive.derivative is not CONSTANT and not active.isdisjoint(equation.operands):
+            for var in equation.results:
+                dtype = var.aval.dtype
+                if dtype.kind == "f" or is_inexact(dtype):
+                    active.add(var)
     return active

@@ -53,6 +53,8 @@ def as_value(x: ArrayLike) -> Any:
     """
     if type(x) is np.ndarray:
         return from_objects(x) if x.dtype.kind == "O" else x
+    if isinstance(x, Tracer):
+        return x
     if isinstance(x, list | tuple) and not all(type(leaf) in NUMPY_TYPES for leaf in leaves(x)):
         return from_sequence(x)
     if is_value(x):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import warnings
 from typing import Any
 
@@ -231,6 +232,29 @@ def test_a_rolled_program_has_derivatives() -> None:
     np.testing.assert_allclose(
         fg.vmap(rolled, in_axes=(0, None, None))(batch, *args[1:]), [program.f(x, *args[1:]) for x in batch], 1e-12
     )
+
+
+def test_the_long_program_is_freed_at_once() -> None:
+    """No object of rolling refers to itself, so a long program needs no search for cycles."""
+
+    def filled(x: Any) -> Any:
+        y = np.zeros(len(x), like=x)
+        for t in range(1, len(x)):
+            y[t] = np.tanh(y[t - 1] + x[t])
+        return np.sum(y)
+
+    def equations() -> int:
+        return sum(type(x) is fg.extend.Equation for x in gc.get_objects())
+
+    gc.collect()
+    gc.disable()
+    try:
+        before = equations()
+        rolled = fg.make_graph(filled)(X).roll()
+        assert equations() - before < len(X)
+    finally:
+        gc.enable()
+    assert loops_of(rolled)
 
 
 def test_a_long_program_gives_no_warning() -> None:
