@@ -72,6 +72,8 @@ class Engine:
         written_paths: ``written_paths(tree, signature, questions, rolls_above)`` returns the same for a tree of paths.
             Stretches of more than ``rolls_above`` equations are rolled, and loops of guards; ``None`` for neither.
         rolls_above: a program of more equations than this is rolled before it is compiled (`Graph.roll`).
+        splits_loops: whether each operation of a round is a call of Python, so that small rounds are split: what needs
+            no round before runs once for all rounds.
         settle: waits for all Python functions that its programs call.
         is_tracing: returns whether the engine is tracing a function in this thread now.
         spreads: returns whether it has several devices, over which arrays can be sharded.
@@ -89,6 +91,7 @@ class Engine:
     written: Callable[[Graph, Signature], Written] | None
     written_paths: Callable[[PathTree, Signature, Questions, int | None], Written] | None
     rolls_above: int
+    splits_loops: bool
     settle: Callable[[], None]
     is_tracing: Callable[[], bool]
     spreads: Callable[[], bool]

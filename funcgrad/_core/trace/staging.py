@@ -28,6 +28,8 @@ _new: Any = object.__new__
 _FLOAT64 = np.dtype(np.float64)
 # Integers between the negative of this and this are exact in float64.
 _EXACT = 1 << 53
+# The bytes of a constant that is compared with others.
+_SMALL = 4096
 
 
 @register_leaf
@@ -76,6 +78,8 @@ class StagingTrace(Trace):
         # The serial number of each equation.
         self._serials: list[int] = []
         self._constants: dict[int, tuple[Var, Any, Any]] = {}
+        # Small constants by their bits.
+        self._small: dict[Any, np.ndarray] = {}
         # The literals of Python's numbers in float64.
         self._numbers: dict[float, Literal] = {}
 
@@ -201,7 +205,7 @@ class StagingTrace(Trace):
             # a tracer whose text does not contain its number, so it stays a constant.
             return Literal(x[()] if type(x) is np.ndarray else x)
         if self.copies and type(x) is np.ndarray:
-            x = snapshot(x)
+            x = self._equal(snapshot(x))
         found = self._constants.get(id(x))
         if found is None:
             value = frozen(x)
@@ -211,6 +215,12 @@ class StagingTrace(Trace):
             # The key is the id of the user's object, which is kept too: a later object could otherwise get the same id.
             found = self._constants[id(x)] = Var(Aval(x.shape, x.dtype)), value, x
         return found[0]
+
+    def _equal(self, x: np.ndarray) -> np.ndarray:
+        """Return the first small constant of the same bits and layout: each round of a loop may make its own."""
+        if x.nbytes > _SMALL or x.dtype.hasobject:
+            return x
+        return self._small.setdefault((x.shape, x.strides, x.dtype, x.tobytes()), x)
 
     def graph(self, outputs: Sequence[Any], name: str) -> Graph:
         """Return the recorded program, with the given values as outputs."""

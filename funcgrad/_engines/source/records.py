@@ -64,6 +64,7 @@ NUMPY = Engine(
     written_paths=_written_paths_numpy,
     # A line of the written program takes less time than a step of a loop.
     rolls_above=400,
+    splits_loops=True,
 )
 
 NUMBA = Engine(
@@ -83,4 +84,5 @@ NUMBA = Engine(
     written=_written_numba,
     written_paths=_written_paths_numba,
     rolls_above=64,
+    splits_loops=False,
 )

@@ -104,4 +104,5 @@ XLA = Engine(
     written=None,
     written_paths=None,
     rolls_above=400,
+    splits_loops=False,
 )
