@@ -50,7 +50,7 @@ class Aval:
         f64[2,3] 6 48 f64[6]
     """
 
-    __slots__ = ("_row", "dtype", "shape", "weak")
+    __slots__ = ("dtype", "shape", "weak")
 
     def __init__(self, shape: tuple[int, ...], dtype: np.dtype, weak: bool = False) -> None:
         self.shape = shape
@@ -68,15 +68,6 @@ class Aval:
     @property
     def nbytes(self) -> int:
         return self.size * self.dtype.itemsize
-
-    @property
-    def row(self) -> Aval:
-        """The aval of one element along the first axis, which is the same object each time: loops read many rows."""
-        try:
-            return self._row
-        except AttributeError:
-            self._row = Aval(self.shape[1:], self.dtype)
-            return self._row
 
     def with_shape(self, shape: tuple[int, ...]) -> Aval:
         """Return the aval with another shape. It is not weak: NumPy's functions turn a Python number into an array."""

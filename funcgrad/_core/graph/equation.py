@@ -108,13 +108,7 @@ class Equation:
     @property
     def has_effect(self) -> bool:
         """Whether running the equation, or a program inside it, does more than compute results."""
-        if self.primitive.effect:
-            return True
-        return any(isinstance(x, _HOLDING) and _holds_effect(x) for x in self.params.values())
-
-
-# The types of parameters that may hold programs.
-_HOLDING = GraphMethods, tuple
+        return self.primitive.effect or any(map(_holds_effect, self.params.values()))
 
 
 def _holds_effect(param: Any) -> bool:

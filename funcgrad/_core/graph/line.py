@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import linecache
 import os
 import sys
@@ -118,30 +119,15 @@ def origin(made_at: Callable[[int], Line | None]) -> Line | None:
         filename = code.co_filename
         known = _files[filename] if filename in _files else _known(filename)
         if known is None:
-            return _line_at(frame, code)
+            return _line(filename, frame.f_lineno, blocks.get())
         if known and (found := known.get(code.co_name)) is not None and found[0] is code:
             return found[1](frame, made_at)
         frame = frame.f_back
     return None
 
 
-# The lines of the user's code that recorded operations, by code and position in it. A round of a loop finds the lines
-# of the round before. The code is kept, so that no other code gets its id.
-_lines: dict[tuple[int, int], tuple[CodeType, Line]] = {}
-# The most lines that are kept.
-_MOST_LINES = 10_000
-
-
-def _line_at(frame: FrameType, code: CodeType) -> Line:
-    """Return the line that a frame of the user's code runs, in the blocks around it."""
-    at = id(code), frame.f_lasti
-    found = _lines.get(at)
-    if found is None:
-        if len(_lines) >= _MOST_LINES:
-            _lines.clear()
-        found = _lines[at] = code, Line(code.co_filename, frame.f_lineno)
-    outer = blocks.get()
-    return found[1]._replace(blocks=outer) if outer else found[1]
+# Loops record the same lines again and again.
+_line = functools.lru_cache(10_000)(Line)
 
 
 def around(frame: FrameType) -> Line:

@@ -211,11 +211,6 @@ def _base_of(x: Value) -> Any:
     return getattr(x, "_viewed", None) if isinstance(x, Tracer) else None
 
 
-def is_view(x: Tracer) -> bool:
-    """Return whether a value may be a view, or was written to before."""
-    return is_place(x) or _base_of(x) is not None
-
-
 def shows_part(x: Tracer) -> bool:
     """Return whether a value was written to, or is a view in NumPy."""
     base = _base_of(x)
