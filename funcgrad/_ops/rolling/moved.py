@@ -38,7 +38,7 @@ Sums = dict[int, list[tuple[Operand, bool]]]
 
 
 class Moved(NamedTuple):
-    """Where the equations of a round run, by their numbers.
+    """The equations of a round, by number, and when each of them runs.
 
     Args:
         once: before the loop, because no round changes them.
@@ -162,7 +162,7 @@ class _Round:
                 if all(not x.aval.shape or x in self.fixed or x in self._even for x in each.operands):
                     self._even.update(each.results)
             else:
-                # What the loop stores lies in order.
+                # The rows that a loop stores lie in order.
                 self._even.update(each.results)
 
     def _is_exact(self, equation: Equation) -> bool:
