@@ -11,15 +11,15 @@ from funcgrad._core.graph.ir import Equation, Literal, Operand, Var
 from funcgrad._core.graph.key import params_key
 
 
-def _quick(primitive: Any, operands: tuple[Operand, ...], result: Operand) -> Any:
+def _quick(primitive: Any, operands: tuple[Operand, ...], result: Operand, params: tuple[int, ...]) -> Any:
     """Return a key that only equations of one kind share, made without hashing types; ``None`` for many operands."""
     if len(operands) == 2:
         a, b = operands
         # A literal is its own key.
         x = id(a.aval) if type(a) is Var else a
-        return primitive, x, id(b.aval) if type(b) is Var else b, id(result.aval)
+        return primitive, x, id(b.aval) if type(b) is Var else b, id(result.aval), params
     if len(operands) == 1 and type(operands[0]) is Var:
-        return primitive, id(operands[0].aval), id(result.aval)
+        return primitive, id(operands[0].aval), id(result.aval), params
     return None
 
 
@@ -38,13 +38,15 @@ def kinds_of(equations: Iterable[Equation]) -> np.ndarray:
         return types.setdefault((type(x.value), number), len(types)) if type(x) is Literal else number
 
     found: list[int] = []
-    # The kinds of equations without parameters and of few operands, by primitive and the objects of the types.
+    # The kinds of equations of few operands and parameters, by primitive and the objects of the types.
     known: dict[Any, int] = {}
     for equation in equations:
         primitive, operands, results = equation.primitive, equation.operands, equation.results
         quick: Any = None
-        if not equation.params and len(results) == 1 and not primitive.effect:
-            quick = _quick(primitive, operands, results[0])
+        values = tuple(equation.params.values())
+        # Integers are equal only if they are the same; 1 and True are not of one type.
+        if len(results) == 1 and not primitive.effect and (not values or (len(values) == 1 and type(values[0]) is int)):
+            quick = _quick(primitive, operands, results[0], values)
             number = known.get(quick)
             if number is not None and quick is not None:
                 found.append(number)

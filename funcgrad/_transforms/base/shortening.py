@@ -12,8 +12,7 @@ from typing import Any
 
 from funcgrad._core.aval import is_inexact
 from funcgrad._core.bind import NO_PARAMS
-from funcgrad._core.graph.ir import Graph, Operand, Var, trusted_graph
-from funcgrad._core.graph.simplify import drop_dead
+from funcgrad._core.graph.ir import Equation, Graph, Operand, Var, trusted_graph
 from funcgrad._core.trace.derivative import CONSTANT
 from funcgrad._core.trace.joint import component, hub
 from funcgrad._core.trace.place import had_writes, settled
@@ -92,14 +91,21 @@ class Unrecorded:
         """Return the function's program, and the values of its inputs after the arguments."""
         staging = self._staging
         inputs = self._inputs
-        graph = drop_dead(trusted_graph(inputs, (), staging.equations[self._start :], outputs, "rolled"))
-        read = {*chain.from_iterable([equation.operands for equation in graph.equations]), *graph.outputs}
-        read.difference_update(inputs, chain.from_iterable([equation.results for equation in graph.equations]))
-        found = {x for x in read if type(x) is Var}
+        # The variables that later equations read and that no equation has made yet.
+        needed: set[Operand] = set(outputs)
+        equations: list[Equation] = []
+        for equation in reversed(staging.equations[self._start :]):
+            if not needed.isdisjoint(equation.results) or equation.has_effect:
+                equations.append(equation)
+                needed.difference_update(equation.results)
+                needed.update(equation.operands)
+        equations.reverse()
+        needed.difference_update(inputs)
+        found = {x for x in needed if type(x) is Var}
         # In the order of the reads, so that equal functions have equal programs.
-        reads = chain.from_iterable([*[equation.operands for equation in graph.equations], graph.outputs])
-        outer = list(dict.fromkeys(x for x in reads if x in found)) if found else []
-        graph = trusted_graph([*inputs, *outer], (), graph.equations, graph.outputs, graph.name)
+        reads = chain(chain.from_iterable([equation.operands for equation in equations]), outputs)
+        outer = list(dict.fromkeys(x for x in reads if x in found)) if len(found) > 1 else list(found)
+        graph = trusted_graph([*inputs, *outer], (), equations, outputs, "rolled")
         return graph, [StagedTracer(staging, var) for var in outer]
 
     def _shortened(
