@@ -1,4 +1,4 @@
-"""Peak memory of a gradient: a network of 20 layers at batch 256, beside PyTorch's."""
+"""Peak memory of a gradient: a network of 20 layers at batch 256, beside PyTorch's; and loops of many rounds."""
 
 import json
 import subprocess
@@ -70,4 +70,58 @@ def _peak(program: str, width: int) -> int:
     return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
 
-CASES = {"memory": memory}
+# A recurrence of 16 numbers: as a loop of Python that is rolled, the same in checkpointed blocks, and as `fg.scan`.
+_LOOPS = """
+import json, resource, sys
+import numpy as np
+import funcgrad as fg
+
+def rolled(x, a):
+    h = np.zeros(16)
+    for t in range(len(x)):
+        h = np.tanh(a * h + x[t])
+    return np.sum(h**2)
+
+def in_blocks(x, a):
+    length = int(len(x) ** 0.5)
+    block = fg.checkpoint(lambda h, rows, a: last(h, rows, a))
+    h = np.zeros(16)
+    for i in range(0, len(x), length):
+        h = block(h, x[i : i + length], a)
+    return np.sum(h**2)
+
+def last(h, rows, a):
+    for t in range(len(rows)):
+        h = np.tanh(a * h + rows[t])
+    return h
+
+def scanned(checkpointed):
+    def f(x, a):
+        every = int(len(x) ** 0.5) if checkpointed else None
+        h, _ = fg.scan(lambda h, row: (np.tanh(a * h + row), None), np.zeros(16), x, checkpoint=every)
+        return np.sum(h**2)
+    return f
+
+name, rounds = sys.argv[1], int(sys.argv[2])
+f = {"loop": rolled, "blocks": in_blocks, "scan": scanned(False), "scan, checkpoint": scanned(True)}[name]
+gradient = fg.jit(fg.grad(f, argnums=1), engine="numpy")
+arguments = lambda rounds: (np.random.default_rng(0).standard_normal((rounds, 16)), np.float64(0.5))
+gradient(*arguments(64))
+given = arguments(rounds)
+peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+before = peak()
+kept = gradient(*given)
+print(json.dumps(peak() - before))
+"""
+
+
+def loops(suite: Suite, effort: Effort) -> None:
+    """The peak of a first call, staging included, above what is there already. Stages take the most of a loop's."""
+    for name in ("loop", "blocks", "scan", "scan, checkpoint"):
+        for rounds in (100, 1000) if effort.quick else (100, 1000, 10_000, 100_000):
+            command = [sys.executable, "-c", _LOOPS, name, str(rounds)]
+            kibibytes = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+            suite.checks.append(Check(f"gradient of {rounds} rounds of 16 numbers, {name}", kibibytes, "KiB"))
+
+
+CASES = {"memory": memory, "loops": loops}

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Iterator
 
 # New objects between two searches. Python's own number is some hundreds to thousands.
-_RARE = 1_000_000
+_RARE = 4_000_000
 
 _lock = threading.Lock()
 _inside = 0

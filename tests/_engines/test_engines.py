@@ -19,7 +19,7 @@ from funcgrad._ops.elementwise.trigonometric import sin_p
 PACKAGE = Path(fg.__file__).parent
 
 
-NO_FUNCTIONS = ("name", "tracing", "written", "written_paths", "written_path", "rolls_above")
+NO_FUNCTIONS = ("name", "tracing", "written", "written_paths", "written_path", "rolls_above", "splits_loops")
 
 
 @pytest.mark.parametrize("engine", ENGINES.values(), ids=ENGINES)

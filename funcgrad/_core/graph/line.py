@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import linecache
 import os
 import sys
@@ -118,11 +119,15 @@ def origin(made_at: Callable[[int], Line | None]) -> Line | None:
         filename = code.co_filename
         known = _files[filename] if filename in _files else _known(filename)
         if known is None:
-            return Line(filename, frame.f_lineno, blocks.get())
+            return _line(filename, frame.f_lineno, blocks.get())
         if known and (found := known.get(code.co_name)) is not None and found[0] is code:
             return found[1](frame, made_at)
         frame = frame.f_back
     return None
+
+
+# Loops record the same lines again and again.
+_line = functools.lru_cache(10_000)(Line)
 
 
 def around(frame: FrameType) -> Line:

@@ -212,11 +212,6 @@ def _base_of(x: Value) -> Any:
     return getattr(x, "_viewed", None) if isinstance(x, Tracer) else None
 
 
-def is_view(x: Tracer) -> bool:
-    """Return whether a value may be a view, or was written to before."""
-    return is_place(x) or _base_of(x) is not None
-
-
 def shows_part(x: Tracer) -> bool:
     """Return whether a value was written to, or is a view in NumPy."""
     base = _base_of(x)
@@ -225,11 +220,11 @@ def shows_part(x: Tracer) -> bool:
 
 def _is_stale(x: Value) -> bool:
     """Return whether a tracer that is no place may be a view of one."""
-    if is_place(x):
-        return False
-    while (x := _base_of(x)) is not None:
-        if x._owner is PLACES:
+    base = getattr(x, "_viewed", None) if isinstance(x, Tracer) and x._owner is not PLACES else None
+    while base is not None:
+        if base._owner is PLACES:
             return True
+        base = _base_of(base)
     return False
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import functools
-import weakref
+import operator
 from bisect import bisect
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -16,11 +15,14 @@ from funcgrad._core.graph.ir import Equation, Graph, Literal, Operand, Var, trus
 from funcgrad._core.graph.line import Line, origin
 from funcgrad._core.numbers import has_number, is_weak, typed
 from funcgrad._core.trace.place import frozen
+from funcgrad._core.trace.shared import Shared
 from funcgrad._types import Value
 from funcgrad.tree import register_leaf
 
 if TYPE_CHECKING:
     from funcgrad._core.primitive import Primitive
+
+_new: Any = object.__new__
 
 
 @register_leaf
@@ -40,21 +42,10 @@ class StagedTracer(Tracer):
         self._variable = var
         self._serial = next_serial()
 
-    @property
-    def aval(self) -> Aval:
-        return self._variable.aval
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self._variable.aval.shape
-
-    shape = shape.setter(keeps("shape"))
-
-    @property
-    def dtype(self) -> np.dtype:
-        return self._variable.aval.dtype
-
-    dtype = dtype.setter(keeps("dtype"))
+    # Getters in C: each operation reads dtypes and shapes several times.
+    aval: Any = property(operator.attrgetter("_variable.aval"))
+    shape = property(operator.attrgetter("_variable.aval.shape"), keeps("shape"))
+    dtype = property(operator.attrgetter("_variable.aval.dtype"), keeps("dtype"))
 
 
 class StagingTrace(Trace):
@@ -80,6 +71,7 @@ class StagingTrace(Trace):
         # The serial number of each equation.
         self._serials: list[int] = []
         self._constants: dict[int, tuple[Var, Any, Any]] = {}
+        self._shared = Shared()
 
     def input(self, aval: Aval) -> StagedTracer:
         var = Var(aval)
@@ -126,18 +118,45 @@ class StagingTrace(Trace):
     def apply(self, primitive: Primitive, operands: tuple, params: dict, hooked: bool = True) -> Any:
         if hooked and not self.direct:
             return self.apply_hooked(primitive, operands, params)
-        if primitive.elementwise and has_number(operands) and not all(map(is_weak, operands)):
-            operands = typed(operands)
-        variables = tuple(
-            [x._variable if type(x) is StagedTracer and x._owner is self else self.operand(x) for x in operands]
-        )
-        aval = primitive.aval(*[x.aval for x in variables], **params)
+        # Loops and branches written out: two comprehensions would take a quarter of the time of this function.
+        variables: Any = []
+        for x in operands:
+            if type(x) is not StagedTracer or x._owner is not self:
+                variables = self._read(primitive, operands)
+                break
+            variables.append(x._variable)
+        if len(variables) == 2 and not params:
+            aval = primitive.aval(variables[0].aval, variables[1].aval)
+        elif len(variables) == 1:
+            aval = primitive.aval(variables[0].aval, **params)
+        else:
+            aval = primitive.aval(*[x.aval for x in variables], **params)
         results = tuple(map(Var, aval)) if primitive.multiple_results else (Var(aval),)
-        self.equations.append(Equation(primitive, variables, params, results, origin(self._made_at)))
+        # Setting the fields here takes half of the time of a constructor in Python.
+        equation = _new(Equation)
+        equation.primitive = primitive
+        equation.operands = tuple(variables)
+        equation.params = params
+        equation.results = results
+        equation.source = origin(self._made_at)
+        self.equations.append(equation)
         self._serials.append(next_serial())
         if primitive.multiple_results:
             return [StagedTracer(self, var) for var in results]
-        return StagedTracer(self, results[0])
+        made = _new(StagedTracer)
+        made._owner = self
+        made._variable = results[0]
+        made._serial = next_serial()
+        return made
+
+    def _read(self, primitive: Primitive, operands: tuple) -> list[Operand]:
+        """Return the variables and literals for operands of which some are no tracers of this program."""
+        if primitive.elementwise and has_number(operands):
+            if (found := self._shared.beside_number(operands, self)) is not None:
+                return found
+            if not all(map(is_weak, operands)):
+                operands = typed(operands)
+        return [self.operand(x) for x in operands]
 
     def _made_at(self, serial: int) -> Line | None:
         """Return the origin of the last equation recorded before a serial number, which is also that of a node."""
@@ -153,7 +172,7 @@ class StagingTrace(Trace):
             # a tracer whose text does not contain its number, so it stays a constant.
             return Literal(x[()] if type(x) is np.ndarray else x)
         if self.copies and type(x) is np.ndarray:
-            x = snapshot(x)
+            x = self._shared.constant(x)
         found = self._constants.get(id(x))
         if found is None:
             value = frozen(x)
@@ -178,23 +197,3 @@ def effects_trace() -> StagingTrace | None:
     while trace is not None and not (isinstance(trace, StagingTrace) and trace.effects):
         trace = trace.outer
     return trace
-
-
-_snapshots: dict[int, tuple[weakref.ref, np.ndarray]] = {}
-
-
-def snapshot(x: np.ndarray) -> np.ndarray:
-    """Return a copy of an array: the same copy until the numbers change, so that equal graphs are recognized."""
-    known = _snapshots.get(id(x))
-    if known is not None and known[0]() is x and _same_bits(known[1], x):
-        return known[1]
-    copy = x.copy(order="K")
-    # When an array is freed, its copy is dropped, before another array can get its id.
-    _snapshots[id(x)] = weakref.ref(x, functools.partial(_snapshots.pop, id(x))), copy
-    return copy
-
-
-def _same_bits(a: np.ndarray, b: np.ndarray) -> bool:
-    if a.shape != b.shape or a.dtype != b.dtype:
-        return False
-    return (np.array_equal(a, b) and not a.dtype.hasobject) or a.tobytes() == b.tobytes()

@@ -111,4 +111,5 @@ XLA = Engine(
     written_paths=None,
     written_path=None,
     rolls_above=400,
+    splits_loops=False,
 )

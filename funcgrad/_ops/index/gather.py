@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from funcgrad._core.trace.derivative import ByEdges, Edge, LinearTogether, NodeM
 from funcgrad._core.trace.tape import Node, new_kind, next_serial
 from funcgrad._ops.index.batch import index_batch, scatter_batch
 from funcgrad._ops.index.depends import indexed, scattered
-from funcgrad._ops.index.plan import FULL, SLOT, Index, selected_shape
+from funcgrad._ops.index.plan import FULL, SLOT, Index, is_row, selected_shape
 from funcgrad._ops.index.xla import Piece, index_xla, pieces_of, scatter_xla
 from funcgrad._types import Array, Value
 
@@ -31,8 +32,16 @@ def _index_numpy(x: Array, *arrays: Array, index: Index) -> Any:
     return x[index.filled(arrays) if arrays else index.entries]
 
 
+@lru_cache(1024)
+def _row_aval(shape: tuple[int, ...], dtype: np.dtype) -> Aval:
+    """Return the type of a row, the same object each time: equal types are then recognized without comparing them."""
+    return Aval(shape[1:], dtype)
+
+
 def index_aval(x: Aval, *arrays: Aval, index: Index) -> Aval:
     """Return the aval of ``x[index]``."""
+    if is_row(index, x.shape):
+        return _row_aval(x.shape, x.dtype)
     return Aval(selected_shape(index, x.shape, tuple([a.shape for a in arrays])), x.dtype)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -94,13 +95,19 @@ def concatenate(xs: Sequence[Any], axis: int) -> Any:
     return xs[0] if len(xs) == 1 else concatenate_p(*xs, axis=axis)
 
 
+@lru_cache(1024)
+def _stack_aval(shape: tuple[int, ...], dtype: np.dtype, count: int, axis: int) -> Aval:
+    """Return the type of a stack, the same object each time."""
+    return Aval((*shape[:axis], count, *shape[axis:]), dtype)
+
+
 # A primitive of its own, so that a stack of T values is one node on the tape instead of T + 1.
 stack_p = Primitive(
     "stack",
     operands=("*xs",),
     numpy=lambda *xs, axis: np.stack(xs, axis),
     xla=lambda lax, *xs, axis: lax.concatenate([lax.expand_dims(x, (axis,)) for x in xs], axis),
-    aval=lambda *xs, axis: Aval((*xs[0].shape[:axis], len(xs), *xs[0].shape[axis:]), xs[0].dtype),
+    aval=lambda *xs, axis: _stack_aval(xs[0].shape, xs[0].dtype, len(xs), axis),
     derivative=_StackDerivative(),
     batch=batch_all("axis"),
     cost=lambda y, *xs, **_: 0,

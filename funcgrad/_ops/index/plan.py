@@ -181,6 +181,12 @@ def selected_shape(index: Index, shape: tuple[int, ...], arrays: tuple[tuple[int
     return (*selected, *shape[axis:])
 
 
+def is_row(index: Index, shape: tuple[int, ...]) -> bool:
+    """Return whether an index is one integer within the first axis, the most frequent index of loops."""
+    entries = index.entries
+    return len(entries) == 1 and type(entries[0]) is int and bool(shape) and -shape[0] <= entries[0] < shape[0]
+
+
 def _range(entry: Any, length: int, axis: int) -> range:
     """Return the positions that an entry selects along its axis; all of them for an index array."""
     if isinstance(entry, slice):

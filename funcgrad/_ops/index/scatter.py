@@ -18,7 +18,7 @@ from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.index.batch import update_batch
 from funcgrad._ops.index.depends import added, replaced
 from funcgrad._ops.index.gather import accumulate, index_p, scatter
-from funcgrad._ops.index.plan import SLOT, Index, selected_shape
+from funcgrad._ops.index.plan import SLOT, Index, is_row, selected_shape
 from funcgrad._ops.index.xla import update_xla
 from funcgrad._ops.layout.diagonal import flat_range, writable_diagonal_p
 from funcgrad._ops.layout.fill import zeros_like
@@ -111,7 +111,8 @@ def _stays(shape: tuple[int, ...], index: Index, arrays: tuple) -> Any:
 
 def _update_aval(x: Aval, v: Aval, *arrays: Aval, index: Index) -> Aval:
     # Bounds and shapes are checked here, for numbers and for abstract values alike.
-    selected_shape(index, x.shape, tuple([a.shape for a in arrays]))
+    if not is_row(index, x.shape):
+        selected_shape(index, x.shape, tuple([a.shape for a in arrays]))
     return x if not x.weak else Aval(x.shape, x.dtype)
 
 

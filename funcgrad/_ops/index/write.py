@@ -20,7 +20,7 @@ from funcgrad._core.trace.refusals import check_inside
 from funcgrad._core.trace.reverse import ReverseTracer
 from funcgrad._core.trace.tape import Node, new_kind, next_serial
 from funcgrad._ops.index.gather import WrittenBar, index_p
-from funcgrad._ops.index.plan import Index, selected_shape
+from funcgrad._ops.index.plan import Index, is_row, selected_shape
 from funcgrad._ops.index.scatter import _stays, scatter_set_p
 from funcgrad._ops.layout.broadcast import broadcast_to, sum_to_shape
 from funcgrad._ops.layout.shape import reshape
@@ -106,8 +106,12 @@ def replaced(x: Value, steps: list[Step], v: Value, index: Index, arrays: tuple)
     for primitive, params in steps:
         parts.append(primitive(parts[-1], **params))
     part = parts.pop()
-    shape = selected_shape(index, part.shape, tuple([a.shape for a in arrays]))
-    v = broadcast_to(without_leading(v, shape), shape)
+    if not arrays and is_row(index, part.shape):
+        shape = part.shape[1:]
+    else:
+        shape = selected_shape(index, part.shape, tuple([a.shape for a in arrays]))
+    if getattr(v, "shape", ()) != shape:
+        v = broadcast_to(without_leading(v, shape), shape)
     new = v if index is WHOLE else scatter_set_p(part, v, *arrays, index=index)
     for (primitive, params), whole in zip(reversed(steps), reversed(parts), strict=True):
         new = _view(primitive).put(whole, new, **params)

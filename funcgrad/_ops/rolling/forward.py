@@ -25,7 +25,17 @@ from funcgrad._ops.index.gather import index_p, scatter_p
 from funcgrad._ops.index.join import stack_p
 from funcgrad._ops.index.plan import Index
 from funcgrad._ops.index.scatter import scatter_set_p
-from funcgrad._ops.rolling.rows import HOLE, Emitter, Key, Pattern, Row, entries_of, pattern_of, with_operands
+from funcgrad._ops.rolling.rows import (
+    FIRST_AXIS,
+    HOLE,
+    Emitter,
+    Key,
+    Pattern,
+    Row,
+    entries_of,
+    pattern_of,
+    with_operands,
+)
 from funcgrad._types import Value
 
 # Up to this many pending updates are made one by one; more are made at once.
@@ -94,17 +104,18 @@ class Forwarder(Emitter):
         self._rows: dict[Var, tuple[Equation, Pattern, dict[Key, list[Operand]]]] = {}
         # The results of equations that are not in the new program, or not yet.
         self._pending: set[Operand] = set()
-        # A rule that is tried with an equation. It returns whether the equation is done.
-        self._updates: dict[Primitive, Callable[..., bool]] = {
+
+    def run(self) -> Graph:
+        """Return the program with reads forwarded."""
+        graph, pending, equations = self._graph, self._pending, self.equations
+        # A rule that is tried with an equation. It returns whether the equation is done. The table is no field: this
+        # object would refer to itself, and the whole program would wait for a search for cycles.
+        updates: dict[Primitive, Callable[..., bool]] = {
             scatter_set_p: self._set,
             scatter_p: self._is_row,
             add_p: self._summed,
             index_p: self._read,
         }
-
-    def run(self) -> Graph:
-        """Return the program with reads forwarded."""
-        graph, updates, pending, equations = self._graph, self._updates, self._pending, self.equations
         for equation in graph.equations:
             # Most equations are neither updates nor reads of pending rows.
             update = updates.get(equation.primitive)
@@ -239,7 +250,11 @@ class Forwarder(Emitter):
 
     def _element(self, chain: _Chain, key: Key, depth: int) -> Operand:
         """Return the row at ``key`` after the updates up to ``depth``."""
-        events = [event for event in chain.of.get(key, ()) if event.depth <= depth]
+        events = chain.of.get(key, [])
+        if events and not chain.sums and events[-1].depth <= depth:
+            # All updates replace rows, so this is the last one of the row.
+            return events[-1].value
+        events = [event for event in events if event.depth <= depth]
         start = max((i for i, event in enumerate(events) if not event.adds), default=None)
         at, value = 0, None
         if start is not None:
@@ -314,6 +329,8 @@ class Forwarder(Emitter):
 
 
 def _shape_of(x: Operand, pattern: Pattern, key: Key) -> tuple[int, ...]:
+    if pattern == FIRST_AXIS:
+        return x.aval.shape[1:]
     return index_p.aval(x.aval, index=Index(entries_of(pattern, key))).shape
 
 

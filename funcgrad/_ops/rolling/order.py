@@ -94,7 +94,8 @@ def _note(
         x, v = operands
         found = pattern_of(equation.params["index"], x.aval.shape)
         if found is not None and equation.results[0] in active:
-            writes = arrays.setdefault(x, _Writes())
+            # Several arrays may begin as one constant, such as zeros.
+            writes = arrays.setdefault(x, _Writes()) if x in active else _Writes()
             writes.now[found] = v
             writes.rows.append(v)
             arrays[equation.results[0]] = writes

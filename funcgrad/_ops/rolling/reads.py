@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import chain, repeat
 
 import numpy as np
 
@@ -23,37 +24,34 @@ class Reads:
     """
 
     def __init__(self, equations: Sequence[Equation], rows: dict[Operand, Row], outputs: Iterable[Operand]) -> None:
-        self.width = width = max((len(equation.results) for equation in equations), default=1)
-        numbers: dict[Operand, int] = {}
-        starts: list[int] = []
-        made: list[int] = []
-        # For each operand that is a row: its position, and the array that it is a row of.
-        parts: list[tuple[int, int]] = []
-        for i, equation in enumerate(equations):
-            starts.append(len(made))
-            for x in equation.operands:
-                if (row := rows.get(x)) is not None:
-                    parts.append((len(made), numbers.get(row.base, OUTSIDE)))
-                made.append(numbers.get(x, OUTSIDE))
-            for k, var in enumerate(equation.results):
-                numbers[var] = i * width + k
+        self.width = width = max(map(len, [equation.results for equation in equations]), default=1)
+        # Each variable is made once, before it is read, so the order of these passes does not matter.
+        results = [equation.results for equation in equations]
+        if width == 1 and all(results):
+            numbers: dict[Operand, int] = dict(zip(chain.from_iterable(results), range(len(results)), strict=True))
+        else:
+            numbers = {var: i * width + k for i, found in enumerate(results) for k, var in enumerate(found)}
+        operands = [equation.operands for equation in equations]
+        read = list(chain.from_iterable(operands))
         # The operands of equation i begin at starts[i].
-        self._starts = np.array(starts, np.int64)
-        self._made = np.array(made, np.int64)
-        self._bases = np.full(len(made), OUTSIDE)
-        if parts:
-            places, bases = np.array(parts, np.int64).T
-            self._bases[places] = bases
+        self._starts = np.cumsum([0, *map(len, operands)])[:-1]
+        self._made = np.fromiter(map(numbers.get, read, repeat(OUTSIDE)), np.int64, len(read))
+        # For each operand that is a row: its position, and the array that it is a row of.
+        self._bases = np.full(len(read), OUTSIDE)
+        if rows:
+            found = [numbers.get(row.base, OUTSIDE) for row in map(rows.get, read) if row is not None]
+            self._bases[np.fromiter(map(rows.__contains__, read), bool, len(read))] = found
         self._last = self._last_reads(len(equations))
         shown = [x if (row := rows.get(x)) is None else row.base for x in outputs]
         self._last[[numbers[x] for x in shown if x in numbers]] = len(equations)
 
     def _last_reads(self, count: int) -> np.ndarray:
         readers = np.repeat(np.arange(count), np.diff(self._starts, append=len(self._made)))
-        last = np.full(count * self.width, -1)
-        for read in (self._made, self._bases):
-            np.maximum.at(last, read[read != OUTSIDE], readers[read != OUTSIDE])
-        return last
+        last = np.full((2, count * self.width), -1)
+        for found, read in zip(last, (self._made, self._bases), strict=True):
+            # The readers ascend, and NumPy keeps the last of the values for one place.
+            found[read[read != OUTSIDE]] = readers[read != OUTSIDE]
+        return last.max(0)
 
     def made(self, equations: np.ndarray, k: int) -> np.ndarray:
         """Return the number that operand ``k`` of each of these equations reads."""

@@ -7,12 +7,12 @@ differentiated. If not, the equations run again on a tape, as in the gradient of
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 from typing import Any
 
 from funcgrad._core.aval import is_inexact
 from funcgrad._core.bind import NO_PARAMS
-from funcgrad._core.graph.ir import Graph, Operand, Var, trusted_graph
-from funcgrad._core.graph.simplify import drop_dead
+from funcgrad._core.graph.ir import Equation, Graph, Operand, Var, trusted_graph
 from funcgrad._core.trace.derivative import CONSTANT
 from funcgrad._core.trace.joint import component, hub
 from funcgrad._core.trace.place import had_writes, settled
@@ -91,12 +91,21 @@ class Unrecorded:
         """Return the function's program, and the values of its inputs after the arguments."""
         staging = self._staging
         inputs = self._inputs
-        graph = drop_dead(trusted_graph(inputs, (), staging.equations[self._start :], outputs, "rolled"))
-        made = {*inputs, *[var for equation in graph.equations for var in equation.results]}
-        read = dict.fromkeys([x for equation in graph.equations for x in equation.operands])
-        outer = [x for x in (*read, *graph.outputs) if type(x) is Var and x not in made]
-        outer = list(dict.fromkeys(outer))
-        graph = trusted_graph([*inputs, *outer], (), graph.equations, graph.outputs, graph.name)
+        # The variables that later equations read and that no equation has made yet.
+        needed: set[Operand] = set(outputs)
+        equations: list[Equation] = []
+        for equation in reversed(staging.equations[self._start :]):
+            if not needed.isdisjoint(equation.results) or equation.has_effect:
+                equations.append(equation)
+                needed.difference_update(equation.results)
+                needed.update(equation.operands)
+        equations.reverse()
+        needed.difference_update(inputs)
+        found = {x for x in needed if type(x) is Var}
+        # In the order of the reads, so that equal functions have equal programs.
+        reads = chain(chain.from_iterable([equation.operands for equation in equations]), outputs)
+        outer = list(dict.fromkeys(x for x in reads if x in found)) if len(found) > 1 else list(found)
+        graph = trusted_graph([*inputs, *outer], (), equations, outputs, "rolled")
         return graph, [StagedTracer(staging, var) for var in outer]
 
     def _shortened(
@@ -144,10 +153,14 @@ def _active(graph: Graph, count: int) -> set[Operand] | None:
     """
     active: set[Operand] = set(graph.inputs[:count])
     for equation in graph.equations:
-        if (equation.params or equation.primitive.effect) and equation.has_effect:
+        primitive = equation.primitive
+        if (equation.params or primitive.effect) and equation.has_effect:
             return None
-        if equation.primitive.derivative is not CONSTANT and not active.isdisjoint(equation.operands):
-            active.update([var for var in equation.results if is_inexact(var.aval.dtype)])
+        if primitive.derivative is not CONSTANT and not active.isdisjoint(equation.operands):
+            for var in equation.results:
+                dtype = var.aval.dtype
+                if dtype.kind == "f" or is_inexact(dtype):
+                    active.add(var)
     return active
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from funcgrad._core.bind import active_trace, onlookers
 from funcgrad._core.graph.ir import Graph
+from funcgrad._core.lazy import LazyModule
 from funcgrad._core.tracebacks import folded, let_out
 from funcgrad._engines.engine import Engine
 from funcgrad._engines.signature import MISS, Signature, is_plain
@@ -21,6 +22,7 @@ from funcgrad.tree import map as map_tree
 
 # The number of programs that are tried before a lookup by the arguments: a guard refuses in its first lines.
 _TRIED = 8
+_splitting: Any = LazyModule("funcgrad._ops.rolling.split")
 
 Program = Callable[[tuple, dict], Any]
 
@@ -69,10 +71,14 @@ class SourceFunction(Jitted):
         key = (graph, signature.in_tree, *map(type, found), *map(type, values))
         program = self._programs.get(key)
         if program is None:
-            program = self._programs[key] = written(graph, signature)[0]
+            program = self._programs[key] = written(self._split(graph), signature)[0]
             self._log_compiled()
         self._recent = (program, *[each for each in self._recent if each is not program])[:_TRIED]
         return program(args, kwargs)
+
+    def _split(self, graph: Graph) -> Graph:
+        """Return the program with smaller loops, if the engine gains by them."""
+        return _splitting.split_loops(graph) if self.roll and self._engine.splits_loops else graph
 
     def _signed(self, args: tuple, kwargs: dict) -> tuple[Graph, Signature]:
         """Return the graph for these arguments, and the signature of all calls that it serves."""
@@ -107,7 +113,8 @@ class SourceFunction(Jitted):
                 f"jit: source of {name_of(self._function)} was asked. The engine {self._engine.name!r} writes none; "
                 'needed an engine that writes code. Use engine="numpy", or print graph(*args) instead.'
             )
-        return self._engine.written(*self._signed(args, kwargs))[1]
+        graph, signature = self._signed(args, kwargs)
+        return self._engine.written(self._split(graph), signature)[1]
 
 
 def donations(

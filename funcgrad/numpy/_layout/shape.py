@@ -32,6 +32,8 @@ def as_array(x: ArrayLike) -> Any:
 
     Python numbers become 0-d arrays, and traced ones are no longer weak.
     """
+    if isinstance(x, Tracer) and (x.shape or not x.aval.weak):
+        return x
     x = as_value(x)
     return x if getattr(x, "shape", ()) else strong(x)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import warnings
 from typing import Any
 
@@ -105,6 +106,32 @@ def test_numbers_and_constants_that_differ_by_round() -> None:
         return x
 
     assert_rolls(f, np.ones(3), loops=[30], most=2 + 30)
+
+
+def test_equal_constants_of_rounds_are_one() -> None:
+    """Each round makes its own array of the same numbers: the loop reads it whole, and not a row of copies."""
+
+    def f(x: Any) -> Any:
+        p = x[0] * np.eye(3)
+        for t in range(1, len(x)):
+            turned = (np.eye(3) + 0.1 * np.eye(3, k=1)).T
+            p = turned @ p @ turned + x[t] * np.eye(3)
+        return np.sum(p)
+
+    rolled = assert_rolls(f, X, loops=[39])
+    (loop,) = [each for each in rolled.equations if each.primitive.name == "scan"]
+    assert [x.aval.shape for x in loop.params["loop"].parts(loop.operands)[2]] == [(39,)]
+
+
+def test_equal_constants_of_other_signs_or_layouts_stay_apart() -> None:
+    rows = np.arange(4.0).reshape(2, 2)
+
+    def f(x: Any) -> list[Any]:
+        return [x + c for c in (np.zeros(2), -np.zeros(2), np.zeros(2), rows, rows.T, rows.T.copy(), rows.copy("F"))]
+
+    x = np.array([-0.0, 1.0])
+    for y, wanted in zip(fg.jit(f, engine="numpy")(x), f(x), strict=True):
+        assert np.asarray(y).tobytes() == wanted.tobytes()
 
 
 def test_rounds_that_differ_stay_as_they_are() -> None:
@@ -231,6 +258,29 @@ def test_a_rolled_program_has_derivatives() -> None:
     np.testing.assert_allclose(
         fg.vmap(rolled, in_axes=(0, None, None))(batch, *args[1:]), [program.f(x, *args[1:]) for x in batch], 1e-12
     )
+
+
+def test_the_long_program_is_freed_at_once() -> None:
+    """No object of rolling refers to itself, so a long program needs no search for cycles."""
+
+    def filled(x: Any) -> Any:
+        y = np.zeros(len(x), like=x)
+        for t in range(1, len(x)):
+            y[t] = np.tanh(y[t - 1] + x[t])
+        return np.sum(y)
+
+    def equations() -> int:
+        return sum(type(x) is fg.extend.Equation for x in gc.get_objects())
+
+    gc.collect()
+    gc.disable()
+    try:
+        before = equations()
+        rolled = fg.make_graph(filled)(X).roll()
+        assert equations() - before < len(X)
+    finally:
+        gc.enable()
+    assert loops_of(rolled)
 
 
 def test_a_long_program_gives_no_warning() -> None:

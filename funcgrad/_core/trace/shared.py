@@ -1,0 +1,80 @@
+"""Parts that the equations of a staged program share: constants of equal bits, and literals of Python's numbers.
+
+Each round of a loop may make its own array of the same numbers, and multiplies by the same Python number. Equal parts
+are one object, so rounds are recognized as equal, and staging takes less time and memory.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import weakref
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.bind import Trace, Tracer
+from funcgrad._core.graph.ir import Literal, Operand
+
+_FLOAT64 = np.dtype(np.float64)
+# Integers between the negative of this and this are exact in float64.
+_EXACT = 1 << 53
+# The most bytes of a constant that is compared with others.
+_SMALL = 4096
+
+
+class Shared:
+    """The shared parts of one program."""
+
+    def __init__(self) -> None:
+        self._constants: dict[Any, np.ndarray] = {}
+        self._numbers: dict[float, Literal] = {}
+
+    def constant(self, x: np.ndarray) -> np.ndarray:
+        """Return a copy of an array for the program: the first one of the same bits and layout, if it is small."""
+        x = snapshot(x)
+        if x.nbytes > _SMALL or x.dtype.hasobject:
+            return x
+        return self._constants.setdefault((x.shape, x.strides, x.dtype, x.tobytes()), x)
+
+    def beside_number(self, operands: tuple, trace: Trace) -> list[Operand] | None:
+        """Return what stands for a Python number and one value of float64, the most frequent case; else ``None``.
+
+        It takes a fifth of the time of `typed`.
+        """
+        if len(operands) != 2:
+            return None
+        k = int(isinstance(operands[0], Tracer))
+        x, other = operands[k], operands[1 - k]
+        # Zeros of both signs are equal, and a NaN equals nothing.
+        if not (type(x) is float or (type(x) is int and -_EXACT < x < _EXACT)) or not x or math.isnan(x):
+            return None
+        if not isinstance(other, Tracer) or other._owner is not trace:
+            return None
+        var = other._variable
+        if var.aval.weak or var.aval.dtype is not _FLOAT64:
+            return None
+        found = self._numbers.get(x)
+        if found is None:
+            found = self._numbers[x] = Literal(np.float64(x))
+        return [var, found] if k else [found, var]
+
+
+_snapshots: dict[int, tuple[weakref.ref, np.ndarray]] = {}
+
+
+def snapshot(x: np.ndarray) -> np.ndarray:
+    """Return a copy of an array: the same copy until the numbers change, so that equal graphs are recognized."""
+    known = _snapshots.get(id(x))
+    if known is not None and known[0]() is x and _same_bits(known[1], x):
+        return known[1]
+    copy = x.copy(order="K")
+    # When an array is freed, its copy is dropped, before another array can get its id.
+    _snapshots[id(x)] = weakref.ref(x, functools.partial(_snapshots.pop, id(x))), copy
+    return copy
+
+
+def _same_bits(a: np.ndarray, b: np.ndarray) -> bool:
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return False
+    return (np.array_equal(a, b) and not a.dtype.hasobject) or a.tobytes() == b.tobytes()
