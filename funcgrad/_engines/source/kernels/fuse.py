@@ -54,7 +54,7 @@ def fused(steps: Sequence[Step]) -> list[list[Step]]:
             read: set[KernelMemory] = set()
             written: set[KernelMemory] = set()
             for step in pending:
-                if isinstance(step, Apply) and _joins(step, group, read, written):
+                if isinstance(step, Apply) and joins(step, group, read, written):
                     group.append(step)
                 else:
                     rest.append(step)
@@ -65,7 +65,7 @@ def fused(steps: Sequence[Step]) -> list[list[Step]]:
     return groups
 
 
-def _joins(step: Apply, group: Sequence[Apply], read: set[KernelMemory], written: set[KernelMemory]) -> bool:
+def joins(step: Apply, group: Sequence[Apply], read: set[KernelMemory], written: set[KernelMemory]) -> bool:
     """Return whether an expression can join a loop, which runs before the steps that are left for later."""
     target = step.target
     if target.shape != group[0].target.shape or target.memory in read | written or reads(step) & written:

@@ -6,7 +6,8 @@ The text of a kernel calls these functions by these names:
     part(p, k)            the address of element k               typed(p, k, dtype)   the address of byte k, typed
     at(p, k)              a number of the kernel's table         inner, product    one of NumPy's inner loops
     load(m, p, k)         element k of memory number m           choose(c, x, y)   x if c, else y
-    store(m, p, k, x)
+    store(m, p, k, x)                                            address(p)        the address as a number
+    located(b, k, offset, dtype)   the address at a byte after the k-th of a list of addresses, typed
 
 Memories of different numbers do not overlap. The compiler uses vector instructions because it knows this.
 """
@@ -62,6 +63,22 @@ def _typed(context: Any, p: Any, k: Any, dtype: Any) -> Any:
         return builder.bitcast(builder.gep(args[0], [args[1]]), ctx.get_value_type(signature.return_type))
 
     return kind(p, _types.intp, dtype), generate
+
+
+def _address(context: Any, p: Any) -> Any:
+    del context
+    return _types.int64(p), lambda ctx, builder, signature, args: builder.ptrtoint(args[0], _word())
+
+
+def _located(context: Any, b: Any, k: Any, offset: Any, dtype: Any) -> Any:
+    del context, k, offset
+    kind = _types.CPointer(dtype.instance_type)
+
+    def generate(ctx: Any, builder: Any, signature: Any, args: Any) -> Any:
+        base = builder.load(builder.gep(args[0], [args[1]]))
+        return builder.inttoptr(builder.add(base, args[2]), ctx.get_value_type(signature.return_type))
+
+    return kind(b, _types.intp, _types.intp, dtype), generate
 
 
 def _space(context: Any, n: Any) -> Any:
@@ -211,6 +228,7 @@ def text() -> str:
 def functions() -> dict[str, Any]:
     """Return the functions above by their names in kernels, and the dtypes."""
     plain = {"pointer": _pointer, "part": _part, "typed": _typed, "space": _space, "at": _at, "choose": _choose}
+    plain |= {"address": _address, "located": _located}
     plain |= {"inner": _inner, "product": _product}
     found = {name: _extending.intrinsic(function) for name, function in plain.items()}
     found |= {
