@@ -7,7 +7,7 @@ The text of a kernel calls these functions by these names:
     at(p, k)              a number of the kernel's table         inner, product    one of NumPy's inner loops
     load(m, p, k)         element k of memory number m           choose(c, x, y)   x if c, else y
     store(m, p, k, x)                                            address(p)        the address as a number
-    located(b, k, offset, dtype)   the address at a byte after the k-th of a list of addresses, typed
+    located(b, s, k, dtype)   the address at byte number k + 1 of s, from the address number k of s in b, typed
 
 Memories of different numbers do not overlap. The compiler uses vector instructions because it knows this.
 """
@@ -70,15 +70,20 @@ def _address(context: Any, p: Any) -> Any:
     return _types.int64(p), lambda ctx, builder, signature, args: builder.ptrtoint(args[0], _word())
 
 
-def _located(context: Any, b: Any, k: Any, offset: Any, dtype: Any) -> Any:
-    del context, k, offset
+def _located(context: Any, b: Any, s: Any, k: Any, dtype: Any) -> Any:
+    del context, k
     kind = _types.CPointer(dtype.instance_type)
 
     def generate(ctx: Any, builder: Any, signature: Any, args: Any) -> Any:
-        base = builder.load(builder.gep(args[0], [args[1]]))
-        return builder.inttoptr(builder.add(base, args[2]), ctx.get_value_type(signature.return_type))
+        number, offset = [builder.load(builder.gep(args[1], [place])) for place in (args[2], _next(builder, args[2]))]
+        base = builder.load(builder.gep(args[0], [number]))
+        return builder.inttoptr(builder.add(base, offset), ctx.get_value_type(signature.return_type))
 
-    return kind(b, _types.intp, _types.intp, dtype), generate
+    return kind(b, s, _types.intp, dtype), generate
+
+
+def _next(builder: Any, k: Any) -> Any:
+    return builder.add(k, _word()(1))
 
 
 def _space(context: Any, n: Any) -> Any:

@@ -7,7 +7,7 @@
             S = part(T, pc)
             op = at(S, 0)
             if op == 0:                        # one code for all instructions that differ in sizes and places only
-                p0 = located(B, at(S, 1), at(S, 2), float64)
+                p0 = located(B, S, 1, float64)    # the base and the byte where the array begins
                 for i0 in range(at(S, 3)): ...
                 pc += 12
                 continue
@@ -211,7 +211,8 @@ class InstructionWriter(KernelWriter):
             name = self._places[memory] = f"p{k}"
             # No alias scope: a memory of this instruction is another number's memory in others of its code.
             self._numbers[memory] = MEMORIES
-            self._line(f"{name} = located(B, {self._entry(0)}, {self._entry(0)}, {kind_of(memory.dtype)})")
+            self._line(f"{name} = located(B, S, {len(self._entries)}, {kind_of(memory.dtype)})")
+            self._entries += [0, 0]
         if isinstance(group[0], Apply):
             written = [step for step in group if isinstance(step, Apply)]
             self._loop(written, {step.target.memory for step in written}.difference(used))
