@@ -66,7 +66,7 @@ class _Offset(int):
     number: int
 
 
-class _Form:
+class _GroupKind:
     """What a group has in common with others that differ in places only.
 
     Args:
@@ -190,7 +190,7 @@ class InstructionWriter(KernelWriter):
 
     def _instruction(self, group: Sequence[Step], used: dict[KernelMemory, Any]) -> Instruction:
         """Return the instruction of a group. Groups that differ in places only are written once."""
-        form = _Form(group, used)
+        form = _GroupKind(group, used)
         found = self._kinds.get(form.key)
         if found is None:
             instruction = self._written(form.group, used)
