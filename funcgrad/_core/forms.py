@@ -28,6 +28,7 @@ class Basic(Enum):
     EMBED_DIAGONAL = "a matrix of zeros around a diagonal"
     EMBEDDING = "rows of a table"
     FILL = "an array of one number, in the shape of the operand"
+    FLIP = "the elements in reverse order along some axes"
     GUARD = "an end of the program, unless the operand answers a question as it did"
     INDEX = "x[index]"
     LU = "an elimination with exchange of rows: factors, pivots, order of rows"

@@ -21,6 +21,8 @@ from funcgrad._core.lazy import LazyModule
 from funcgrad._engines.signature import Signature, Unknown
 from funcgrad._engines.source.blocks import CombinedPrimitive
 from funcgrad._engines.source.call import written
+from funcgrad._engines.source.kernels.expand import prepared
+from funcgrad._engines.source.kernels.instructions.plan import with_instructions
 from funcgrad._engines.source.kernels.kernel import KernelPlan
 from funcgrad._engines.source.kernels.nodes import guard_that_ended
 from funcgrad._engines.source.kernels.parallel import Kernel, Parallel, Several, fitted, packed
@@ -203,7 +205,7 @@ def _needed() -> None:
 
 
 def _prepared(graph: Graph) -> Graph:
-    return _together(looped(graph, Whole, Parallel))
+    return _together(looped(with_instructions(prepared(graph), Whole), Whole, Parallel))
 
 
 def written_numba(graph: Graph, signature: Signature) -> tuple[Callable[[tuple, dict], Any], str]:

@@ -79,7 +79,7 @@ flip_p = ViewPrimitive(
     batch=batch_axes("axes"),
     cost=lambda y, x, **_: 0,
     view=View(lambda x, part, axes: flip(part, axes)),
-    forms=Forms(depends=moved),
+    forms=Forms(basic=Basic.FLIP, depends=moved),
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -186,5 +187,7 @@ class CallWriter:
         self._depth = start
 
 
+@functools.cache
 def kind_of(dtype: np.dtype) -> str:
+    """Return the name of a dtype in kernels."""
     return "boolean" if dtype.kind == "b" else dtype.name

@@ -6,6 +6,7 @@ NumPy engine then runs it.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -73,8 +74,13 @@ def _ufunc_of(primitive: Primitive) -> np.ufunc | None:
 def _is_known(x: Operand) -> bool:
     """Return whether kernels support arrays of this type."""
     aval = x.aval
-    known = aval.dtype.kind in KINDS and not (aval.dtype.kind in "fc" and aval.dtype.itemsize not in (4, 8, 16))
-    return known and aval.size > 0 and aval.dtype.isnative and aval.dtype != np.longdouble
+    return _is_known_dtype(aval.dtype) and 0 not in aval.shape
+
+
+@functools.cache
+def _is_known_dtype(dtype: np.dtype) -> bool:
+    known = dtype.kind in KINDS and not (dtype.kind in "fc" and dtype.itemsize not in (4, 8, 16))
+    return known and dtype.isnative and dtype != np.longdouble
 
 
 Form = Callable[[Lowering, Equation], bool]
@@ -145,7 +151,9 @@ def _view_of(w: Lowering, equation: Equation, x: StridedView) -> StridedView:
     if basic is Basic.RESHAPE:
         return _reshaped(w, x, shape)
     if basic is Basic.INDEX:
-        shown = _indexed(x, params["index"])
+        shown = indexed(x, params["index"])
+    elif basic is Basic.FLIP:
+        shown = x.shown(lambda array: np.flip(array, params["axes"]))
     elif basic is Basic.BROADCAST:
         shown = x.shown(lambda array: np.broadcast_to(array, shape))
     else:
@@ -154,9 +162,24 @@ def _view_of(w: Lowering, equation: Equation, x: StridedView) -> StridedView:
     return shown._replace(shape=shape)
 
 
-def _indexed(x: StridedView, index: Any) -> StridedView:
+def indexed(x: StridedView, index: Any) -> StridedView:
     """Return the elements that an index without arrays names."""
     entries = index.entries
+    offset, shape, strides = x.offset, [], []
+    for k, entry in enumerate(entries):
+        if type(entry) is int:
+            offset += x.strides[k] * (entry if entry >= 0 else entry + x.shape[k])
+        elif type(entry) is slice and type(x.shape[k]) is int:
+            start, stop, step = entry.indices(x.shape[k])
+            length = len(range(start, stop, step))
+            offset += start * x.strides[k] if length else 0
+            shape.append(length)
+            strides.append(step * x.strides[k])
+        else:
+            break
+    else:
+        rest = len(entries)
+        return StridedView(x.memory, offset, (*shape, *x.shape[rest:]), (*strides, *x.strides[rest:]))
     return x.shown(lambda array: array[entries if Ellipsis in entries else (*entries, ...)])
 
 
@@ -184,14 +207,14 @@ def _write(w: Lowering, equation: Equation) -> bool:
         or index.slots
         or x is None
         or v is None
-        or result.aval.size > _COPIED
+        or (result.aval.size > _COPIED and not w.writes_in_place)
         or x.dtype != result.aval.dtype
         or not result.aval.shape
     ):
         return False
     value = w.cast(v, x.dtype)
     made = w.applied("{}", [x], w.shape(result), x.dtype)
-    return value is not None and w.written(_indexed(made, index), "{}", value) and w.set(equation, made)
+    return value is not None and w.written(indexed(made, index), "{}", value) and w.set(equation, made)
 
 
 def _scatter(w: Lowering, equation: Equation) -> bool:
@@ -211,13 +234,14 @@ def _scattered(w: Lowering, equation: Equation) -> bool:
     (result,) = equation.results
     dtype = result.aval.dtype
     zero = number(0, dtype)
-    small = len(result.aval.shape) > 0 and result.aval.size <= _COPIED and w.shape(result) == result.aval.shape
-    if zero is None or dtype.kind not in "fiu" or not small:
+    small = result.aval.size <= _COPIED or w.writes_in_place
+    plain = len(result.aval.shape) > 0 and small and w.shape(result) == result.aval.shape
+    if zero is None or dtype.kind not in "fiu" or not plain:
         return False
     made = w.applied("{}", [zero], result.aval.shape, dtype)
     for x, index in zip(equation.operands, equation.params["indices"], strict=True):
         v = w.access(x, dtype)
-        if v is None or v.dtype != dtype or not w.written(_indexed(made, index), in_dtype("{} + {}", dtype), v):
+        if v is None or v.dtype != dtype or not w.written(indexed(made, index), in_dtype("{} + {}", dtype), v):
             return False
     return w.set(equation, made)
 
@@ -226,7 +250,7 @@ def _joined(w: Lowering, equation: Equation) -> bool:
     """Lower arrays that are joined: each is written to its part of the result."""
     (result,), axis = equation.results, equation.params["axis"]
     dtype, stacked = result.aval.dtype, equation.primitive.forms.basic is Basic.STACK
-    if len(equation.operands) > _PARTS or w.shape(result) != result.aval.shape:
+    if (len(equation.operands) > _PARTS and not w.writes_in_place) or w.shape(result) != result.aval.shape:
         return False
     made, start = KernelMemory(dtype, result.aval.shape).whole(), 0
     for operand in equation.operands:
@@ -312,6 +336,7 @@ FORMS: dict[Basic | None, Form] = {
     Basic.DOT_GENERAL: _dot_general,
     Basic.EMBEDDING: _picked,
     Basic.FILL: _fill,
+    Basic.FLIP: _view,
     Basic.GUARD: _guard,
     Basic.INDEX: _view,
     Basic.MATMUL: _matmul,
@@ -332,6 +357,7 @@ VIEWS = frozenset(
         Basic.BROADCAST,
         Basic.COPY,
         Basic.DIAGONAL,
+        Basic.FLIP,
         Basic.INDEX,
         Basic.RESHAPE,
         Basic.STOP_GRADIENT,

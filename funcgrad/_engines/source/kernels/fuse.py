@@ -58,7 +58,7 @@ def fused(steps: Sequence[Step]) -> list[list[Step]]:
             for step in pending:
                 # Steps after a guard are not computed where the guard ends the kernel.
                 ended = ended or isinstance(step, Guard)
-                if not ended and isinstance(step, Apply) and _joins(step, group, read, written):
+                if not ended and isinstance(step, Apply) and joins(step, group, read, written):
                     group.append(step)
                 else:
                     rest.append(step)
@@ -69,7 +69,7 @@ def fused(steps: Sequence[Step]) -> list[list[Step]]:
     return groups
 
 
-def _joins(step: Apply, group: Sequence[Apply], read: set[KernelMemory], written: set[KernelMemory]) -> bool:
+def joins(step: Apply, group: Sequence[Apply], read: set[KernelMemory], written: set[KernelMemory]) -> bool:
     """Return whether an expression can join a loop, which runs before the steps that are left for later."""
     target = step.target
     if target.shape != group[0].target.shape or target.memory in read | written or reads(step) & written:

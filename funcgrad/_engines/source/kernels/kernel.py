@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from funcgrad._core.aval import Aval
 from funcgrad._core.graph.ir import Graph, Var
-from funcgrad._engines.source.kernels.nodes import Shape
+from funcgrad._engines.source.kernels.lowering import Lowering
+from funcgrad._engines.source.kernels.nodes import KernelMemory, Shape, StridedView
 from funcgrad._engines.source.kernels.text import Text
 
 
@@ -49,3 +51,18 @@ class KernelPlan(NamedTuple):
             results=tuple(map(sized, self.results)),
             length=(n, self.length[1]),
         )
+
+
+def outputs_of(lowering: Lowering, results: Sequence[Var], shapes: dict[Any, Shape]) -> list[KernelMemory]:
+    """Return memory for each result that holds this result and nothing else."""
+    taken: set[KernelMemory] = set()
+    found: list[KernelMemory] = []
+    for var in results:
+        x = lowering.known[var]
+        shape = shapes.get(var, var.aval.shape)
+        whole = isinstance(x, StridedView) and x.is_contiguous and math.prod(x.shape) == math.prod(x.memory.shape)
+        if not isinstance(x, StridedView) or not whole or x.memory.name is not None or x.memory in taken:
+            x = lowering.applied("{}", [x], shape, x.dtype)
+        taken.add(x.memory)
+        found.append(x.memory)
+    return found

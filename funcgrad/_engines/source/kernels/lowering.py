@@ -73,6 +73,9 @@ class Lowering:
             because calls of BLAS and LAPACK would take most of the time. The numbers differ by rounding.
     """
 
+    # Whether a write into memory that nobody reads later makes no copy of it.
+    writes_in_place = False
+
     def __init__(self, shapes: Mapping[Any, Shape], lower: Callable[..., bool], loop: bool = False) -> None:
         self.lower = lower
         self.loop = loop
@@ -242,7 +245,8 @@ class Lowering:
             return target
         if dims != {2}:
             return None
-        self.steps.append(Product(loop, self._matrix(a), self._matrix(b), target))
+        a, b = self._sliced(a, b) if self.writes_in_place else (self._matrix(a), self._matrix(b))
+        self.steps.append(Product(loop, a, b, target))
         return target
 
     def place(self, x: StridedView, held: Sequence[StridedView], axes: int) -> tuple[Picked, Shape]:
@@ -281,6 +285,16 @@ class Lowering:
         """Return a matrix in memory that BLAS takes: contiguous, perhaps transposed."""
         whole = x.is_contiguous or StridedView(x.memory, x.offset, x.shape[::-1], x.strides[::-1]).is_contiguous
         return x if whole else self.contiguous(x)
+
+    def _sliced(self, a: StridedView, b: StridedView) -> tuple[StridedView, StridedView]:
+        """Return two matrices as ``ndarray.dot`` passes them to BLAS: slices are copied only where it copies them."""
+        left, right = a.shape[0] == 1, b.shape[1] == 1
+        if not left and not right:
+            return a, b
+        return (self._vector(a, 1) if left else self._matrix(a)), (self._vector(b, 0) if right else self._matrix(b))
+
+    def _vector(self, x: StridedView, axis: int) -> StridedView:
+        return x if x.strides[axis] > 0 or x.shape[axis] == 1 else self.contiguous(x)
 
 
 def _kind(x: Operand) -> Any:

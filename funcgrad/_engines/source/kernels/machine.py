@@ -6,7 +6,8 @@ The text of a kernel calls these functions by these names:
     part(p, k)            the address of element k               typed(p, k, dtype)   the address of byte k, typed
     at(p, k)              a number of the kernel's table         inner, product    one of NumPy's inner loops
     load(m, p, k)         element k of memory number m           choose(c, x, y)   x if c, else y
-    store(m, p, k, x)
+    store(m, p, k, x)                                            address(p)        the address as a number
+    located(b, s, k, dtype)   the address at byte number k + 1 of s, from the address number k of s in b, typed
 
 Memories of different numbers do not overlap. The compiler uses vector instructions because it knows this.
 """
@@ -62,6 +63,27 @@ def _typed(context: Any, p: Any, k: Any, dtype: Any) -> Any:
         return builder.bitcast(builder.gep(args[0], [args[1]]), ctx.get_value_type(signature.return_type))
 
     return kind(p, _types.intp, dtype), generate
+
+
+def _address(context: Any, p: Any) -> Any:
+    del context
+    return _types.int64(p), lambda ctx, builder, signature, args: builder.ptrtoint(args[0], _word())
+
+
+def _located(context: Any, b: Any, s: Any, k: Any, dtype: Any) -> Any:
+    del context, k
+    kind = _types.CPointer(dtype.instance_type)
+
+    def generate(ctx: Any, builder: Any, signature: Any, args: Any) -> Any:
+        number, offset = [builder.load(builder.gep(args[1], [place])) for place in (args[2], _next(builder, args[2]))]
+        base = builder.load(builder.gep(args[0], [number]))
+        return builder.inttoptr(builder.add(base, offset), ctx.get_value_type(signature.return_type))
+
+    return kind(b, s, _types.intp, dtype), generate
+
+
+def _next(builder: Any, k: Any) -> Any:
+    return builder.add(k, _word()(1))
 
 
 def _space(context: Any, n: Any) -> Any:
@@ -211,6 +233,7 @@ def text() -> str:
 def functions() -> dict[str, Any]:
     """Return the functions above by their names in kernels, and the dtypes."""
     plain = {"pointer": _pointer, "part": _part, "typed": _typed, "space": _space, "at": _at, "choose": _choose}
+    plain |= {"address": _address, "located": _located}
     plain |= {"inner": _inner, "product": _product}
     found = {name: _extending.intrinsic(function) for name, function in plain.items()}
     found |= {

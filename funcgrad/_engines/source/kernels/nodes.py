@@ -76,6 +76,8 @@ class StridedView(NamedTuple):
 
     def spread(self, shape: Shape) -> StridedView:
         """Return the view repeated along new axes and axes of length 1."""
+        if shape == self.shape and 1 not in shape:
+            return self
         missing = len(shape) - len(self.shape)
         pairs = zip(self.shape, self.strides, shape[missing:], strict=True)
         strides = [s if n == wanted and not (n == 1 and not isinstance(n, BlockRows)) else 0 for n, s, wanted in pairs]

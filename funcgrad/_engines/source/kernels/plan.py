@@ -19,7 +19,7 @@ from funcgrad._core.graph.ir import Equation, Graph, Operand, Var, trusted_graph
 from funcgrad._core.primitive import Primitive
 from funcgrad._engines.source.kernels.equations import VIEWS, given, has_form, lowered
 from funcgrad._engines.source.kernels.expand import prepared
-from funcgrad._engines.source.kernels.kernel import KernelPlan
+from funcgrad._engines.source.kernels.kernel import KernelPlan, outputs_of
 from funcgrad._engines.source.kernels.lowering import Lowering
 from funcgrad._engines.source.kernels.nodes import KernelMemory, Scalar, Shape, StridedView
 from funcgrad._engines.source.kernels.rounds import LOOPS, bodies_of
@@ -47,8 +47,10 @@ Make = Callable[[KernelPlan], Any]
 
 
 def looped(graph: Graph, whole: Make, blocks: Make) -> Graph:
-    """Return the same program with kernels. Operations move up to the first operation of their kernel."""
-    graph = prepared(graph)
+    """Return the same program with kernels. Operations move up to the first operation of their kernel.
+
+    Its equations hold their expansions (`expand.prepared`).
+    """
     pending, equations = list(graph.equations), []
     most = _WHOLE if len(pending) <= _WHOLE else _MOST
     constants = [*graph.constants]
@@ -255,7 +257,7 @@ def _planned(  # noqa: PLR0917  (the last ones are given by some callers)
         if not lowered(lowering, equation):
             raise _NoFormError(equation)
     results = [var for equation in members for var in equation.results if var in read]
-    targets = _outputs(lowering, results, shapes)
+    targets = outputs_of(lowering, results, shapes)
     partial = {var: _joined(each) for each in members if is_partial(each) for var in each.results}
     arguments = [f"a{i}" for i in range(len(operands))]
     for var, value in lowering.constants:
@@ -296,18 +298,3 @@ def _planned(  # noqa: PLR0917  (the last ones are given by some callers)
 def _joined(equation: Equation) -> Any:
     """Return the function that combines the parts of a result that blocks compute."""
     return np.add if row_length(equation) else equation.primitive.forms.ufunc
-
-
-def _outputs(lowering: Lowering, results: Sequence[Var], shapes: dict[Any, Shape]) -> list[KernelMemory]:
-    """Return memory for each result that holds this result and nothing else."""
-    taken: set[KernelMemory] = set()
-    found: list[KernelMemory] = []
-    for var in results:
-        x = lowering.known[var]
-        shape = shapes.get(var, var.aval.shape)
-        whole = isinstance(x, StridedView) and x.is_contiguous and math.prod(x.shape) == math.prod(x.memory.shape)
-        if not isinstance(x, StridedView) or not whole or x.memory.name is not None or x.memory in taken:
-            x = lowering.applied("{}", [x], shape, x.dtype)
-        taken.add(x.memory)
-        found.append(x.memory)
-    return found

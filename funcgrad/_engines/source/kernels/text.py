@@ -121,7 +121,7 @@ class KernelWriter(CallWriter):
         self._entries[:2] = [0 if heap else total, len(self._entries)]
         head = ["t", *(["lo", "hi"] if self._blocked else []), *(["w"] if heap else []), *self._arguments]
         lines = [f"def run({', '.join(head)}):", *self._lines]
-        checks = any(map(_may_end, [step for group in self._groups for step in group]))
+        checks = any(map(may_end, [step for group in self._groups for step in group]))
         lines += ["    return 0"] if checks else []
         return Text("\n".join(lines) + "\n", self._table, total if heap else 0, checks)
 
@@ -295,10 +295,10 @@ class KernelWriter(CallWriter):
         return name
 
 
-def _may_end(step: Any) -> bool:
+def may_end(step: Any) -> bool:
     """Return whether a step can end the kernel before its results are complete."""
     if isinstance(step, Nested):
-        return any(_may_end(each) for part in step.parts for each in part)
+        return any(may_end(each) for part in step.parts for each in part)
     return isinstance(step, Check | Guard) or (isinstance(step, Matrices) and step.refuses)
 
 

@@ -1,0 +1,1 @@
+"""Long programs as lists of instructions for a few compiled loops."""

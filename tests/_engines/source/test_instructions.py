@@ -1,0 +1,160 @@
+"""Long programs that do not become structured loops run as instructions, with the numbers of the NumPy engine."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import funcgrad as fg
+from funcgrad._core.graph.ir import Graph
+from funcgrad._engines.source.kernels.expand import prepared
+from funcgrad._engines.source.kernels.instructions.plan import with_instructions
+
+N = 14
+
+
+def _definite(n: int = N) -> np.ndarray:
+    x = np.random.default_rng(0).standard_normal((n, n))
+    return x @ x.T + n * np.eye(n)
+
+
+def cholesky(a: Any) -> Any:
+    a = a.copy()
+    a[0, 0] = np.sqrt(a[0, 0])
+    for i in range(1, a.shape[0]):
+        for j in range(i):
+            a[i, j] -= np.dot(a[i, :j], a[j, :j])
+            a[i, j] /= a[j, j]
+        a[i, i] -= np.dot(a[i, :i], a[i, :i])
+        a[i, i] = np.sqrt(a[i, i])
+    return np.sum(np.tril(a) * np.cos(np.arange(a.size)).reshape(a.shape))
+
+
+def elimination(a: Any) -> Any:
+    a = a.copy()
+    for i in range(a.shape[0]):
+        for j in range(i):
+            a[i, j] -= a[i, :j] @ a[:j, j]
+            a[i, j] /= a[j, j]
+        for j in range(i, a.shape[0]):
+            a[i, j] -= a[i, :i] @ a[:i, j]
+    return np.sum(a * a)
+
+
+def recursion(r: Any) -> Any:
+    y = np.empty_like(r)
+    alpha, beta = -r[0], 1.0
+    y[0] = -r[0]
+    for k in range(1, r.shape[0]):
+        beta *= 1.0 - alpha * alpha
+        alpha = -(r[k] + np.dot(np.flip(r[:k]), y[:k])) / beta
+        y[:k] += alpha * np.flip(y[:k])
+        y[k] = alpha
+    return np.sum(y * np.arange(1.0, r.shape[0] + 1))
+
+
+def product(a: Any, b: Any) -> Any:
+    b = b.copy()
+    for i in range(b.shape[0]):
+        for j in range(b.shape[1]):
+            b[i, j] += np.dot(a[i + 1 :, i], b[i + 1 :, j])
+    return np.sum(2.0 * b * b)
+
+
+def triangle(a: Any, x: Any) -> Any:
+    out = np.zeros((x.shape[0], x.shape[0]), like=a)
+    for i in range(x.shape[0]):
+        out[i, i:] = x[i] * a[i, i:]
+        out[i:, i] = out[i, i:] + a[i:, i] ** 2
+    return np.sum(np.sin(out))
+
+
+def windows(x: Any, w: Any) -> Any:
+    out = np.zeros((x.shape[0] - 2, x.shape[1] - 2), like=x)
+    for i in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            out[i, j] = np.sum(x[i : i + 3, j : j + 3] * w) + i * 0.1 * j
+    return np.sum(np.maximum(out, 0.0) ** 2)
+
+
+_RNG = np.random.default_rng(1)
+PROGRAMS: dict[Callable[..., Any], tuple[np.ndarray, ...]] = {
+    cholesky: (_definite(),),
+    elimination: (_definite(),),
+    recursion: (_RNG.uniform(-0.05, 0.05, 60),),
+    product: (_RNG.standard_normal((12, 12)), _RNG.standard_normal((12, 9))),
+    triangle: (_RNG.standard_normal((40, 40)), _RNG.standard_normal(40)),
+    windows: (_RNG.standard_normal((14, 14)), _RNG.standard_normal((3, 3))),
+}
+
+
+def _stretches(graph: Graph) -> list[Any]:
+    found = with_instructions(prepared(graph), lambda plan: plan)
+    return [each.primitive for each in found.equations if not hasattr(each.primitive, "forms")]
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
+def test_the_numbers_are_those_of_numpy(program: Callable[..., Any]) -> None:
+    arguments = PROGRAMS[program]
+    gradient = fg.value_and_grad(program, argnums=tuple(range(len(arguments))))
+    ours, theirs = fg.jit(gradient, engine="numba"), fg.jit(gradient, engine="numpy")
+    assert _stretches(ours.graph(*arguments))
+    for _ in range(2):
+        for x, y in zip(fg.tree.leaves(ours(*arguments)), fg.tree.leaves(theirs(*arguments)), strict=True):
+            np.testing.assert_array_equal(x, y)
+            np.testing.assert_array_equal(np.signbit(x), np.signbit(y))
+
+
+def test_other_numbers_and_a_longer_loop_share_the_code() -> None:
+    sources = set()
+    for n in (N, N + 5):
+        (plan,) = _stretches(fg.jit(fg.grad(elimination), engine="numba").graph(_definite(n)))
+        sources.add(plan.text.source)
+    assert len(sources) == 1
+
+
+def test_a_write_does_not_copy_the_array() -> None:
+    """The workspace has room for a few arrays: a copy for each write would take 169 arrays."""
+    (plan,) = _stretches(
+        fg.jit(fg.grad(lambda b: product(np.ones((40, 40)), b)), engine="numba").graph(np.ones((40, 4)))
+    )
+    assert plan.text.workspace < 40 * 4 * 8 * 100
+
+
+def test_an_index_out_of_bounds_is_an_error() -> None:
+    def picked(x: Any, ids: Any) -> Any:
+        total = x[0] * 0.0
+        for i in range(ids.shape[0]):
+            total = total + np.sum(np.sin(x[ids[i:]])) * x[i]
+        return total
+
+    x, ids = np.arange(1.0, 81.0), np.arange(80) % 7
+    compiled = fg.jit(fg.grad(picked), engine="numba", roll=False)
+    np.testing.assert_allclose(compiled(x, ids), fg.grad(picked)(x, ids))
+    with pytest.raises(IndexError):
+        compiled(x, np.where(ids == 3, 99, ids))
+
+
+def test_loops_in_a_long_program_are_instructions_too() -> None:
+    def steps(a: Any) -> Any:
+        total = 0.0
+        for i in range(2, 14):
+            x = a[:i]
+            for _ in range(40):
+                x = x + 0.1 * np.sin(x) * a[0]
+            total = total + np.sum(x * x)
+        return total
+
+    a = np.linspace(0.1, 1.0, 20)
+    gradient = fg.value_and_grad(steps)
+    ours = fg.jit(gradient, engine="numba")
+    np.testing.assert_allclose(ours(a)[1], gradient(a)[1], rtol=1e-13)
+    assert _stretches(ours.graph(a))
+
+
+def test_arguments_are_left_as_they_are() -> None:
+    a = _definite()
+    before = a.copy()
+    fg.jit(fg.grad(cholesky), engine="numba")(a)
+    np.testing.assert_array_equal(a, before)
