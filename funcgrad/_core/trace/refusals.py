@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NoReturn
 
 from funcgrad._core.bind import Trace, Tracer, active_trace
-from funcgrad._types import Value
 from funcgrad.errors import TracerAssignmentError
 
 
@@ -25,16 +24,3 @@ def refuse_outer(trace: Trace | None, x: Tracer, asked: str) -> NoReturn:
         f"{outer}): what is written there would not be seen outside, or not every time. Write into a copy made inside "
         "(y = x.copy()) and return it."
     )
-
-
-def check_known(x: Tracer, value: Value, asked: str) -> None:
-    """Refuse a write to a view of an argument that may be a number or an array without axes.
-
-    NumPy would write to an array, and not to a number; a staged program has one type for both.
-    """
-    if isinstance(value, Tracer) and value._owner.may_be_array(value):
-        raise TracerAssignmentError(
-            f"{asked} writes into what was made of an argument {x.aval} of {value._owner.transform}: an array without "
-            "axes would change with it, a number would not, and which of them it is is not known. Write into a copy, "
-            "y = np.atleast_1d(x).copy()."
-        )

@@ -34,7 +34,7 @@ from funcgrad._transforms.base.stage import is_stageable, stage_path
 from funcgrad._transforms.compiled.jitted import Jitted, is_lasting
 from funcgrad._types import Value
 from funcgrad.errors import PathsWarning
-from funcgrad.numpy.extend import innermost
+from funcgrad.numpy.extend import arrays_of, innermost, is_array_without_axes
 from funcgrad.tree import TreeDef, flatten, leaves, unflatten
 
 # A compiled program may answer a guard in another way than the staged numbers, by rounding. The call then grows the
@@ -217,21 +217,26 @@ class PathsFunction(Jitted):
         found, in_tree = flatten((args, kwargs))
         found = [taken(x) for x in found]
         dynamic = [leaf for leaf in found if is_stageable(leaf)]
-        key = (static, in_tree, avals_of(dynamic), *[leaf for leaf in found if not is_stageable(leaf)])
+        key = (static, in_tree, avals_of(dynamic), arrays_of(dynamic), *[x for x in found if not is_stageable(x)])
         types = self._types.get(key)
         if types is None:
             types = self._types.setdefault(key, TypedPaths(in_tree))
         return Bound(function, types, found, dynamic)
 
     def _stage_bound(
-        self, function: Callable[..., Any], args: tuple, kwargs: dict, static_key: Any
+        self,
+        function: Callable[..., Any],
+        args: tuple,
+        kwargs: dict,
+        static_key: Any,
+        is_array: Callable[[Any], bool] = is_array_without_axes,
     ) -> tuple[Graph, TreeDef, list[Any], TreeDef]:
         """Return the path that these numbers take, as a graph without guards."""
         bound = self._bound((function, args, kwargs, static_key))
         numbers = [innermost(x) for x in bound.dynamic]
         if any(isinstance(x, Tracer) or not is_value(x) or is_abstract(x) for x in numbers):
             # Only the types are known, so a branch is refused.
-            return super()._stage_bound(function, args, kwargs, static_key)
+            return super()._stage_bound(function, args, kwargs, static_key, is_array)
         types = bound.types
         number = types.find(numbers, self._engine) if types.tree.paths else Unknown(())
         if isinstance(number, Unknown):
