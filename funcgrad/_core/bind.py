@@ -148,6 +148,7 @@ class Trace:
     function: Callable[..., Any] | None = None
     # A note for NumPy's errors that leave the user's function, and a part of the message that identifies these errors.
     note: tuple[str, str] | None = None
+    made_objects = False  # whether NumPy made an array of objects of its tracers, and compares these one by one
     alive = True  # until the transform has ended
     # Whether `apply` may begin at once: the trace has not ended and has no hook. Each operation reads only this field.
     direct = True
@@ -212,8 +213,8 @@ class Trace:
         """Answer ``bool``, ``int``, ``index`` or ``item`` of a value; only where the trace `follows`."""
         raise NotImplementedError
 
-    def may_be_array(self, x: Value) -> bool:
-        """Return whether a value with no axes may be an array rather than a number, if only its type is known."""
+    def is_array(self, x: Value) -> bool:
+        """Return whether a value with no axes is an array rather than a number, if its numbers are not known."""
         del x
         return False
 

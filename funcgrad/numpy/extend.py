@@ -6,7 +6,7 @@ Other parts of the library may use everything here. `funcgrad.extend` has the na
 from funcgrad._public import publish
 from funcgrad.numpy._array.intercept import StandIns, intercept, is_intercepted
 from funcgrad.numpy._base.axes import ALL_AXES, normalize_axes, normalize_axis
-from funcgrad.numpy._base.concrete import concrete_value, innermost, known_value
+from funcgrad.numpy._base.concrete import arrays_of, concrete_value, innermost, is_array_without_axes, known_value
 from funcgrad.numpy._base.convert import as_value, dtype_of, kind_of, operands_for, promote
 from funcgrad.numpy._base.dispatch import functions, implements, is_covered, special_functions
 from funcgrad.numpy._base.foreign import (
@@ -34,6 +34,7 @@ __all__ = [
     "ALL_AXES",
     "At",
     "StandIns",
+    "arrays_of",
     "as_value",
     "astype_method",
     "clamp",
@@ -49,6 +50,7 @@ __all__ = [
     "implements",
     "innermost",
     "intercept",
+    "is_array_without_axes",
     "is_covered",
     "is_foreign_array",
     "is_intercepted",

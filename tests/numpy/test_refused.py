@@ -82,3 +82,12 @@ def test_the_sign_of_a_singular_determinant_has_no_derivative() -> None:
     np.testing.assert_array_equal(fg.grad(lambda a: np.linalg.slogdet(a)[0])(zero), zero)
     with pytest.raises(np.linalg.LinAlgError, match="Singular"):
         fg.grad(lambda a: np.linalg.slogdet(a)[1])(zero)
+
+
+@pytest.mark.parametrize("engine", ["xla", "numpy"])
+def test_a_compiled_program_marks_a_row_of_nan_alone(engine: str) -> None:
+    rows = np.array([[1.0, np.nan, 3.0], [np.nan, np.nan, np.nan]])
+    np.testing.assert_array_equal(fg.jit(lambda x: np.nanargmax(x, axis=1), engine=engine)(rows), [2, -1])
+    least = fg.jit(lambda x: np.nanargmin(x, axis=1, keepdims=True), engine=engine)(rows)
+    np.testing.assert_array_equal(least, [[0], [-1]])
+    assert least.dtype == np.intp

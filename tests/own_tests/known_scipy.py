@@ -92,11 +92,6 @@ KNOWN_OF_SCIPY = (
         kinds="answer",
     ),
     Known(
-        "scipy.linalg.matmul_toeplitz scipy.linalg.solve_toeplitz scipy.linalg.expm_frechet",
-        "SciPy computes in double precision; ours keeps the dtype.",
-        kinds="dtype",
-    ),
-    Known(
         "scipy.linalg.subspace_angles scipy.signal.detrend",
         "What rounding leaves of 0.",
         kinds="value",
@@ -113,11 +108,6 @@ KNOWN_OF_SCIPY = (
         "Rounding of differences near poles.",
         kinds="value",
         ways="derivative",
-    ),
-    Known(
-        "scipy.stats.pearsonr",
-        "It is computed in double precision.",
-        kinds="dtype",
     ),
     Known(
         "scipy.stats.pearsonr scipy.stats.spearmanr",

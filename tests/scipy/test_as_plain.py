@@ -18,6 +18,7 @@ from funcgrad.scipy import stats as our_stats
 RNG = np.random.default_rng(0)
 TALL, RIGHT, SQUARE = RNG.normal(size=(2, 4, 3)), RNG.normal(size=(2, 4, 2)), RNG.normal(size=(2, 3, 3))
 ROWS, POINTS = RNG.normal(size=(3, 9)), np.array([-1.0, 0.0, 0.5, 30.0])
+SINGLE = np.array([4.0, 1.0, 0.5, 0.25], np.float32)
 Case = tuple[Callable[..., Any], Callable[..., Any], tuple[Any, ...]]
 CASES: dict[str, Case] = {
     "lstsq of a stack": (linalg.lstsq, our_linalg.lstsq, (TALL, RIGHT)),
@@ -27,6 +28,19 @@ CASES: dict[str, Case] = {
     "lstsq where the rows differ": (linalg.lstsq, our_linalg.lstsq, (TALL, RIGHT[:, :, 0])),
     "expm_frechet along one direction": (linalg.expm_frechet, our_linalg.expm_frechet, (SQUARE, SQUARE[0])),
     "expm_frechet along several": (linalg.expm_frechet, our_linalg.expm_frechet, (SQUARE[0], SQUARE)),
+    "expm_frechet of float32": (linalg.expm_frechet, our_linalg.expm_frechet, (*(SQUARE[:1] / 9).astype("f"),) * 2),
+    "matmul_toeplitz of float32": (linalg.matmul_toeplitz, our_linalg.matmul_toeplitz, (SINGLE, SINGLE)),
+    "solve_toeplitz of complex64": (linalg.solve_toeplitz, our_linalg.solve_toeplitz, (SINGLE * (1 + 2j), SINGLE)),
+    "pearsonr of float32": (
+        lambda x: tuple(stats.pearsonr(x, SINGLE)),
+        lambda x: our_stats.pearsonr(x, SINGLE),
+        (SINGLE[::-1] ** 2,),
+    ),
+    "pearsonr of two pairs of float32": (
+        lambda x: tuple(stats.pearsonr(x, SINGLE[:2])),
+        lambda x: our_stats.pearsonr(x, SINGLE[:2]),
+        (SINGLE[2:],),
+    ),
     "cho_solve of a stack": (
         lambda a, b: linalg.cho_solve((a, True), b),
         lambda a, b: our_linalg.cho_solve((a, True), b),
@@ -136,7 +150,7 @@ def test_is_scipys(name: str) -> None:
         assert isinstance(got, list), got
         for y, z in zip(got, expected, strict=True):
             assert (y.shape, y.dtype) == (z.shape, z.dtype)
-            np.testing.assert_allclose(y, z, rtol=1e-8, atol=1e-12)
+            np.testing.assert_allclose(y, z, rtol=1e-6 if z.dtype == np.float32 else 1e-8, atol=1e-12)
 
 
 def test_lstsq_of_a_stack_has_derivatives() -> None:

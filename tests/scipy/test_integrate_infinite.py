@@ -17,6 +17,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 INF = np.inf
 CASES: dict[str, Callable[[Any], Any]] = {
     "zeta": lambda a: integrate.nsum(lambda k: k ** -(a + 1), 1, INF).sum,
+    "powers that overflow": lambda a: integrate.nsum(lambda k: 1 / k ** (a + 1), 1, INF).sum,
+    "powers to the right": lambda a: integrate.tanhsinh(lambda x: 1 / (1 + x**a) ** a, 0, INF).integral,
     "geometric": lambda a: integrate.nsum(lambda k: np.exp(-a * k), 1, INF).sum,
     "both sides": lambda a: integrate.nsum(lambda k: 1 / (k * k + a), -INF, INF).sum,
     "arguments": lambda a: integrate.nsum(lambda k, a: 1 / (k * k + a), 1, INF, args=(a,)).sum,

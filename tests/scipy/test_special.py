@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
+import mpmath
 import numpy as np
 import pytest
 import scipy.special
@@ -237,3 +238,16 @@ def test_pseudo_huber_of_infinity() -> None:
     r, delta = np.array([np.inf, -np.inf, 2.0]), np.array([1.0, 0.3, 1e300])
     for f in (special.pseudo_huber, fg.jit(special.pseudo_huber), fg.jit(special.pseudo_huber, engine="numpy")):
         np.testing.assert_allclose(np.asarray(f(delta, r)), [np.inf, np.inf, 2.0])
+
+
+@pytest.mark.parametrize("b", [1e-100, 1e-8, 0.3, 13.0])
+@pytest.mark.parametrize("a", [1e-8, 0.3, 7.0, 1e6])
+def test_the_slope_of_beta_keeps_its_digits(a: float, b: float) -> None:
+    """Of ``digamma(a) - digamma(a + b)`` a small ``b`` would leave what rounding makes of it."""
+    # Type checkers cannot see the functions of its contexts.
+    mp: Any = mpmath.mp
+    with mp.workdps(300):
+        expected = [float(mp.psi(n, mp.mpf(a)) - mp.psi(n, mp.mpf(a) + mp.mpf(b))) for n in (0, 1)]
+    slope = fg.grad(lambda a: special.betaln(a, b))
+    np.testing.assert_allclose([slope(a), fg.grad(slope)(a)], expected, rtol=1e-14)
+    np.testing.assert_allclose(fg.jit(slope)(a), expected[0], rtol=1e-14)

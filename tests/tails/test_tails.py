@@ -29,7 +29,7 @@ SAMPLE = (
     ),
     *("inv_boxcox", "kl_div", "pseudo_huber", "norm.logcdf", "norm.logsf", "norm.pdf", "logistic.pdf", "cauchy.logpdf"),
     *("gumbel_r.logsf", "moyal.logcdf", "levy.logcdf", "rayleigh.pdf"),
-    *("moyal.logsf", "maxwell.logsf", "gamma.logcdf", "loggamma.logcdf"),
+    *("exponweib.logsf", "f.sf", "f.logcdf", "moyal.logsf", "maxwell.logsf", "gamma.logcdf", "loggamma.logcdf"),
 )
 ROWS = {row.name: row for row in (*special_rows.ROWS, *stats_rows.ROWS)}
 ON_XLA = ("log_ndtr", "expit", "norm.logsf")

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from funcgrad._core.aval import Aval
 from funcgrad._core.bind import Tracer, bind, untraced
 from funcgrad._core.graph.ir import Literal, Operand
@@ -53,7 +55,7 @@ class PathTrace(StagingTrace):
 
     def input_with(self, aval: Aval, number: Value) -> StagedTracer:
         """Return the tracer of an argument whose number is known."""
-        tracer = self.input(aval)
+        tracer = self.input(aval, lambda: type(number) is np.ndarray)
         self._numbers[tracer._variable] = number
         return tracer
 

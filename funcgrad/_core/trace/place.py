@@ -20,7 +20,7 @@ import numpy as np
 from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.bind import Trace, Tracer, active_trace, bind, is_engine_value
 from funcgrad._core.primitive import Primitive
-from funcgrad._core.trace.refusals import check_known, refuse_outer
+from funcgrad._core.trace.refusals import refuse_outer
 from funcgrad._core.trace.tape import LEAF
 from funcgrad._types import Value
 from funcgrad.tree import register_leaf
@@ -254,8 +254,6 @@ def as_place(x: Value, asked: str) -> Any:
         as_place(base, asked)
         _learn(x)
         return as_place(x, asked)
-    if base is not None and _base_of(base) is None and is_number(base):
-        check_known(base, _bare(base), asked)
     active = active_trace()
     # An inner function's results of an outer one's values belong to the outer trace, but were made inside.
     if active is None or not (x._owner is active or getattr(x, "_serial", 0) > active.level) or not x._held:
@@ -303,11 +301,11 @@ def _shown_of(array: np.ndarray, primitive: Primitive, params: dict) -> np.ndarr
 
 def is_number(x: Value) -> bool:
     """Return whether NumPy's value for a tracer is a number rather than an array. Numbers have no views."""
-    if x.shape or is_place(x) or type(_bare(x)) is _NDARRAY:
+    if x.shape or is_place(x) or type(bare := _bare(x)) is _NDARRAY:
         return False
     base = _base_of(x)
     if base is None:
-        return True
+        return not (isinstance(bare, Tracer) and bare._owner.is_array(bare))
     like = array_like(base)
     return type(_shown_of(like[()] if is_number(base) else like, x._viewed_by, x._viewed_at)) is not _NDARRAY
 

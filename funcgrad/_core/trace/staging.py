@@ -67,14 +67,18 @@ class StagingTrace(Trace):
         self.transform = transform
         self.copies = copies
         self.inputs: list[Var] = []
+        self.without_axes: dict[Operand, Callable[[], bool]] = {}
         self.equations: list[Equation] = []
         # The serial number of each equation.
         self._serials: list[int] = []
         self._constants: dict[int, tuple[Var, Any, Any]] = {}
         self._shared = Shared()
 
-    def input(self, aval: Aval) -> StagedTracer:
+    def input(self, aval: Aval, is_array: Callable[[], bool] | None = None) -> StagedTracer:
+        """Return the tracer of an argument. ``is_array`` says whether one without axes is an array, if asked."""
         var = Var(aval)
+        if is_array is not None and not aval.shape and not aval.weak:
+            self.without_axes[var] = is_array
         self.inputs.append(var)
         return StagedTracer(self, var)
 
@@ -108,12 +112,10 @@ class StagingTrace(Trace):
                 needed.update(each for each in equation.operands if type(each) is Var)
         return [self.argument(i) for i, var in enumerate(self.inputs) if var in needed]
 
-    def may_be_array(self, x: Value) -> bool:
-        """Return whether the argument may be an array.
-
-        A NumPy number has the same type, and a Python number is weak.
-        """
-        return not x.aval.weak and any(x._variable is var for var in self.inputs)
+    def is_array(self, x: Value) -> bool:
+        """Return whether a value is an argument without axes that is an array. A NumPy number has the same type."""
+        asked = self.without_axes.get(x._variable)
+        return asked is not None and asked()
 
     def apply(self, primitive: Primitive, operands: tuple, params: dict, hooked: bool = True) -> Any:
         if hooked and not self.direct:

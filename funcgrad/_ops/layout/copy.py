@@ -11,7 +11,7 @@ from funcgrad._core.bind import Tracer, active_trace
 from funcgrad._core.forms import Basic, Forms
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.derivative import Multilinear
-from funcgrad._core.trace.place import array_like, is_place, new_place
+from funcgrad._core.trace.place import array_like, is_number, is_place, new_place
 from funcgrad._ops.layout.batching import batch_same
 from funcgrad._ops.layout.depends import same
 from funcgrad._ops.layout.shape import transpose
@@ -45,7 +45,9 @@ def copy(x: Value) -> Any:
 def kept_here(y: Value) -> Any:
     """Return a new array that belongs to the running function, also if its value belongs to an outer transform."""
     trace = active_trace()
-    return y if not isinstance(y, Tracer) or y._owner is trace or is_place(y) else new_place(y, owned=False)
+    if not isinstance(y, Tracer) or y._owner is trace or is_place(y) or is_number(y):
+        return y
+    return new_place(y, owned=False)
 
 
 def in_one_piece(x: Value, order: str = "C") -> bool:

@@ -31,7 +31,7 @@ from funcgrad._transforms.base.pickled import picklable
 from funcgrad._transforms.base.shape_dtype import ShapeDtype
 from funcgrad._types import Value
 from funcgrad.errors import ForeignArrayError
-from funcgrad.numpy.extend import innermost, is_number_dtype
+from funcgrad.numpy.extend import innermost, is_array_without_axes, is_number_dtype
 from funcgrad.random.extend import DrawCheck
 from funcgrad.tree import TreeDef, flatten, unflatten
 
@@ -141,17 +141,18 @@ def stage_leaves(
     named: Named | None = None,
     *,
     rolls_above: int | None = None,
+    is_array: Callable[[Any], bool] = is_array_without_axes,
 ) -> tuple[Graph, TreeDef]:
     """Run ``f`` on abstract values of the dynamic leaves, with the other leaves unchanged.
 
     Return graph and output tree. ``named`` are the user's function and the positions of its dynamic arguments, for
     messages; it is ``f`` with all of its arguments if they are not given. A part of more equations than
-    ``rolls_above`` is rolled before it is differentiated.
+    ``rolls_above`` is rolled before it is differentiated. ``is_array`` tells arrays without axes from numbers.
     """
     trace = StagingTrace(transform, copies=True)
     trace.rolls_above = rolls_above
     trace.names = partial(_input_name, named or (f, None), in_tree, list(map(is_dynamic, leaves)))
-    inputs = [trace.input(abstract(leaf)) if is_dynamic(leaf) else leaf for leaf in leaves]
+    inputs = [trace.input(abstract(leaf), partial(is_array, leaf)) if is_dynamic(leaf) else leaf for leaf in leaves]
     args, kwargs = unflatten(in_tree, inputs)
     with DrawCheck(transform, name_of(f), f), rare_collection(), trace:
         out = f(*args, **kwargs)

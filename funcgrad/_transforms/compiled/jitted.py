@@ -23,6 +23,7 @@ from funcgrad._transforms.base.stage import is_stageable, stage_leaves
 from funcgrad._transforms.compiled import log
 from funcgrad._transforms.debug import checked_call
 from funcgrad._transforms.tap import open_taps
+from funcgrad.numpy.extend import arrays_of, is_array_without_axes
 from funcgrad.tree import TreeDef, flatten, leaves, unflatten
 
 
@@ -35,6 +36,8 @@ class Jitted:
     roll = True
     # The names of donated arguments, for calls that pass them by name.
     donated_names: tuple[str, ...] = ()
+    # Whether a program depends on which arguments without axes are arrays: it writes to one, and numbers never change.
+    _tells_arrays = False
     # The time at which the last staging began, until its program is compiled.
     _began: float | None = None
 
@@ -144,21 +147,34 @@ class Jitted:
         return self._stage_bound(*self._static.bind(args, kwargs))
 
     def _stage_bound(
-        self, function: Callable[..., Any], args: tuple, kwargs: dict, static_key: Any
+        self,
+        function: Callable[..., Any],
+        args: tuple,
+        kwargs: dict,
+        static_key: Any,
+        is_array: Callable[[Any], bool] = is_array_without_axes,
     ) -> tuple[Graph, TreeDef, list[Any], TreeDef]:
         found, in_tree = flatten((args, kwargs))
         found = [taken(x) for x in found]
         dynamic = [leaf for leaf in found if is_stageable(leaf)]
-        key = (static_key, in_tree, avals_of(dynamic), *[leaf for leaf in found if not is_stageable(leaf)])
+        others = [leaf for leaf in found if not is_stageable(leaf)]
+        key = (static_key, in_tree, avals_of(dynamic), arrays_of(dynamic, is_array), *others)
         cached = self._staged.get(key)
         if cached is None:
             began = perf_counter()
             positions = self._static.others(len(args) + len(static_key[0] if static_key else ()))
             named = self._function, positions
+
+            def noted(leaf: Any) -> bool:
+                self._tells_arrays = True
+                return is_array(leaf)
+
             # Until the long program is replaced by a short one, nothing is gained by a search for cycles.
             with rare_collection():
                 above = self._engine.rolls_above if self.roll else None
-                graph, out_tree = stage_leaves(function, found, in_tree, is_stageable, "jit", named, rolls_above=above)
+                graph, out_tree = stage_leaves(
+                    function, found, in_tree, is_stageable, "jit", named, rolls_above=above, is_array=noted
+                )
                 if above is not None and len(graph.equations) > above:
                     # A part that was rolled before it was differentiated left its equations.
                     graph = drop_dead(graph)

@@ -56,7 +56,8 @@ def changed(f: Callable[..., Any], positions: list[int], before: Key, now: Key) 
     Args:
         f: the function.
         positions: the positions of the arguments that are not static.
-        before: the key of the earlier call: static values, structure, avals, and the leaves that are no arrays.
+        before: the key of the earlier call: static values, structure, avals, the arrays without axes, and
+            the leaves that are no arrays.
         now: the key of this call.
     """
     if before[0] != now[0]:
@@ -69,6 +70,8 @@ def changed(f: Callable[..., Any], positions: list[int], before: Key, now: Key) 
             # Leaves that are no arrays are not counted among the avals.
             where = leaf_name(f, positions, paths[i]) if len(paths) == len(now[2]) else f"array {i} of the arguments"
             return f"{where} was {_type(was)} and is {_type(aval)}"
+    if before[3] != now[3]:
+        return "a number of the arguments was an array without axes, or an array a number; the program writes to it"
     return "a leaf of the arguments that is no array has another value"
 
 

@@ -34,7 +34,7 @@ from funcgrad._transforms.base.stage import is_stageable, stage_leaves, stage_pa
 from funcgrad._transforms.compiled.jitted import Jitted, is_lasting
 from funcgrad._types import Value
 from funcgrad.errors import ConcretizationTypeError, PathsWarning
-from funcgrad.numpy.extend import innermost
+from funcgrad.numpy.extend import arrays_of, innermost, is_array_without_axes
 from funcgrad.tree import TreeDef, flatten, leaves, unflatten
 
 # A compiled program may answer a guard in another way than the staged numbers, by rounding. The call then grows the
@@ -240,20 +240,25 @@ class PathsFunction(Jitted):
         found, in_tree = flatten((args, kwargs))
         found = [taken(x) for x in found]
         dynamic = [leaf for leaf in found if is_stageable(leaf)]
-        key = (static, in_tree, avals_of(dynamic), *[leaf for leaf in found if not is_stageable(leaf)])
+        key = (static, in_tree, avals_of(dynamic), arrays_of(dynamic), *[x for x in found if not is_stageable(x)])
         types = self._types.get(key)
         if types is None:
             types = self._types.setdefault(key, TypedPaths(in_tree))
         return Bound(function, types, found, dynamic)
 
     def _stage_bound(
-        self, function: Callable[..., Any], args: tuple, kwargs: dict, static_key: Any
+        self,
+        function: Callable[..., Any],
+        args: tuple,
+        kwargs: dict,
+        static_key: Any,
+        is_array: Callable[[Any], bool] = is_array_without_axes,
     ) -> tuple[Graph, TreeDef, list[Any], TreeDef]:
         """Return the path that these numbers take, as a graph without guards."""
         bound = self._bound((function, args, kwargs, static_key))
         numbers = [known(innermost(x)) for x in bound.dynamic]
         if any(isinstance(x, Tracer) or not is_value(x) for x in numbers):
-            return self._stage_types(bound, args)
+            return self._stage_types(bound, args, is_array)
         types, given = bound.types, iter(numbers)
         number = types.find(numbers, self._engine) if types.tree.paths else Unknown(())
         if isinstance(number, Unknown):
@@ -266,12 +271,16 @@ class PathsFunction(Jitted):
         graph = path.graph.made(without_guards)
         return graph, types.in_tree, bound.dynamic, path.tree
 
-    def _stage_types(self, bound: Bound, args: tuple) -> tuple[Graph, TreeDef, list[Any], TreeDef]:
+    def _stage_types(
+        self, bound: Bound, args: tuple, is_array: Callable[[Any], bool]
+    ) -> tuple[Graph, TreeDef, list[Any], TreeDef]:
         """Return the graph for arguments of which some are known by their types only. A branch on those is refused."""
         found = [leaf if _is_unknown(leaf) or not is_stageable(leaf) else known(leaf) for leaf in bound.found]
         named, in_tree = (self._function, self._static.others(len(args))), bound.types.in_tree
         try:
-            graph, out_tree = stage_leaves(bound.function, found, in_tree, _is_unknown, "jit with paths", named)
+            graph, out_tree = stage_leaves(
+                bound.function, found, in_tree, _is_unknown, "jit with paths", named, is_array=is_array
+            )
         except ConcretizationTypeError as error:
             raise type(error)(
                 f"{error} The option paths= of {name_of(self._function)} follows a branch where the numbers of the "

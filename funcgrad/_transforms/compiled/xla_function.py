@@ -27,7 +27,7 @@ from funcgrad._transforms.compiled.size import warn_if_large
 from funcgrad._transforms.compiled.widened import noted_widening, warn_if_widened
 from funcgrad._types import Value
 from funcgrad.errors import UnsupportedFunctionError
-from funcgrad.numpy.extend import is_foreign_array, is_object_array
+from funcgrad.numpy.extend import arrays_of, is_foreign_array, is_object_array
 from funcgrad.tree import TreeDef, flatten_with_path, key_path_str, leaves, unflatten
 from funcgrad.tree import map as map_tree
 
@@ -36,6 +36,10 @@ _MATRIX: Any = np.matrix
 
 class ClosedOverTracerError(Exception):
     """Staging met a tracer of a running transform in the function's closure."""
+
+
+class ArraysUnknownError(Exception):
+    """A program that depends on which arguments without axes are arrays was staged for arguments of either kind."""
 
 
 class XlaFunction(Jitted):
@@ -74,17 +78,21 @@ class XlaFunction(Jitted):
             if _MATRIX in map(type, args):
                 # JAX accepts this subclass of ndarray, alone of all, as an array.
                 raise TypeError("numpy.matrix")
+            if self._tells_arrays:
+                static = static, arrays_of(found)
             before = enter()
             try:
                 last_tree, program = self._last
                 if program is None or static is not None or in_tree != last_tree:
-                    program = self._programs.get((in_tree, static)) or self._made(args, kwargs, found, in_tree)
+                    program = self._programs.get((in_tree, static)) or self._made(args, kwargs, found, in_tree, static)
                     self._last = in_tree, program
                 out = program(found, before is wide)
             finally:
                 leave(before)
         except ClosedOverTracerError:
             instead = self._call_general
+        except ArraysUnknownError:
+            instead = self._call_on_numbers
         except (TypeError, ValueError, UnsupportedFunctionError) as error:
             instead = self._instead(args, kwargs)
             if instead is None:
@@ -133,14 +141,19 @@ class XlaFunction(Jitted):
         args, kwargs = map_tree(_as_numbers, (args, kwargs))
         return self(*args, **kwargs)
 
-    def _made(self, args: tuple, kwargs: dict, found: Sequence[Any], in_tree: Any) -> XlaProgram:
-        """Make the program for arguments of this structure, with these leaves."""
+    def _made(self, args: tuple, kwargs: dict, found: Sequence[Any], in_tree: Any, key: Any) -> XlaProgram:
+        """Make the program for arguments of this structure, with these leaves, and keep it by a key."""
         function, _, _, static = self._static.bind(args, kwargs)
+        arrays, are_known = arrays_of(found), self._tells_arrays
 
         def stage(tracers: Sequence[Any]) -> tuple[Graph, Sequence[Any], TreeDef]:
             given, named = in_tree.unflatten(tracers)
+            of_arrays = {id(tracers[i]) for i in arrays}
             with noted_widening(() if self._told_wide else found) as lines:
-                staged = self._own(*self._stage_bound(function, given, named, static))
+                bound = self._stage_bound(function, given, named, static, lambda leaf: id(leaf) in of_arrays)
+                staged = self._own(*bound)
+            if self._tells_arrays and not are_known:
+                raise ArraysUnknownError
             name = name_of(self._function)
             self._told = self._told or warn_if_large(staged[0], name)
             self._told_wide = self._told_wide or warn_if_widened(staged[0], name, lines)
@@ -163,7 +176,7 @@ class XlaFunction(Jitted):
             placed=() if asked is None else self._placed(in_tree),
             out_shardings=out_shardings,
         )
-        return self._programs.setdefault((in_tree, static), program)
+        return self._programs.setdefault((in_tree, key), program)
 
     def clear_cache(self) -> None:
         super().clear_cache()

@@ -12,7 +12,7 @@ import numpy as np
 
 from funcgrad import errors, tree
 from funcgrad._core.bind import NO_PARAMS, Tracer, keeps
-from funcgrad._core.trace.place import settled, writable
+from funcgrad._core.trace.place import is_number, settled, writable
 from funcgrad._core.words import BARE, retell
 from funcgrad._types import Array, ArrayLike, DTypeLike
 from funcgrad.numpy._array import memory
@@ -48,6 +48,9 @@ from funcgrad.numpy._reduce import cumulative, reductions, sorting, statistics
 _NDARRAY = np.ndarray
 
 
+_ORDERS = frozenset({np.less, np.less_equal, np.greater, np.greater_equal})
+
+
 def _array_ufunc(self: Tracer, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
     if method == "__call__":
         direct = direct_ufuncs.get(ufunc)
@@ -61,10 +64,14 @@ def _array_ufunc(self: Tracer, ufunc: np.ufunc, method: str, *inputs: Any, **opt
             y = self._owner.apply(direct[0], inputs, NO_PARAMS)
             if self.shape:
                 return y if type(y) is not _NDARRAY else writable(y)
+            if ufunc in _ORDERS:
+                object_arrays.refuse_nan(*inputs)
             return e.numpys_number(y)
         function = ufuncs.get(ufunc) or find_special(ufunc) or functools.partial(_on_plain, ufunc)
         if options:
             return with_options(ufunc, function, inputs, options)
+        if ufunc in _ORDERS and not self.shape:
+            object_arrays.refuse_nan(*inputs)
         y = function(*inputs)
         return writable(y) if type(y) is _NDARRAY else y
     return _by_method(ufunc, method, inputs, options)
@@ -157,7 +164,8 @@ def _view(self: Tracer, *dtype_and_type: Any) -> Any:
     """``x.view()``."""
     if dtype_and_type:
         refuse_option("ndarray.view", "dtype", "The bits of a traced array have no derivative: convert it by .astype.")
-    return indexing.getitem(self, ...)
+    # The view of a number is a number.
+    return indexing.getitem(self, () if is_number(self) else ...)
 
 
 def _compress(self: Tracer, condition: ArrayLike, axis: int | None = None, out: Array = None) -> Any:

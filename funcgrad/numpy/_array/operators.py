@@ -21,6 +21,7 @@ from funcgrad._types import ArrayLike
 from funcgrad.numpy._base import concrete
 from funcgrad.numpy._base.caller import caller, refuse_comparison
 from funcgrad.numpy._base.foreign import defers_to
+from funcgrad.numpy._base.object_arrays import refuse_nan
 from funcgrad.numpy._contract.sparse import matmul_or_sparse
 from funcgrad.numpy._math import elementwise as e
 from funcgrad.numpy._math import logic, rounding
@@ -143,7 +144,7 @@ def _divmod(a: ArrayLike, b: ArrayLike) -> tuple[Any, Any]:
     return number_of(quotient), number_of(remainder)
 
 
-def _comparison(function: Function, unlike: bool | None = None) -> Function:
+def _comparison(function: Function, unlike: bool | None = None, *, orders: bool = False) -> Function:
     """Return the method of a comparison. As in NumPy, no element equals an object that is no number (``x == None``).
 
     The result of Python's numbers alone is a Python bool, which counts as an integer in a sum.
@@ -155,7 +156,10 @@ def _comparison(function: Function, unlike: bool | None = None) -> Function:
         if defers_to(other) and not isinstance(other, np.ndarray):
             return NotImplemented
         if not self.shape:
-            refuse_comparison(caller())
+            by = caller()
+            refuse_comparison(by)
+            if orders and not by.module.startswith("funcgrad."):
+                refuse_nan(self, other)
         result = function(self, other)
         return bool(result) if type(result) is np.bool_ and is_weak(self) and is_weak(other) else result
 
@@ -181,10 +185,10 @@ _BINARY: dict[str, Methods] = {
 _OTHERS: dict[str, Callable[..., Any]] = {
     "eq": _comparison(e.equal, unlike=False),
     "ne": _comparison(e.not_equal, unlike=True),
-    "lt": _comparison(e.less),
-    "le": _comparison(e.less_equal),
-    "gt": _comparison(e.greater),
-    "ge": _comparison(e.greater_equal),
+    "lt": _comparison(e.less, orders=True),
+    "le": _comparison(e.less_equal, orders=True),
+    "gt": _comparison(e.greater, orders=True),
+    "ge": _comparison(e.greater_equal, orders=True),
     "neg": _unary(ops.neg_p, e.negative),
     "abs": e.by_operator(e.absolute),
     "pos": e.by_operator(e.positive),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from funcgrad._core.graph.line import user_line
 from funcgrad._core.trace.place import is_number, new_place, settled
 from funcgrad._core.trace.staging import StagingTrace
 from funcgrad._engines import is_abstract
+from funcgrad._ops.index.gather import index
 from funcgrad._ops.layout.shape import reshape_p
 from funcgrad._types import ArrayLike
 from funcgrad.errors import ConcretizationTypeError, TracerBoolConversionError, TracerIntegerConversionError
@@ -50,6 +51,21 @@ def no_number(y: ArrayLike) -> Any:
         return y
     # A value with known numbers becomes an array here. For a staged value an equation has to record it.
     return bind(reshape_p, (y,), {"shape": ()}) if isinstance(innermost(y), np.generic) else new_place(y, owned=False)
+
+
+def is_array_without_axes(x: ArrayLike) -> bool:
+    """Return whether a value has no axes and is an array, to which a program may write, and no number."""
+    return not x.shape and not is_number(x) if isinstance(x, Tracer) else type(x) is np.ndarray and not x.shape
+
+
+def arrays_of(leaves: Sequence[Any], is_array: Callable[[Any], bool] = is_array_without_axes) -> tuple[int, ...]:
+    """Return the positions of the leaves that are arrays without axes, as a key of what was staged for them."""
+    return tuple([i for i, leaf in enumerate(leaves) if is_array(leaf)])
+
+
+def as_number(y: ArrayLike) -> Any:
+    """Return a result without axes as a number, where NumPy makes one of an array."""
+    return index(y, ()) if isinstance(y, Tracer) and not y.shape and not is_number(y) else y
 
 
 def concrete_value(x: ArrayLike, asked: str) -> Any:

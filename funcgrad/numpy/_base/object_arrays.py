@@ -31,7 +31,7 @@ from funcgrad.errors import (
     UnsupportedFunctionError,
 )
 from funcgrad.numpy._base.caller import Caller, asking, refuse_to_scipy
-from funcgrad.numpy._base.concrete import concrete_value
+from funcgrad.numpy._base.concrete import concrete_value, innermost
 
 # XLA compiles a program of 256 single elements in 0.2 to 0.6 s, and one of 3,000 in 1 to 9 s.
 MAX_OBJECTS = 256
@@ -125,16 +125,39 @@ def to_array(self: Tracer, dtype: DTypeLike = None, copy: bool | None = None) ->
             "Leave the conversion out or use fnp.asarray(x), which keeps the traced array whole."
         )
     self._owner.note = _NOTE + _READ_ONLY, ""
+    self._owner.made_objects = True
     warnings.warn(
         "numpy made an object array of traced values: derivatives are right, but each element is computed on its own, "
-        "and NumPy's comparisons in it (maximum, fmax, sort) treat NaN as Python does, not as in arrays of numbers. "
-        "Write np.stack([...]) or fnp.asarray(x) instead of np.array([...]) or np.asarray(x).",
+        "and NumPy's comparisons in it (maximum, fmax, sort) refuse NaN beside a traced value; they compare its plain "
+        "numbers as Python does. Write np.stack([...]) or fnp.asarray(x) instead of np.array([...]) or np.asarray(x).",
         ObjectArrayWarning,
         stacklevel=caller_level(),
     )
     # NumPy's polynomials convert integers to floats if the dtype is an integer one, which that of objects is not.
     whole = by.module.startswith("numpy.polynomial.") and is_integral(self.dtype)
     return _locked(elements(cast(self, np.dtype(float)) if whole else self), copy)
+
+
+def refuse_nan(x: ArrayLike, y: ArrayLike) -> None:
+    """Refuse to order NaN after NumPy made an array of objects.
+
+    NumPy's maximum, fmax and sort compare objects by Python's operators, for which NaN is neither greater nor less. So
+    they would give other numbers than for an array of numbers. Nothing tells their comparisons from those of the user.
+    Plain numbers in the array are compared without us: ``np.max([nan, 1.0, x])`` stays Python's.
+
+    Raises:
+        TracerArrayConversionError: one of two values without axes is NaN, as far as their numbers are known.
+    """
+    if not any(isinstance(each, Tracer) and each._owner.made_objects for each in (x, y)):
+        return
+    for each in (innermost(x), innermost(y)):
+        if not isinstance(each, Tracer) and np.shape(each) == () and each != each:  # noqa: PLR0124  (NaN alone)
+            raise TracerArrayConversionError(
+                "a traced value was compared with NaN, after NumPy had made an array of objects of traced values "
+                "(np.array([...]), np.max([...]), np.sort([...])). NumPy's maximum, fmax and sort of objects order NaN "
+                "as Python does, and give other numbers than for an array of numbers. Write np.stack([...]) or "
+                "fnp.array([...]) for the list; where your own code compares, ask np.isnan first."
+            )
 
 
 def _refuse_beside_number(self: Tracer, by: Caller) -> None:

@@ -16,6 +16,7 @@ from funcgrad._ops.layout.copy import fresh
 from funcgrad._ops.layout.diagonal import diagonal, writable_diagonal
 from funcgrad._ops.layout.shape import reshape, transpose
 from funcgrad._types import Array, ArrayLike, DTypeLike
+from funcgrad.numpy._base.concrete import as_number
 from funcgrad.numpy._base.convert import as_value, promote
 from funcgrad.numpy._base.dispatch import implements
 from funcgrad.numpy._base.out import takes_out
@@ -93,7 +94,7 @@ def einsum(*operands: ArrayLike, out: Array = None, dtype: DTypeLike = None, opt
         terms.append(_contract_terms(taken, terms, result))
     ((x, labels),) = terms
     y = arranged(*_summed(x, labels, set(result)), result)
-    return y if result else fresh(y, values[0])
+    return y if result else as_number(fresh(y, values[0]))
 
 
 def _contract_terms(terms: list[Term], rest: list[Term], result: Labels) -> Term:

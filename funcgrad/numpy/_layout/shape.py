@@ -38,6 +38,12 @@ def as_array(x: ArrayLike) -> Any:
     return x if getattr(x, "shape", ()) else strong(x)
 
 
+def _as_shown(x: ArrayLike) -> Any:
+    """Return an array for a function that shows its elements in another order. A Python number becomes a new array."""
+    y = as_array(x)
+    return no_number(y) if isinstance(x, Tracer) and not x.shape and x.aval.weak else y
+
+
 def normalize_tuple(axis: Axes, ndim: int, name: str = "axis") -> tuple[int, ...]:
     """Return the axes as distinct non-negative numbers, in the given order."""
     axes = (axis,) if isinstance(axis, int | np.integer) else tuple(axis)
@@ -96,8 +102,7 @@ def _reshaped(self: Tracer, shape: ShapeLike) -> Any:
     whole = _completed(lengths, math.prod(self.shape))
     if whole != self.shape:
         return view(self, ops.reshape_p, {"shape": whole})
-    # A Python number becomes an array.
-    return self if whole else strong(self)
+    return self if whole else _as_shown(self)
 
 
 def _completed(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
@@ -168,7 +173,7 @@ def flatten_method(self: Array, order: Order = "C") -> Any:
 @implements(np.transpose)
 def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Any:
     """``numpy.transpose``."""
-    a = as_array(a)
+    a = _as_shown(a)
     ndim = len(a.shape)
     if axes is None:
         return _reversed(a)
@@ -210,7 +215,7 @@ def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Any:
 @implements(np.moveaxis)
 def moveaxis(a: ArrayLike, source: Axes, destination: Axes) -> Any:
     """``numpy.moveaxis``."""
-    a = as_array(a)
+    a = _as_shown(a)
     ndim = len(a.shape)
     sources = normalize_tuple(source, ndim, "source")
     destinations = normalize_tuple(destination, ndim, "destination")
@@ -237,7 +242,7 @@ def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Any:
 @implements(np.squeeze)
 def squeeze(a: ArrayLike, axis: Axes | None = None) -> Any:
     """``numpy.squeeze``."""
-    a = as_array(a)
+    a = _as_shown(a)
     ones = tuple([i for i, n in enumerate(a.shape) if n == 1])
     axes = ones if axis is None else normalize_tuple(axis, len(a.shape))
     if any(a.shape[i] != 1 for i in axes):
@@ -270,7 +275,8 @@ def broadcast_to(array: ArrayLike, shape: Axes, subok: bool = False) -> Any:
             f"operands could not be broadcast together with remapped shapes [original->remapped]: {array.shape} and "
             f"requested shape {whole}"
         )
-    return broadcast_op(array, whole)
+    y = broadcast_op(array, whole)
+    return y if whole else no_number(y)
 
 
 @implements(np.broadcast_arrays)

@@ -17,7 +17,7 @@ from funcgrad._ops.elementwise.trigonometric import arctan2_p
 from funcgrad._ops.layout.copy import fresh
 from funcgrad._ops.layout.fill import zeros_like
 from funcgrad._types import ArrayLike
-from funcgrad.numpy._base.concrete import concrete_value
+from funcgrad.numpy._base.concrete import as_number, concrete_value, no_number
 from funcgrad.numpy._base.convert import as_value, dtype_of, operands_for, promote
 from funcgrad.numpy._base.dispatch import implements, in_numpys_mode
 from funcgrad.numpy._base.out import deliver
@@ -27,7 +27,7 @@ from funcgrad.numpy._math.elementwise import named, of_numbers
 
 def _conjugate(x: ArrayLike, /) -> Any:
     (z,) = operands_for(np.conjugate, (x,))
-    return bind(conj_p, (z,), NO_PARAMS) if dtype_of(z).kind == "c" else fresh(z, x)
+    return bind(conj_p, (z,), NO_PARAMS) if dtype_of(z).kind == "c" else as_number(fresh(z, x))
 
 
 conjugate = named(of_numbers(_conjugate), np.conjugate)
@@ -79,6 +79,6 @@ def real_if_close(a: ArrayLike, tol: float = 100) -> Any:
     """Return ``numpy.real_if_close``. The imaginary parts have to be known."""
     x = as_value(a)
     if dtype_of(x).kind != "c":
-        return x
+        return no_number(x)
     known = concrete_value(x, "numpy.real_if_close, whose dtype depends on the imaginary parts,")
     return real(x) if np.isrealobj(np.real_if_close(known, tol)) else x

@@ -12,15 +12,14 @@ from funcgrad._core.aval import is_integer
 from funcgrad._core.bind import NO_PARAMS, Tracer, bind, is_engine_value
 from funcgrad._core.numbers import PYTHON_NUMBERS, is_weak, refuse_exponent
 from funcgrad._core.primitive import Primitive
-from funcgrad._core.trace.place import is_number
 from funcgrad._engines import is_abstract
 from funcgrad._ops.elementwise import arithmetic as ops
 from funcgrad._ops.elementwise.cast import cast, cast_p, imag_p, make_complex, real_p
 from funcgrad._ops.elementwise.select import select
-from funcgrad._ops.index.gather import index
 from funcgrad._ops.layout.copy import fresh
 from funcgrad._ops.layout.shape import reshape
 from funcgrad._types import ArrayLike
+from funcgrad.numpy._base.concrete import as_number
 from funcgrad.numpy._base.convert import as_value, dtype_of, operands_for, strong
 from funcgrad.numpy._base.dispatch import direct_ufuncs, implements, ufuncs
 
@@ -204,9 +203,7 @@ def _positive(x: ArrayLike, /) -> Any:
     """Return the same numbers in a new array. A Python number stays one."""
     if isinstance(x, Tracer) and is_weak(x):
         return x
-    y = fresh(operands_for(np.positive, (x,))[0], x)
-    # A ufunc makes a number of an array without axes.
-    return index(y, ()) if isinstance(y, Tracer) and not y.shape and not is_number(y) else y
+    return as_number(fresh(operands_for(np.positive, (x,))[0], x))
 
 
 positive = named(of_numbers(_positive), np.positive)

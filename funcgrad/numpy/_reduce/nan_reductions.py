@@ -76,13 +76,18 @@ def _place(name: str, plain: Callable[..., Any], fill: float) -> Callable[..., A
         if a.dtype.kind not in "fc":
             return plain(a, axis, keepdims=keepdims)
         present = _present(a)
-        known = known_value(reductions.any_(present, axis))
+        found = reductions.any_(present, axis, keepdims=keepdims)
+        known = known_value(found)
         if known is not None and not np.all(known):
             raise ValueError(f"numpy.{name}: All-NaN slice encountered in {aval_of(a)}. Leave such rows out.")
-        return plain(select(present, a, fill), axis, keepdims=keepdims)
+        place = plain(select(present, a, fill), axis, keepdims=keepdims)
+        return place if known is not None else select(found, place, -1)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"``numpy.{name}``; the result carries no derivative."
+    function.__doc__ = (
+        f"Return ``numpy.{name}``; the result carries no derivative. A compiled program cannot refuse a row of NaN "
+        "alone: its place is -1, as JAX's."
+    )
     return implements(getattr(np, name))(function)
 
 

@@ -2,8 +2,8 @@
 
 Their own code computes with traced values. For an infinite end it evaluates the function so far out that its own weight
 of the term overflows, and it replaces the term. In reverse mode such a term would be 0 times infinity: NaN.
-The derivative is still NaN if that of the function is: that of ``1 / k**3`` with respect to the power, where ``k**3``
-overflows (``k**-3.0`` has one). Second derivatives in reverse mode are NaN too.
+The function's own derivative is NaN there, too, where a part of it overflows: ``k**a`` in ``1 / k**a``, which is 0.
+Second derivatives in reverse mode are NaN.
 """
 
 from __future__ import annotations
@@ -26,17 +26,27 @@ _NEAR = 1e10
 
 
 def flat_far_out(f: Call) -> Call:
-    """Return a function with the values of ``f``, and the derivative 0 at NaN and where ``x**2`` overflows."""
+    """Return a function with the values of ``f``, and without derivative far out.
+
+    The derivative is 0 at NaN, where ``x**2`` overflows, and where ``f`` is 0 further out than the ends may lie.
+    """
 
     @functools.wraps(f)
     def evaluate(x: ArrayLike, *args: Any) -> Any:
         points = known_value(x)
         if points is None or points.dtype.char not in "fd":
             return f(x, *args)
-        near = np.abs(points) < np.sqrt(np.finfo(points.dtype).max)
-        if near.all():
+        distance = np.abs(points)
+        if (distance < _NEAR).all():
             return f(x, *args)
-        y = stop_gradient_p(as_value(f(x, *args)))
+        whole = as_value(f(x, *args))
+        values = known_value(whole)
+        near = distance < np.sqrt(np.finfo(points.dtype).max)
+        if values is not None and values.shape == near.shape:
+            near &= (distance < _NEAR) | (values != 0)
+        if near.all():
+            return whole
+        y = stop_gradient_p(whole)
         return fnp.where(near, f(fnp.where(near, x, points[near][0]), *args), y) if near.any() else y
 
     return evaluate

@@ -72,7 +72,9 @@ def expm_frechet(
     """
     del method, check_finite
     name = "scipy.linalg.expm_frechet"
-    a, e = fnp.broadcast_arrays(*promote(squares(name, A, "A"), squares(name, E, "E")))
+    # SciPy computes in double precision.
+    a, e, _ = promote(squares(name, A, "A"), squares(name, E, "E"), np.empty(0))
+    a, e = fnp.broadcast_arrays(a, e)
     along = exponential.frechet(e, a)
     return (exponential.expm(a), along) if compute_expm else along
 

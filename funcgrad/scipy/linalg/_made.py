@@ -287,7 +287,7 @@ def solve_toeplitz(c_or_cr: ArrayLike, b: ArrayLike, check_finite: bool = True) 
         array([1., 1.])
     """
     del check_finite
-    return solve(_first_column_and_row("solve_toeplitz", c_or_cr), b)
+    return solve(_in_double(_first_column_and_row("solve_toeplitz", c_or_cr)), _in_double(array(b)))
 
 
 def matmul_toeplitz(c_or_cr: ArrayLike, x: ArrayLike, check_finite: bool = False, workers: int | None = None) -> Any:
@@ -309,8 +309,13 @@ def matmul_toeplitz(c_or_cr: ArrayLike, x: ArrayLike, check_finite: bool = False
         array([3., 3.])
     """
     del check_finite, workers
-    t, x = promote(_first_column_and_row("matmul_toeplitz", c_or_cr), array(x))
-    return fnp.matmul(fnp.astype(t, np.result_type(t.dtype, np.float32)), x)
+    t, x = _first_column_and_row("matmul_toeplitz", c_or_cr), array(x)
+    return fnp.matmul(_in_double(t), _in_double(x))
+
+
+def _in_double(x: Any) -> Any:
+    """Return an array in double precision, in which SciPy's functions of Toeplitz matrices compute."""
+    return fnp.astype(x, np.result_type(x.dtype, np.float64))
 
 
 def solve_circulant(  # noqa: PLR0917  (SciPy's arguments)

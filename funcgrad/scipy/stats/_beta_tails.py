@@ -58,8 +58,20 @@ def log_betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike, rest: ArrayLike, exact
 
 def _parts(a: ArrayLike, b: ArrayLike, x: ArrayLike, rest: ArrayLike, exact: Exact) -> tuple[Any, Any]:
     """Return both probabilities, computed from the exact point."""
+    if exact == "both":
+        return part_of_beta(a, b, x, rest), part_of_beta(b, a, rest, x)
     lower = special.betaincc(b, a, rest) if exact == "rest" else special.betainc(a, b, x)
     return lower, special.betaincc(a, b, x) if exact == "x" else special.betainc(b, a, rest)
+
+
+def part_of_beta(a: ArrayLike, b: ArrayLike, x: ArrayLike, rest: ArrayLike) -> Any:
+    """Return ``betainc(a, b, x)`` from the smaller one of ``x`` and ``rest = 1 - x``, both of which are exact.
+
+    The density is a power of each. From a rounded 1 its derivatives would be NaN.
+    """
+    low = x < 0.5
+    below = special.betainc(a, b, select(low, x, 0.5))
+    return select(low, below, special.betaincc(b, a, select(low, 0.5, rest)))
 
 
 def log_upper_t(x: ArrayLike, df: ArrayLike) -> Any:

@@ -14,7 +14,7 @@ from funcgrad._ops.elementwise.special.series import log1prel
 from funcgrad._types import ArrayLike
 from funcgrad.scipy import special
 from funcgrad.scipy.stats._base import above, choose, log_of_rest, never
-from funcgrad.scipy.stats._beta_tails import log_betainc
+from funcgrad.scipy.stats._beta_tails import log_betainc, part_of_beta
 from funcgrad.scipy.stats._families import Continuous
 from funcgrad.scipy.stats._gamma_tails import log_lower, log_upper
 from funcgrad.scipy.stats._lifetimes import inside
@@ -166,12 +166,22 @@ def _exponweib(x: ArrayLike, a: ArrayLike, c: ArrayLike) -> Any:
     return fnp.log(a) + fnp.log(c) + rest + special.xlogy(c - 1, x)
 
 
+def _exponweib_log_tail(x: ArrayLike, a: ArrayLike, c: ArrayLike) -> Any:
+    """Return ``log(1 - (1 - exp(-y))**a)`` with ``y = x**c``: close to ``log(a) - y`` for large y."""
+    power = fnp.power(x, c)
+    right = power > 1
+    y, left = select(right, power, 1.0), select(right, 1.0, power)
+    tail = fnp.log(a) - y + fnp.log(log1prel(-fnp.exp(-y))) + fnp.log(special.exprel(a * log_of_rest(-y)))
+    return select(right, tail, log_of_rest(a * log_of_rest(-left)))
+
+
 exponweib = Continuous(
     "exponweib",
     "a c",
     support=_POSITIVE,
     logpdf=_exponweib,
     logcdf=lambda x, a, c: a * log_of_rest(-fnp.power(x, c)),
+    logsf=_exponweib_log_tail,
     ppf=lambda q, a, c: fnp.power(-fnp.log1p(-fnp.power(q, 1 / a)), 1 / c),
     isf=lambda q, a, c: fnp.power(-log_of_rest(fnp.log1p(-q) / a), 1 / c),
 )
@@ -270,8 +280,8 @@ f = Continuous(
     "dfn dfd",
     support=_POSITIVE,
     logpdf=_f_log_density,
-    cdf=lambda x, n, m: special.betainc(0.5 * n, 0.5 * m, n * x / (m + n * x)),
-    sf=lambda x, n, m: special.betainc(0.5 * m, 0.5 * n, m / (m + n * x)),
+    cdf=lambda x, n, m: part_of_beta(0.5 * n, 0.5 * m, n * x / (m + n * x), m / (m + n * x)),
+    sf=lambda x, n, m: part_of_beta(0.5 * m, 0.5 * n, m / (m + n * x), n * x / (m + n * x)),
     logcdf=lambda x, n, m: log_betainc(0.5 * n, 0.5 * m, n * x / (m + n * x), m / (m + n * x), "both"),
     logsf=lambda x, n, m: log_betainc(0.5 * m, 0.5 * n, m / (m + n * x), n * x / (m + n * x), "both"),
     ppf=lambda q, n, m: m / n * special.betaincinv(0.5 * n, 0.5 * m, q) / special.betainccinv(0.5 * m, 0.5 * n, q),

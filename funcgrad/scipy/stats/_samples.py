@@ -9,12 +9,13 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._core.aval import Aval
+from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.program.barrier import stop_gradient_p
 from funcgrad._ops.program.callback import callback_p
 from funcgrad._types import ArrayLike
 from funcgrad.errors import UnsupportedFunctionError
-from funcgrad.numpy.extend import as_value
+from funcgrad.numpy.extend import as_value, dtype_of
 from funcgrad.scipy import special
 from funcgrad.scipy.stats._base import number, scipy_stats
 
@@ -68,6 +69,7 @@ def pearsonr(x: ArrayLike, y: ArrayLike) -> Correlation:
         >>> float(fg.scipy.stats.pearsonr(np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 4.0])).statistic.round(6))
         0.981981
     """
+    given = np.result_type(dtype_of(as_value(x)), dtype_of(as_value(y)))
     x, y = pair("pearsonr", x, y)
     a, b = _centered(x), _centered(y)
     count = np.shape(x)[0]
@@ -75,9 +77,14 @@ def pearsonr(x: ArrayLike, y: ArrayLike) -> Correlation:
     # Rounding may give more than 1.
     statistic = fnp.clip(statistic, -1.0, 1.0)
     if count == 2:
-        return Correlation(fnp.round(statistic), 1.0 + 0 * statistic)
-    half = np.asarray(0.5 * count - 1, np.result_type(statistic.dtype))[()]
-    return Correlation(statistic, 2 * special.betainc(half, half, 0.5 * (1 - abs(statistic))))
+        pvalue = 1.0 + 0 * statistic
+        statistic = fnp.round(statistic)
+    else:
+        half = np.float64(0.5 * count - 1)
+        pvalue = 2 * special.betainc(half, half, 0.5 * (1 - abs(statistic)))
+    # It is computed in double precision; SciPy's results have the dtype of the samples, the p-value at least float32.
+    kind = given if given.kind == "f" else np.dtype(float)
+    return Correlation(cast(statistic, kind), cast(pvalue, np.result_type(kind, np.float32)))
 
 
 def spearmanr(a: ArrayLike, b: ArrayLike) -> Correlation:

@@ -218,6 +218,38 @@ def test_a_number_in_r_does_not_widen() -> None:
     assert joined(x).dtype == np.float32
     with pytest.raises(UnsupportedFunctionError, match=r"np\.r_.*which NumPy converts to float32.*np\.concatenate"):
         fg.jvp(joined, (x,), (x,))
-    with pytest.warns(ObjectArrayWarning, match=r"treat NaN as Python does"):
+    with pytest.warns(ObjectArrayWarning, match=r"refuse NaN beside a traced value"):
         y, _ = fg.jvp(lambda x: fnp.asarray(np.r_[x, x.dtype.type(1.0)]), (x,), (x,))
     assert y.dtype == np.float32
+
+
+# What NumPy's loops over objects compare, as functions of a traced number.
+ORDERED: dict[str, Callable[[Any], Any]] = {
+    "fmax.reduce": lambda x: np.fmax.reduce([x, np.nan]),
+    "fmin.reduce": lambda x: np.fmin.reduce([np.nan, x]),
+    "max": lambda x: np.max([np.float64(np.nan), x]),
+    "max of an array": lambda x: np.max([x, np.array(np.nan)]),
+    "maximum": lambda x: np.maximum([np.nan, x], [x, np.nan]),
+    "argmax": lambda x: np.argmax([0.0, x, np.nan]),
+    "sort": lambda x: np.sort([np.nan, x, 0.0]),
+    "median": lambda x: np.median([x, np.nan, 3.0]),
+    "a product": lambda x: np.max(np.array([x, 2.0]) * np.array([np.nan, 1.0])),
+    "a traced NaN": lambda x: np.min([x * np.nan, x]),
+}
+
+
+@pytest.mark.filterwarnings("ignore::funcgrad.errors.ObjectArrayWarning")
+@pytest.mark.parametrize("name", ORDERED)
+def test_nan_among_objects_is_not_ordered(name: str) -> None:
+    with pytest.raises(TracerArrayConversionError, match=r"^a traced value was compared with NaN, after NumPy"):
+        fg.vjp(ORDERED[name], 1.5)
+
+
+@pytest.mark.filterwarnings("ignore::funcgrad.errors.ObjectArrayWarning")
+def test_nan_is_compared_where_no_objects_are() -> None:
+    nan = np.nan
+    assert fg.grad(lambda x: x if x > nan else 2 * x)(1.0) == 2
+    assert fg.grad(lambda x: np.where(x < nan, x, 3 * x))(1.0) == 3
+    # Our own code compares inside of functions, and gives NumPy's NaN.
+    assert np.isnan(fg.vjp(lambda x: np.sum(np.array([x, x])) * np.maximum(x, np.nan), 1.0)[0])
+    assert fg.grad(lambda x: np.max(np.array([x, 2.0])))(3.0) == 1

@@ -146,22 +146,34 @@ riemann_zeta_p = of_scipy("riemann_zeta", "x", [no_rule("zeta", "its first argum
 # Bernoulli's numbers over 2n: the expansion of digamma (DLMF 5.11.2) beyond its first two terms.
 _STIRLING = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12)
 # From this argument on the expansion is exact to rounding.
-_LARGE = 12.0
+_LARGE = 12
 
 
-def _remainder(x: Value) -> Any:
-    """Return digamma minus the logarithm and the first correction."""
-    u = 1 / (x * x)
-    return u * polynomial(_STIRLING, u)
+def _remainders_step(x: Value, d: Value) -> Any:
+    """Return how much more digamma(x + d) is beyond its logarithm and first correction than digamma(x) is.
+
+    It is a product with ``d``, so a small one keeps its digits.
+    """
+    u, v = 1 / (x * x), 1 / ((x + d) * (x + d))
+    value: Any = 0.0
+    slope: Any = 0.0
+    for c in reversed((0.0, *_STIRLING)):
+        value, slope = value * u + c, slope * v + value
+    return slope * (-(d / (x + d)) * ((x + d + x) / (x + d)) * u)
 
 
 def digamma_step(a: Value, b: Value) -> Any:
     """Return ``digamma(a + b) - digamma(a)``, accurate even where most digits of the two agree."""
-    large = (a > _LARGE) & (a + b > _LARGE)
-    c, d = select(large, a, _LARGE), select(large, b, 0.0)
-    step = log1p_p(d / c) + d / (2 * c * (c + d)) - (_remainder(c + d) - _remainder(c))
-    e, f = select(large, 1.0, a), select(large, 0.0, b)
-    return select(large, step, digamma_p(e + f) - digamma_p(e))
+    positive = (a > 0) & (a + b > 0)
+    c, d = select(positive, a, 1.0), select(positive, b, 0.0)
+    # The recurrence leads to arguments for which the expansion is exact: digamma(x + 1) = digamma(x) + 1 / x.
+    step: Any = 0.0
+    for i in range(_LARGE):
+        step = step + d / (c + d + i) / (c + i)
+    c = c + _LARGE
+    step = step + (log1p_p(d / c) + d / (2 * c * (c + d)) - _remainders_step(c, d))
+    e, f = select(positive, 1.0, a), select(positive, 0.0, b)
+    return select(positive, step, digamma_p(e + f) - digamma_p(e))
 
 
 # The expansion of gammaln (DLMF 5.11.1) beyond its elementary terms, for ``x`` of 10 and more.
