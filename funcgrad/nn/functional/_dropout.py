@@ -59,9 +59,10 @@ def check_probability(p: float) -> None:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
-def _channels(shape: tuple[int, ...], axes: int) -> tuple[int, ...]:
-    """Return the shape of one number for each channel, whether or not there is a batch axis."""
-    lead = max(len(shape) - axes, 0)
+def _channels(shape: tuple[int, ...], lead: int) -> tuple[int, ...]:
+    """Return the shape of one number for each channel; ``lead`` is 1 without a batch axis, and 2 with it."""
+    if len(shape) < lead:
+        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
     return (*shape[:lead], *(1,) * (len(shape) - lead))
 
 
@@ -80,7 +81,7 @@ def dropout1d(input: Any, p: float = 0.5, training: bool = True, inplace: bool =
             "to provide channel-wise dropout on inputs with 1 spatial dimension, a channel dimension, and an optional "
             "batch dimension (i.e. 2D or 3D inputs)."
         )
-    return _dropped("dropout1d", input, p, training, inplace, _channels(input.shape, 1))
+    return _dropped("dropout1d", input, p, training, inplace, _channels(input.shape, len(input.shape) - 1))
 
 
 def dropout2d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
@@ -102,9 +103,9 @@ def dropout2d(input: Any, p: float = 0.5, training: bool = True, inplace: bool =
             "dimension, and an optional batch dimension (i.e. 3D or 4D inputs).",
             stacklevel=2,
         )
-    # As in PyTorch, an input with three axes is a batch of signals.
-    axes = 1 if len(input.shape) == 3 else 2
-    return _dropped("dropout2d", input, p, training, inplace, _channels(input.shape, axes))
+    # As in PyTorch, the first two axes are batch and channels, even of an input with three axes.
+    shape = _channels(input.shape, 2) if training and 0 < p < 1 else None
+    return _dropped("dropout2d", input, p, training, inplace, shape)
 
 
 def dropout3d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
@@ -124,7 +125,7 @@ def dropout3d(input: Any, p: float = 0.5, training: bool = True, inplace: bool =
             "dimension, and an optional batch dimension (i.e. 4D or 5D inputs).",
             stacklevel=2,
         )
-    return _dropped("dropout3d", input, p, training, inplace, _channels(input.shape, 3))
+    return _dropped("dropout3d", input, p, training, inplace, _channels(input.shape, 2 if len(input.shape) == 5 else 1))
 
 
 def alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: bool = False) -> Any:
@@ -150,7 +151,7 @@ def feature_alpha_dropout(input: Any, p: float = 0.5, training: bool = False, in
         >>> F.feature_alpha_dropout(np.ones((1, 2, 2)), training=False).sum()
         np.float64(4.0)
     """
-    shape = tuple(input.shape[:2]) + (1,) * (len(input.shape) - 2)
+    shape = _channels(tuple(input.shape), 2) if training and 0 < p < 1 else None
     return _alpha_dropped("feature_alpha_dropout", input, p, training, inplace, shape)
 
 
