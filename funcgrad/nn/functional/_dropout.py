@@ -9,6 +9,7 @@ from funcgrad import numpy as fnp
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad.nn._functions import random
 from funcgrad.nn._functions.convert import inexact
+from funcgrad.nn._functions.refusals import check_floats
 from funcgrad.nn.functional._activations import written
 
 
@@ -46,6 +47,7 @@ def _dropped(name: str, input: Any, p: float, training: bool, inplace: bool, sha
     check_probability(p)
     if not training or p == 0:
         return input
+    check_floats(input)
     x = inexact(input)
     if p == 1:
         return written(input, fnp.multiply(x, 0), inplace)
@@ -159,6 +161,7 @@ def _alpha_dropped(name: str, input: Any, p: float, training: bool, inplace: boo
     check_probability(p)
     if not training or p == 0:
         return input
+    check_floats(input)
     x = inexact(input)
     if p == 1:
         return written(input, fnp.multiply(x, 0), inplace)
