@@ -42,8 +42,9 @@ def layer_norm(input: Any, normalized_shape: Any, weight: Any = None, bias: Any 
 
     Source: Ba et al., *Layer normalization* (2016), eq. 4.
     """
-    x, shape = widened("LayerNormKernelImpl", input, weight, bias), _shape(normalized_shape)
-    _check_shape(x, shape, weight, bias)
+    shape = _shape(normalized_shape)
+    _check_shape(inexact(input), shape, weight, bias)
+    x = widened("LayerNormKernelImpl", input, weight, bias)
     statistics = Statistics.over(x, tuple(range(len(x.shape) - len(shape), len(x.shape))))
     return narrowed(normalized(statistics.centered, statistics.variance, eps, weight, bias), input)
 
@@ -151,13 +152,13 @@ def batch_normalized(
     input: Any, running: tuple[Any, Any], weight: Any, bias: Any, *, training: bool, eps: float
 ) -> tuple[Any, Statistics | None]:
     """Return the normalized input, and the statistics of the batch if they were used."""
-    x = widened("batch_norm", floating("batch_norm", input), weight, bias, *running)
+    x = floating("batch_norm", input)
     if training:
         check_several(x)
     for name, held in zip(("running_mean", "running_var", "weight", "bias"), (*running, weight, bias), strict=True):
         if held is not None and math.prod(held.shape) != x.shape[1]:
             raise RuntimeError(f"{name} should contain {x.shape[1]} elements not {math.prod(held.shape)}")
-    ndim = len(x.shape)
+    ndim, x = len(x.shape), widened("batch_norm", x, weight, bias, *running)
     weight, bias = per_channel(weight, ndim), per_channel(bias, ndim)
     if training:
         statistics = Statistics.over(x, (0, *range(2, ndim)))
@@ -274,7 +275,7 @@ def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None
 
     Source: Wu and He, *Group normalization* (2018), eq. 7.
     """
-    x = widened("GroupNormKernelImpl", input, weight, bias)
+    x = inexact(input)
     if len(x.shape) < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {len(x.shape)}")
     if x.shape[1] % num_groups:
@@ -288,6 +289,7 @@ def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None
                 f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of "
                 f"shape {list(parameter.shape)} and input of shape {list(x.shape)}"
             )
+    x = widened("GroupNormKernelImpl", input, weight, bias)
     grouped = reshape(x, (x.shape[0], num_groups, math.prod(x.shape[1:]) // num_groups))
     statistics = Statistics.over(grouped, (2,))
     y = reshape(normalized(statistics.centered, statistics.variance, eps, None, None), x.shape)
