@@ -13,7 +13,7 @@ from funcgrad.autograd._tape.dtypes import set_default_dtype as set_dtype_of_flo
 from funcgrad.autograd._tape.function import Function as NodeFunction
 from funcgrad.autograd._tape.handles import Hooks, RemovableHandle
 from funcgrad.autograd._tape.mode import inference_mode, inferring, recorded
-from funcgrad.autograd._tape.refused import pytorchs_error
+from funcgrad.autograd._tape.refused import out_of_range, pytorchs_error
 from funcgrad.autograd._tape.seeds import conjugated
 from funcgrad.autograd._tape.writes import WRITES, gradient_of, was_read
 from funcgrad.autograd._tensor import TRACE, rebuild
@@ -51,6 +51,7 @@ __all__ = [
     "lower",
     "number_dtype",
     "on_values",
+    "out_of_range",
     "promoted",
     "pytorchs_error",
     "rebuild",

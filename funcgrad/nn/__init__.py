@@ -2,7 +2,7 @@
 
 from funcgrad._public import publish
 from funcgrad.nn import functional, init, utils
-from funcgrad.nn._containers import ModuleDict, ModuleList, Sequential
+from funcgrad.nn._containers import DataParallel, ModuleDict, ModuleList, Sequential
 from funcgrad.nn._functions.activations import gelu, log_softmax, relu, sigmoid, softmax, tanh
 from funcgrad.nn._functions.convolution import (
     conv1d,
@@ -17,6 +17,12 @@ from funcgrad.nn._functions.linear import linear
 from funcgrad.nn._functions.losses import cross_entropy, mse_loss, nll_loss
 from funcgrad.nn._functions.pooling import avg_pool1d, avg_pool2d, avg_pool3d, max_pool1d, max_pool2d, max_pool3d
 from funcgrad.nn._functions.random import manual_seed
+from funcgrad.nn._hooks import (
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+    register_module_full_backward_hook,
+    register_module_full_backward_pre_hook,
+)
 from funcgrad.nn._module import Module
 from funcgrad.nn._modules.activations import (
     CELU,
@@ -215,6 +221,7 @@ __all__ = [
     "CosineEmbeddingLoss",
     "CosineSimilarity",
     "CrossEntropyLoss",
+    "DataParallel",
     "Dropout",
     "Dropout1d",
     "Dropout2d",
@@ -358,6 +365,10 @@ __all__ = [
     "max_pool3d",
     "mse_loss",
     "nll_loss",
+    "register_module_forward_hook",
+    "register_module_forward_pre_hook",
+    "register_module_full_backward_hook",
+    "register_module_full_backward_pre_hook",
     "relu",
     "sigmoid",
     "softmax",

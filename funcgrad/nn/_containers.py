@@ -274,3 +274,20 @@ def pairs(name: str, given: Any) -> list[tuple[str, Any]]:
         if len(list(pair)) != 2:
             raise ValueError(f"{kind} update sequence element #{j} has length {len(list(pair))}; 2 is required")
     return [(key, value) for key, value in listed]
+
+
+class DataParallel(Module):
+    """Hold a module and call it. PyTorch's copies it to several GPUs; without GPUs it does this.
+
+    Source: ``torch.nn.DataParallel``.
+    """
+
+    def __init__(self, module: Module, device_ids: Any = None, output_device: Any = None, dim: int = 0) -> None:
+        super().__init__()
+        del device_ids, output_device, dim
+        self.module = module
+        self.device_ids: list[int] = []
+
+    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
+        """Call the module."""
+        return self.module(*inputs, **kwargs)

@@ -29,10 +29,121 @@ def of_state(module: Any, kind: str) -> tuple[Hook, ...]:
 class Hook:
     """A function, whether it gets keyword arguments, and whether it also runs after an exception."""
 
-    __slots__ = ("always", "function", "with_kwargs")
+    __slots__ = ("always", "function", "kind", "with_kwargs")
 
-    def __init__(self, function: Callable[..., Any], with_kwargs: bool = False, always: bool = False) -> None:
+    def __init__(
+        self, function: Callable[..., Any], with_kwargs: bool = False, always: bool = False, kind: str = ""
+    ) -> None:
         self.function, self.with_kwargs, self.always = function, with_kwargs, always
+        # One of ``KINDS``, for a hook of all modules.
+        self.kind = kind
+
+
+# The hooks of all modules, as PyTorch has them. They run before those of the module.
+every: Hooks = OrderedDict()
+
+
+def hooks_of(module: Any, kind: str) -> list[Hook]:
+    """Return the hooks of one of ``KINDS`` that run in calls of a module: those of all modules, then its own."""
+    shared: Any = every.values()
+    return [*[hook for hook in shared if hook.kind == kind], *module.__dict__.get(kind, {}).values()]
+
+
+def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Register ``hook(module, args)``, which runs before ``forward`` of each module; its result replaces the arguments.
+
+    Args:
+        hook: the function.
+
+    Returns:
+        A handle; ``handle.remove()`` takes the hook away.
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad import nn
+        >>> handle = nn.register_module_forward_pre_hook(lambda module, args: print(type(module).__name__))
+        >>> y = nn.Sequential(nn.ReLU())(np.ones(2))
+        Sequential
+        ReLU
+        >>> handle.remove()
+
+    Source: ``torch.nn.modules.module.register_module_forward_pre_hook``.
+    """
+    return _register_for_all(Hook(hook, kind="_forward_pre_hooks"))
+
+
+def register_module_forward_hook(
+    hook: Callable[..., Any], *, with_kwargs: bool = False, always_call: bool = False
+) -> RemovableHandle:
+    """Register ``hook(module, args, output)``, which runs after ``forward`` of each module.
+
+    Args:
+        hook: the function; its result replaces the output.
+        with_kwargs: whether it is called as ``hook(module, args, kwargs, output)``.
+        always_call: whether it also runs after an exception.
+
+    Returns:
+        A handle; ``handle.remove()`` takes the hook away.
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad import nn
+        >>> handle = nn.register_module_forward_hook(lambda module, args, output: output + 1)
+        >>> nn.ReLU()(np.array([-1.0, 1.0]))
+        array([1., 2.])
+        >>> handle.remove()
+
+    Source: ``torch.nn.modules.module.register_module_forward_hook``.
+    """
+    return _register_for_all(Hook(hook, with_kwargs, always_call, "_forward_hooks"))
+
+
+def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Register ``hook(module, grad_output)`` for each module; its result replaces the gradients of the outputs.
+
+    Args:
+        hook: the function.
+
+    Returns:
+        A handle; ``handle.remove()`` takes the hook away.
+
+    Example:
+        >>> from funcgrad import nn
+        >>> from funcgrad.autograd import tensor
+        >>> handle = nn.register_module_full_backward_pre_hook(lambda module, grad_output: print(grad_output))
+        >>> nn.ReLU()(tensor(2.0, requires_grad=True)).backward()
+        (tensor(1.),)
+        >>> handle.remove()
+
+    Source: ``torch.nn.modules.module.register_module_full_backward_pre_hook``.
+    """
+    return _register_for_all(Hook(hook, kind="_backward_pre_hooks"))
+
+
+def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Register ``hook(module, grad_input, grad_output)`` for each module; its result replaces the inputs' gradients.
+
+    Args:
+        hook: the function.
+
+    Returns:
+        A handle; ``handle.remove()`` takes the hook away.
+
+    Example:
+        >>> from funcgrad import nn
+        >>> from funcgrad.autograd import tensor
+        >>> handle = nn.register_module_full_backward_hook(lambda module, grad_input, grad_output: print(grad_input))
+        >>> nn.ReLU()(tensor(-2.0, requires_grad=True)).backward()
+        (tensor(0.),)
+        >>> handle.remove()
+
+    Source: ``torch.nn.modules.module.register_module_full_backward_hook``.
+    """
+    return _register_for_all(Hook(hook, kind="_backward_hooks"))
+
+
+def _register_for_all(hook: Hook) -> RemovableHandle:
+    return RemovableHandle.register(every, hook)  # pyright: ignore[reportArgumentType]  (a record with a function)
 
 
 def register(module: Any, kind: str, hook: Hook, prepend: bool = False) -> RemovableHandle:
@@ -43,21 +154,21 @@ def register(module: Any, kind: str, hook: Hook, prepend: bool = False) -> Remov
 
 def call(module: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     """Call ``forward`` between the hooks of a module."""
-    tables = module.__dict__
     result, done = None, set()
     try:
-        for hook in (*tables.get("_forward_pre_hooks", {}).values(),):
+        for hook in hooks_of(module, "_forward_pre_hooks"):
             args, kwargs = _before(module, hook, args, kwargs)
-        watch = _Watch(module) if tables.get("_backward_hooks") or tables.get("_backward_pre_hooks") else None
+        is_watched = hooks_of(module, "_backward_hooks") or hooks_of(module, "_backward_pre_hooks")
+        watch = _Watch(module) if is_watched else None
         if watch is not None:
             args = watch.inputs(args)
         result = module.forward(*args, **kwargs)
-        for number, hook in (*tables.get("_forward_hooks", {}).items(),):
-            done.add(number)
+        for hook in hooks_of(module, "_forward_hooks"):
+            done.add(hook)
             result = _after(module, hook, args, kwargs, result)
     except Exception:
-        for number, hook in (*tables.get("_forward_hooks", {}).items(),):
-            if hook.always and number not in done:
+        for hook in hooks_of(module, "_forward_hooks"):
+            if hook.always and hook not in done:
                 _after(module, hook, args, kwargs, result)
         raise
     return result if watch is None else watch.outputs(result)
@@ -124,7 +235,7 @@ class _Watch:
 
     def _at_output(self, i: int, gradient: Any) -> Any:
         self._grad_outputs[i] = gradient
-        for hook in (*self._module.__dict__.get("_backward_pre_hooks", {}).values(),):
+        for hook in hooks_of(self._module, "_backward_pre_hooks"):
             found = hook.function(self._module, tuple(self._grad_outputs))
             if found is not None:
                 given = found if isinstance(found, tuple) else (found,)
@@ -140,7 +251,7 @@ class _Watch:
 
     def _call_hooks(self) -> tuple:
         gradients = tuple(self._grad_inputs)
-        for hook in (*self._module.__dict__.get("_backward_hooks", {}).values(),):
+        for hook in hooks_of(self._module, "_backward_hooks"):
             found = hook.function(self._module, gradients, tuple(self._grad_outputs))
             if found is None:
                 continue

@@ -49,7 +49,7 @@ class Module(Registered):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         tables = self.__dict__
-        if any(tables.get(kind) for kind in hooks.KINDS):
+        if hooks.every or any(tables.get(kind) for kind in hooks.KINDS):
             return hooks.call(self, args, kwargs)
         return self.forward(*args, **kwargs)
 

@@ -6,6 +6,7 @@ from typing import Any, NoReturn, Self
 
 import numpy as np
 
+from funcgrad._core.aval import is_inexact
 from funcgrad._types import DeviceLike, DTypeLike
 from funcgrad.autograd import Tensor, tensor
 from funcgrad.autograd.extend import is_tensor
@@ -37,6 +38,8 @@ class Parameter(metaclass=_ParameterType):
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
         data = tensor([]) if data is None else data
         made: Tensor = data.detach() if is_tensor(data) else tensor(data)
+        if requires_grad and not is_inexact(made.dtype):
+            raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
         made._is_parameter = True
         return made.requires_grad_(requires_grad)
 

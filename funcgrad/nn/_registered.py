@@ -5,15 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from funcgrad.autograd import tensor as make_tensor
-from funcgrad.autograd.extend import is_tensor
+from funcgrad.autograd.extend import is_tensor, type_name
 from funcgrad.nn._parameter import Buffer, Parameter, Uninitialized
 
 # For each table of a module: the name of its entries in messages, and the types that may be assigned.
 _HELD = {
-    "_parameters": ("parameter", "nn.Parameter or None"),
-    "_buffers": ("buffer", "nn.Buffer, Tensor or None"),
-    "_modules": ("child module", "nn.Module or None"),
+    "_parameters": ("parameter", "torch.nn.Parameter or None"),
+    "_buffers": ("buffer", "torch.nn.Buffer, torch.Tensor or None"),
+    "_modules": ("child module", "torch.nn.Module or None"),
 }
+
+
+def _typename(x: Any) -> str:
+    """Return PyTorch's name for the type of a value: ``torch.FloatTensor``."""
+    return f"torch.{type_name(x.dtype)}Tensor" if is_tensor(x) else type(x).__name__
 
 
 class Registered:
@@ -52,7 +57,7 @@ class Registered:
                 # A pure call has put arrays in the place of tensors.
                 is_array = held is not None and not isinstance(held, Registered) and not is_tensor(held)
                 if value is not None and not (table == "_buffers" and (is_tensor(value) or is_array)):
-                    raise TypeError(f"cannot assign '{type(value).__name__}' as {what} '{name}' ({expected} expected)")
+                    raise TypeError(f"cannot assign '{_typename(value)}' as {what} '{name}' ({expected} expected)")
                 tables[table][name] = value
                 return
         super().__setattr__(name, value)
@@ -93,7 +98,7 @@ class Registered:
         self._check_name("_parameters", name)
         if param is not None and not isinstance(param, Parameter):
             raise TypeError(
-                f"cannot assign '{type(param).__name__}' object to parameter '{name}' (nn.Parameter or None required)"
+                f"cannot assign '{_typename(param)}' object to parameter '{name}' (torch.nn.Parameter or None required)"
             )
         self._parameters[name] = param
 

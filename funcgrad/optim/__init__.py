@@ -5,6 +5,7 @@ from funcgrad.autograd.extend import RemovableHandle
 from funcgrad.optim import lr_scheduler, schedules, swa_utils
 from funcgrad.optim._average import EMAState, ema_init, ema_update
 from funcgrad.optim._gradients import clip_by_global_norm, clip_by_value, global_norm
+from funcgrad.optim._torch.adafactor import Adafactor
 from funcgrad.optim._torch.family import (
     ASGD,
     SGD,
@@ -75,6 +76,7 @@ __all__ = [
     "AccumulateState",
     "Adadelta",
     "AdadeltaState",
+    "Adafactor",
     "Adagrad",
     "AdagradState",
     "Adam",

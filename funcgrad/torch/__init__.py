@@ -85,5 +85,8 @@ for _room in (nn, optim):
 for _path, _inner in _names.INNER_MODULES.items():
     for _name in _inner.split():
         _sys.modules[f"{__name__}.{_path}.{_name}"] = _sys.modules[f"{__name__}.{_path.removesuffix('.modules')}"]
+# ``import torch.backends.cudnn as cudnn`` finds what answers for devices.
+for _path, _answers in _settings.paths(_settings.NAMESPACES):
+    _sys.modules[f"{__name__}.{_path}"] = _answers
 
 __dir__ = _publish(__name__)

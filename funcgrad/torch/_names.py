@@ -75,7 +75,7 @@ OF_NN = frozenset(
 )
 # PyTorch's inner modules, by the module that has them.
 INNER_MODULES = {
-    "nn": "modules parameter",
+    "nn": "modules parameter parallel",
     "nn.modules": """
         activation adaptive batchnorm channelshuffle container conv distance dropout flatten fold instancenorm lazy
         linear loss module normalization padding pixelshuffle pooling rnn sparse transformer upsampling

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from types import SimpleNamespace
 from typing import Any
 
@@ -217,3 +217,11 @@ backends = SimpleNamespace(
     cudnn=SimpleNamespace(is_available=_no, enabled=False, benchmark=False, deterministic=True),
 )
 NAMESPACES = {"cuda": cuda, "mps": mps, "xpu": xpu, "accelerator": accelerator, "backends": backends}
+
+
+def paths(namespaces: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield each namespace with its path, and the namespaces in it."""
+    for name, each in namespaces.items():
+        if isinstance(each, SimpleNamespace):
+            yield name, each
+            yield from ((f"{name}.{path}", inner) for path, inner in paths(vars(each)))

@@ -38,13 +38,14 @@ CORE_MODULES = (
 )
 MAX_CORE_LINES = 11_700
 # These modules stand beside the core. Some follow branches: only who works on ``fg.jit(f, paths=n)`` needs them. Others
-# print graphs, one is Taylor mode, one rolls long programs before they are differentiated, and one lets equations share
-# equal constants. No other module of the core imports the last ones, transforms on top of others.
+# print graphs, one keeps memory, one is Taylor mode, one lets equations share equal constants, and one rolls long programs
+# before they are differentiated. No other module of the core imports the last ones, transforms on top of others.
 BESIDE_THE_CORE = (
     "funcgrad._core.graph.path_rounds",
     "funcgrad._core.graph.paths",
     "funcgrad._core.graph.repeats",
     "funcgrad._core.graph.show",
+    "funcgrad._core.pages",
     "funcgrad._core.trace.jet",
     "funcgrad._core.trace.path",
     "funcgrad._core.trace.shared",

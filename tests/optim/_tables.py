@@ -15,7 +15,7 @@ from tests.optim._family import MATRICES, STEPS, Made, Run, gradient_of, is_matr
 from tests.optim._sides import Side
 
 GOLDEN_TABLES = Path(__file__).with_name("golden_tables.json")
-# The optimizers of PyTorch that exist here. Adafactor and LBFGS do not.
+# The optimizers of PyTorch that are rules. Adafactor and LBFGS have tests of their own.
 NAMES = [
     *("ASGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "Muon"),
     *("NAdam", "RAdam", "RMSprop", "Rprop", "SGD", "SparseAdam"),

@@ -27,6 +27,7 @@ NODE = re.compile(r",\s+grad_fn=<\w+>")
 def with_our_import(program: str) -> str:
     """Return the program with ``funcgrad.torch`` in place of ``torch``."""
     program = re.sub(r"^import torch$", "import funcgrad.torch as torch", program, flags=re.MULTILINE)
+    program = re.sub(r"^import torch\.([\w.]+)$", r"import funcgrad.torch.\1", program, flags=re.MULTILINE)
     program = re.sub(r"^import torch\.([\w.]+) as", r"import funcgrad.torch.\1 as", program, flags=re.MULTILINE)
     return re.sub(r"^from torch((?:\.\w+)*) import", r"from funcgrad.torch\1 import", program, flags=re.MULTILINE)
 

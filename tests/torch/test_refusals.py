@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -142,6 +143,27 @@ def test_words_of_pytorch(call: str, pytorch: PyTorch) -> None:
         return [refusal(torch, call, requires_grad) for requires_grad in (False, True)]
 
     assert both(funcgrad.torch) == pytorch(both)
+
+
+# Calls of modules and functions of ``nn`` with arguments of wrong dtypes, shapes, axes and sizes.
+MISUSE = Path(__file__).with_name("misuse.txt").read_text().splitlines()
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("call", MISUSE)
+def test_misuse_of_modules(call: str, pytorch: PyTorch) -> None:
+    """Class and text of the error are PyTorch's; a call that PyTorch accepts has PyTorch's shape and dtype."""
+    assert outcome(funcgrad.torch, call) == pytorch(lambda torch: outcome(torch, call))
+
+
+def outcome(torch: Any, call: str) -> list[str]:
+    torch.manual_seed(0)
+    names = {"torch": torch, "nn": torch.nn, "F": torch.nn.functional, "i": torch.tensor([1, 2])}
+    try:
+        y = eval(call, {**names, "f": lambda *shape: torch.ones(*shape) / 2})
+    except Exception as error:  # noqa: BLE001  (the class is compared)
+        return [type(error).__name__, str(error)]
+    return [str(tuple(getattr(y, "shape", ()))), str(getattr(y, "dtype", "")).replace("torch.", "")]
 
 
 def test_a_refused_state_changes_nothing() -> None:

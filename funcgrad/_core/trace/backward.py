@@ -11,6 +11,7 @@ import numpy as np
 
 from funcgrad._core.bind import onlookers
 from funcgrad._core.graph.line import Line, around, replays
+from funcgrad._core.pages import keep_pages
 from funcgrad._core.trace.checked import pulls_in_use
 from funcgrad._core.trace.tape import freed_kinds, parent_counts, parents_of, pulls, takes_pieces
 from funcgrad._types import Value
@@ -65,6 +66,7 @@ def backward_pass(  # noqa: C901, PLR0912, PLR0915  (see above)
     Returns:
         the cotangents of the nodes without parents, by node.
     """
+    keep_pages()
     nodes: dict[int, Any] = {}
     bars: dict[int, Any] = {}
     heap: list[int] = []

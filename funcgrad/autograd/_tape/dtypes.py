@@ -16,7 +16,11 @@ _FLOATS = frozenset({np.dtype(np.float16), np.dtype(np.float32), np.dtype(np.flo
 # The dtype of floats that come from Python's numbers or from integers. One for the process, as in PyTorch.
 _default = [np.dtype(np.float32)]
 _NUMBERS = (bool, int, float, complex, np.generic)
-# PyTorch's words for a minus in front of bools and between them.
+# PyTorch's words for a minus beside a bool, in front of bools and between them.
+_MINUS_WITH_BOOLS = (
+    "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the "
+    "`~` or `logical_not()` operator instead."
+)
 _MINUS_OF_BOOLS: dict[Any, str] = {
     np.negative: (
         "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the "
@@ -26,6 +30,16 @@ _MINUS_OF_BOOLS: dict[Any, str] = {
         "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
         "operator instead."
     ),
+}
+
+# Functions of integers, with the names of PyTorch's kernels.
+_BITWISE: dict[Any, str] = {
+    np.bitwise_and: "bitwise_and",
+    np.bitwise_or: "bitwise_or",
+    np.bitwise_xor: "bitwise_xor",
+    np.left_shift: "lshift",
+    np.right_shift: "rshift",
+    np.invert: "bitwise_not",
 }
 
 
@@ -99,6 +113,10 @@ def _number_dtype(x: Tensor) -> np.dtype:
     return complex_of(default_dtype()) if kind == "c" else default_dtype()
 
 
+def _is_bool(x: Any) -> bool:
+    return isinstance(x, bool) or getattr(x, "dtype", None) == np.bool_
+
+
 def result_dtype(values: Sequence[Any], ufunc: np.ufunc | None = None) -> np.dtype:
     """Return the dtype in which a function computes with tensors, arrays and numbers, by PyTorch's rules.
 
@@ -119,6 +137,12 @@ def result_dtype(values: Sequence[Any], ufunc: np.ufunc | None = None) -> np.dty
     points = _joined([aval.dtype for aval in avals if not aval.shape])
     dtype = _over(_over(arrays, points), _joined(numbers))
     assert dtype is not None, "a tensor is among the operands"
+    if ufunc in _BITWISE and not is_integral(dtype):
+        if ufunc is np.invert:
+            raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
+        raise NotImplementedError(f'"{_BITWISE[ufunc]}_cpu" not implemented for {type_name(dtype)!r}')
+    if ufunc is np.subtract and dtype != np.bool_ and any(_is_bool(x) for x in values):
+        raise RuntimeError(_MINUS_WITH_BOOLS)
     if ufunc is None or not is_integral(dtype):
         return dtype
     if dtype == np.bool_ and ufunc in _MINUS_OF_BOOLS:

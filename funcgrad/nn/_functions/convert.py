@@ -12,14 +12,17 @@ import numpy as np
 
 from funcgrad._core.aval import is_inexact
 from funcgrad._ops.elementwise.cast import cast
-from funcgrad._types import Array
+from funcgrad.autograd.extend import default_dtype, is_tensor
 from funcgrad.numpy.extend import as_value, dtype_of
 
 _PYTHON_NUMBERS = frozenset({bool, int, float})
 
 
-def inexact(x: Array) -> Any:
-    """Return ``x`` as an array of a float or complex dtype; integers become float64, as in NumPy's functions."""
+def inexact(x: Any) -> Any:
+    """Return ``x`` as an array of a float or complex dtype.
+
+    Integers become float64, as in NumPy's functions; tensors of integers get the default dtype of floats.
+    """
     dtype = getattr(x, "dtype", None)
     if dtype is not None and getattr(dtype, "kind", "?") in "fc":
         return x
@@ -27,4 +30,6 @@ def inexact(x: Array) -> Any:
     if type(x) in _PYTHON_NUMBERS:
         return np.asarray(x, float)
     dtype = dtype_of(x)
-    return cast(x, dtype if is_inexact(dtype) else np.dtype(np.float64))
+    if is_inexact(dtype):
+        return x
+    return cast(x, default_dtype() if is_tensor(x) else np.dtype(np.float64))

@@ -35,15 +35,16 @@ def linear(x: Array, weight: Array, bias: Array = None) -> Any:
         >>> nn.linear(np.array([1.0, 2.0]), np.array([[1.0, 1.0], [0.0, 3.0]]), np.array([0.5, 0.0]))
         array([3.5, 6. ])
     """
+    given = x
     x, weight = inexact(x), inexact(weight)
     if not x.shape or len(weight.shape) not in (1, 2) or x.shape[-1] != weight.shape[-1]:
         raise ValueError(
             f"linear: x is {aval_of(x)} and weight is {aval_of(weight)}; needed x of shape [..., in] and weight of "
             "shape [out, in]. Transpose the weight if it is laid out as [in, out]."
         )
-    if x.dtype != weight.dtype:
-        if is_tensor(x) and is_tensor(weight):
-            refuse_dtypes(x.dtype, weight.dtype, has_bias=bias is not None)
+    if x.dtype != weight.dtype or x is not given:
+        if is_tensor(given) and is_tensor(weight):
+            refuse_dtypes(given.dtype, weight.dtype, has_bias=bias is not None)
         x, weight = promote(x, weight)
     if bias is not None and len(x.shape) == 2 == len(weight.shape):
         bias = as_value(bias)

@@ -8,6 +8,7 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._types import Array, DeviceLike, DTypeLike
+from funcgrad.autograd.extend import is_tensor
 from funcgrad.nn._functions.convert import inexact
 from funcgrad.nn._functions.recurrent import CELLS, Weights, cell
 from funcgrad.nn._module import Module
@@ -121,6 +122,10 @@ class LSTMCell(RNNCellBase):
 
     def forward(self, input: Array, hx: Array = None) -> Any:
         """Compute the new pair of states from the input ``f32[batch, input_size]`` and a pair of states."""
+        if is_tensor(hx):
+            raise TypeError("lstm_cell(): argument 'hx' (position 2) must be tuple of Tensors, not Tensor")
+        if hx is not None and len(hx) != 2:
+            raise RuntimeError("lstm_cell expects two hidden states")
         return self._step("LSTM", input, None if hx is None else tuple(hx))
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from funcgrad._types import Array, DeviceLike, DTypeLike, ShapeLike
 from funcgrad.nn import functional as F
 from funcgrad.nn._functions.linear import linear
+from funcgrad.nn._functions.refusals import check_dim
 from funcgrad.nn._module import Module
 from funcgrad.nn._modules.made import fill_uniformly, length, parameter
 from funcgrad.numpy.extend import normalize_axis
@@ -134,6 +135,8 @@ class Flatten(Module):
         """Compute ``[n, ...] -> [n, rest]``."""
         x = input
         ndim = max(len(x.shape), 1)
+        check_dim(x, self.start_dim)
+        check_dim(x, self.end_dim)
         start, end = normalize_axis(self.start_dim, ndim), normalize_axis(self.end_dim, ndim) + 1
         if end <= start:
             raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")

@@ -241,7 +241,7 @@ class _BatchNorm(_Running):
             raise ValueError(f"expected {wanted} input (got {len(x.shape)}D input)")
         running = self.running_mean, self.running_var
         by_batch = self.training or running[0] is running[1] is None
-        y, statistics = batch_normalized(x, running, self.weight, self.bias, training=by_batch, eps=self.eps)
+        y, statistics = batch_normalized(input, running, self.weight, self.bias, training=by_batch, eps=self.eps)
         if self.training and self.track_running_stats:
             count = fnp.add(self.num_batches_tracked, 1)
             self._update(statistics, count)
@@ -333,7 +333,7 @@ class _InstanceNorm(_Running):
         self._check_channels(len(x.shape) - self._ndims[0], x)
         by_batch = self.training or not self.track_running_stats
         y, statistics = instance_normalized(
-            x if batched else x[None],
+            input if batched else fnp.expand_dims(input, 0),
             (self.running_mean, self.running_var),
             self.weight,
             self.bias,

@@ -9,6 +9,7 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._types import Array, DeviceLike, DTypeLike
+from funcgrad.autograd.extend import is_tensor
 from funcgrad.nn import functional as F
 from funcgrad.nn._functions.convert import inexact
 from funcgrad.nn._functions.recurrent import CELLS, State, Weights, run
@@ -104,6 +105,12 @@ class RNNBase(Module):
         if ndim not in (2, 3):
             raise ValueError(f"{name}: Expected input to be 2D or 3D, got {ndim}D{self._of_error} instead")
         states = self._given(hx, ndim)
+        weight = self._parameters["weight_ih_l0"]
+        if is_tensor(input) and is_tensor(weight) and input.dtype != weight.dtype:
+            raise ValueError(
+                f"RNN input dtype (torch.{input.dtype}) does not match weight dtype (torch.{weight.dtype}). Convert "
+                f"input: input.to(torch.{weight.dtype}), or convert model: model.to(torch.{input.dtype})"
+            )
         x = fnp.expand_dims(x, 1) if ndim == 2 else fnp.swapaxes(x, 0, 1) if self.batch_first else x
         self._check_width(x)
         if x.shape[0] == 0:

@@ -15,6 +15,7 @@ from funcgrad._types import Array
 from funcgrad.autograd.extend import is_tensor
 from funcgrad.nn._functions import activations, random
 from funcgrad.nn._functions.convert import inexact
+from funcgrad.nn._functions.refusals import floating, is_integral_tensor
 
 
 def written(x: Array, y: Array, inplace: bool) -> Any:
@@ -30,9 +31,10 @@ def written(x: Array, y: Array, inplace: bool) -> Any:
     return x
 
 
-def overwritten(x: Array, inplace: bool) -> Any:
+def overwritten(kernel: str, x: Any, inplace: bool) -> Any:
     """Return the input for a function whose derivative needs it: a copy if the input is written to."""
-    return x.clone() if inplace and is_tensor(x) else inexact(x)
+    y = floating(kernel, x)
+    return y.clone() if inplace and is_tensor(x) else y
 
 
 def _in_place(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -65,7 +67,8 @@ def relu(input: Array, inplace: bool = False) -> Any:
         >>> F.relu(np.array([-1.0, 2.0]))
         array([0., 2.])
     """
-    return written(input, activations.relu(input), inplace)
+    y = fnp.maximum(input, 0) if is_integral_tensor(input) else activations.relu(input)
+    return written(input, y, inplace)
 
 
 def hardtanh(input: Array, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Any:
@@ -79,7 +82,7 @@ def hardtanh(input: Array, min_val: float = -1.0, max_val: float = 1.0, inplace:
     """
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
-    x = inexact(input)
+    x = input if is_integral_tensor(input) else inexact(input)
     y = fnp.where(fnp.less_equal(x, min_val), min_val, fnp.where(fnp.greater_equal(x, max_val), max_val, x))
     return written(input, y, inplace)
 
@@ -107,7 +110,7 @@ def elu(input: Array, alpha: float = 1.0, inplace: bool = False) -> Any:
 
     Source: Clevert et al., *Fast and accurate deep network learning by exponential linear units* (2016), eq. 1.
     """
-    return written(input, _exponential_below(inexact(input), 1.0, alpha, 1.0), inplace)
+    return written(input, _exponential_below(floating("elu_cpu", input), 1.0, alpha, 1.0), inplace)
 
 
 def _exponential_below(x: Array, above: float, alpha: float, divisor: float) -> Any:
@@ -130,7 +133,7 @@ def selu(input: Array, inplace: bool = False) -> Any:
     Source: Klambauer et al., *Self-normalizing neural networks* (2017), eq. 2.
     """
     scale, alpha = 1.0507009873554804934193349852946, 1.6732632423543772848170429916717
-    return written(input, _exponential_below(inexact(input), scale, scale * alpha, 1.0), inplace)
+    return written(input, _exponential_below(floating("elu_cpu", input), scale, scale * alpha, 1.0), inplace)
 
 
 def celu(input: Array, alpha: float = 1.0, inplace: bool = False) -> Any:
@@ -146,7 +149,7 @@ def celu(input: Array, alpha: float = 1.0, inplace: bool = False) -> Any:
     """
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
-    return written(input, _exponential_below(inexact(input), 1.0, alpha, alpha), inplace)
+    return written(input, _exponential_below(floating("elu_cpu", input), 1.0, alpha, alpha), inplace)
 
 
 def leaky_relu(input: Array, negative_slope: float = 0.01, inplace: bool = False) -> Any:
@@ -158,7 +161,7 @@ def leaky_relu(input: Array, negative_slope: float = 0.01, inplace: bool = False
         >>> F.leaky_relu(np.array([-1.0, 2.0]))
         array([-0.01,  2.  ])
     """
-    x = inexact(input)
+    x = floating("leaky_relu_cpu", input)
     return written(input, fnp.where(fnp.greater(x, 0), x, fnp.multiply(x, negative_slope)), inplace)
 
 
@@ -213,7 +216,7 @@ def rrelu(
     """
     if not training:
         return leaky_relu(input, (lower + upper) / 2, inplace)
-    x = inexact(input)
+    x = floating("leaky_relu_cpu", input)
     drawn = random.uniform("rrelu", x, x.shape)
     slopes = cast(fnp.add(fnp.multiply(drawn, upper - lower), lower), x.dtype)
     return written(input, fnp.where(fnp.greater(x, 0), x, fnp.multiply(x, slopes)), inplace)
@@ -228,7 +231,7 @@ def threshold(input: Array, threshold: float, value: float, inplace: bool = Fals
         >>> F.threshold(np.array([0.5, 2.0]), 1.0, -7.0)
         array([-7.,  2.])
     """
-    x = inexact(input)
+    x = input if is_integral_tensor(input) else inexact(input)
     return written(input, fnp.where(fnp.less_equal(x, threshold), value, x), inplace)
 
 
@@ -241,7 +244,7 @@ def softshrink(input: Array, lambd: float = 0.5) -> Any:
         >>> F.softshrink(np.array([-2.0, 0.3, 2.0]))
         array([-1.5,  0. ,  1.5])
     """
-    x = inexact(input)
+    x = floating("softshrink_check", input)
     if not lambd >= 0:
         most = np.finfo(x.dtype).max
         raise RuntimeError(f"lambda must be in range [0, {most:g}] for input dtype {x.dtype}, but found {lambd:g}")
@@ -258,7 +261,7 @@ def hardshrink(input: Array, lambd: float = 0.5) -> Any:
         >>> F.hardshrink(np.array([-2.0, 0.3, 2.0]))
         array([-2.,  0.,  2.])
     """
-    x = inexact(input)
+    x = floating("hardshrink_cpu", input)
     return fnp.where(fnp.less_equal(fnp.abs(x), lambd), 0, x)
 
 
@@ -271,7 +274,7 @@ def hardsigmoid(input: Array, inplace: bool = False) -> Any:
         >>> F.hardsigmoid(np.array([-5.0, 0.0, 5.0]))
         array([0. , 0.5, 1. ])
     """
-    return written(input, fnp.divide(hardtanh(fnp.add(inexact(input), 3), 0.0, 6.0), 6), inplace)
+    return written(input, fnp.divide(hardtanh(fnp.add(floating("hardsigmoid_cpu", input), 3), 0.0, 6.0), 6), inplace)
 
 
 def hardswish(input: Array, inplace: bool = False) -> Any:
@@ -285,7 +288,7 @@ def hardswish(input: Array, inplace: bool = False) -> Any:
 
     Source: Howard et al., *Searching for MobileNetV3* (2019), section 5.2.
     """
-    x = overwritten(input, inplace)
+    x = overwritten("hardswish_cpu", input, inplace)
     middle = fnp.divide(fnp.multiply(x, fnp.add(x, 3)), 6)
     y = fnp.where(fnp.less_equal(x, -3), fnp.multiply(x, 0), fnp.where(fnp.greater_equal(x, 3), x, middle))
     return written(input, y, inplace)

@@ -12,6 +12,7 @@ from funcgrad._types import Array, OutputSize, PerAxis, ScalarLike
 from funcgrad.nn._functions import random, windows
 from funcgrad.nn._functions.convert import inexact
 from funcgrad.nn._functions.mixing import mixed
+from funcgrad.nn._functions.refusals import wrong_count
 from funcgrad.nn._functions.sizes import per_axis
 from funcgrad.numpy.extend import known_value
 
@@ -23,7 +24,7 @@ def _sizes(name: str, x: Array, output_size: OutputSize, axes: int) -> tuple[int
         raise RuntimeError(f"{name}(): Expected {axes + 1}D or {axes + 2}D tensor, {but} {list(x.shape)}")
     given: Any = tuple(output_size) if isinstance(output_size, list | tuple) else (output_size,) * axes
     if len(given) != axes:
-        raise RuntimeError(f"{name}: internal error: output_size.size() must be {axes}, but got {list(given)}")
+        raise RuntimeError(wrong_count(name, axes, given))
     sizes = tuple([n if size is None else int(size) for n, size in zip(x.shape[-axes:], given, strict=True)])
     if min(sizes) < 0:
         raise RuntimeError(f"{name}: elements of output_size must be greater than or equal to 0 but received {given}")

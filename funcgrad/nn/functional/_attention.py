@@ -282,9 +282,15 @@ def _mask(q: Array, k: Array, heads: int, attn_mask: Array, key_padding_mask: Ar
     padding = additive("key_padding_mask", key_padding_mask, q.dtype)
     if padding is None:
         return mask
-    if tuple(padding.shape) != (batch, sources):
+    if len(padding.shape) != 2:
         raise AssertionError(
-            f"expecting key_padding_mask shape of {(batch, sources)}, but got torch.Size({list(padding.shape)})"
+            "For batched (3-D) `query`, expected `key_padding_mask` to be `None` or 2-D but found "
+            f"{len(padding.shape)}-D tensor instead"
         )
+    for axis, needed in enumerate((batch, sources)):
+        if padding.shape[axis] != needed:
+            raise AssertionError(
+                f"Expected key_padded_mask.shape[{axis}] to be {needed}, but got {padding.shape[axis]}"
+            )
     padding = reshape(padding, (batch, 1, 1, sources))
     return padding if mask is None else fnp.add(mask, padding)

@@ -7,13 +7,16 @@ from typing import Any
 from funcgrad._types import Array, Padding, PerAxis
 from funcgrad.nn._functions import convolution
 from funcgrad.nn._functions.convert import inexact
+from funcgrad.nn._functions.refusals import check_convolution
 from funcgrad.nn._functions.sizes import per_axis
 
 
-def _checked(name: str, input: Array, weight: Array, groups: int, transposed: bool = False) -> tuple[Any, Any]:
+def _checked(name: str, input: Any, weight: Any, bias: Any, groups: int, transposed: bool = False) -> tuple[Any, Any]:
     """Return input and weight; refuse shapes that do not fit, in PyTorch's words."""
     x, weight = inexact(input), inexact(weight)
     axes = int(name[-2])
+    if groups <= 0:
+        raise RuntimeError("non-positive groups is not supported")
     if len(x.shape) not in (axes + 1, axes + 2):
         raise RuntimeError(
             f"Expected {axes + 1}D (unbatched) or {axes + 2}D (batched) input to {name}, but got input of size: "
@@ -27,12 +30,44 @@ def _checked(name: str, input: Array, weight: Array, groups: int, transposed: bo
                 f"Given {'transposed=1' if transposed else f'groups={groups}'}, weight of size {list(weight.shape)}, "
                 f"expected input{list(x.shape)} to have {needed} channels, but got {channels} channels instead"
             )
+        if not transposed and weight.shape[0] % groups:
+            raise RuntimeError(
+                f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of "
+                f"size [{list(weight.shape)}] instead"
+            )
+        outputs = weight.shape[1] * groups if transposed else weight.shape[0]
+        if bias is not None and tuple(bias.shape) != (outputs,):
+            kind = "transposed=1" if transposed else ""
+            raise RuntimeError(
+                f"Given {kind}{', ' if kind else ''}weight of size {list(weight.shape)}, expected bias to be "
+                f"1-dimensional with {outputs} elements, but got bias of size {list(bias.shape)} instead"
+            )
+    check_convolution(input, weight, bias, transposed)
     return x, weight
 
 
-def _check_window(x: Array, weight: Array, padding: Padding, dilation: PerAxis) -> None:
+def _check_steps(axes: int, **given: Any) -> None:
+    """Refuse strides, paddings and dilations that PyTorch refuses, in its words."""
+    for name, value in given.items():
+        sizes = [*value] if isinstance(value, list | tuple) else [value]
+        if isinstance(value, str):
+            continue
+        if len(sizes) not in (1, axes):
+            raise RuntimeError(
+                f"expected {name} to be a single integer value or a list of {axes} values to match the convolution "
+                f"dimensions, but got {name}={sizes}"
+            )
+        if name == "dilation" and any(n <= 0 for n in sizes):
+            raise RuntimeError(f"dilation should be greater than zero, but got {(sizes * axes)[:axes]}")
+        if any(n < (0 if name == "padding" else 1) for n in sizes):
+            kind = "negative" if name == "padding" else "non-positive"
+            raise RuntimeError(f"{kind} {name} is not supported")
+
+
+def _check_window(x: Any, weight: Any, stride: Any, padding: Any, dilation: Any) -> None:
     """Refuse a kernel that is longer than the padded input, in PyTorch's words."""
     axes = len(weight.shape) - 2
+    _check_steps(axes, stride=stride, padding=padding, dilation=dilation)
     if isinstance(padding, str):
         return
     pads, steps = per_axis("conv", "padding", padding, axes, 0), per_axis("conv", "dilation", dilation, axes, 1)
@@ -62,8 +97,8 @@ def conv1d(
         >>> F.conv1d(np.array([[1.0, 2.0, 4.0]]), np.array([[[1.0, -1.0]]]))
         array([[-1., -2.]])
     """
-    x, weight = _checked("conv1d", input, weight, groups)
-    _check_window(x, weight, padding, dilation)
+    x, weight = _checked("conv1d", input, weight, bias, groups)
+    _check_window(x, weight, stride, padding, dilation)
     return convolution.conv1d(x, weight, bias, stride, padding, dilation, groups)
 
 
@@ -84,8 +119,8 @@ def conv2d(
         >>> F.conv2d(np.ones((1, 3, 3)), np.ones((1, 1, 3, 3)))
         array([[[9.]]])
     """
-    x, weight = _checked("conv2d", input, weight, groups)
-    _check_window(x, weight, padding, dilation)
+    x, weight = _checked("conv2d", input, weight, bias, groups)
+    _check_window(x, weight, stride, padding, dilation)
     return convolution.conv2d(x, weight, bias, stride, padding, dilation, groups)
 
 
@@ -106,8 +141,8 @@ def conv3d(
         >>> F.conv3d(np.ones((1, 2, 2, 2)), np.ones((1, 1, 2, 2, 2)))
         array([[[[8.]]]])
     """
-    x, weight = _checked("conv3d", input, weight, groups)
-    _check_window(x, weight, padding, dilation)
+    x, weight = _checked("conv3d", input, weight, bias, groups)
+    _check_window(x, weight, stride, padding, dilation)
     return convolution.conv3d(x, weight, bias, stride, padding, dilation, groups)
 
 
@@ -129,7 +164,7 @@ def conv_transpose1d(
         >>> F.conv_transpose1d(np.array([[1.0, 10.0]]), np.array([[[1.0, 2.0]]]))
         array([[ 1., 12., 20.]])
     """
-    x, weight = _checked("conv_transpose1d", input, weight, groups, transposed=True)
+    x, weight = _checked("conv_transpose1d", input, weight, bias, groups, transposed=True)
     return convolution.conv_transpose1d(x, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
@@ -151,7 +186,7 @@ def conv_transpose2d(
         >>> F.conv_transpose2d(np.ones((1, 1, 1)), np.ones((1, 1, 1, 2)))
         array([[[1., 1.]]])
     """
-    x, weight = _checked("conv_transpose2d", input, weight, groups, transposed=True)
+    x, weight = _checked("conv_transpose2d", input, weight, bias, groups, transposed=True)
     return convolution.conv_transpose2d(x, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
@@ -173,5 +208,5 @@ def conv_transpose3d(
         >>> F.conv_transpose3d(np.ones((1, 1, 1, 1)), np.ones((1, 1, 1, 1, 2)))
         array([[[[1., 1.]]]])
     """
-    x, weight = _checked("conv_transpose3d", input, weight, groups, transposed=True)
+    x, weight = _checked("conv_transpose3d", input, weight, bias, groups, transposed=True)
     return convolution.conv_transpose3d(x, weight, bias, stride, padding, output_padding, groups, dilation)

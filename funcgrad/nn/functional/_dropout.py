@@ -10,6 +10,7 @@ from funcgrad._ops.elementwise.cast import cast
 from funcgrad._types import Array
 from funcgrad.nn._functions import random
 from funcgrad.nn._functions.convert import inexact
+from funcgrad.nn._functions.refusals import check_floats
 from funcgrad.nn.functional._activations import written
 
 
@@ -47,6 +48,7 @@ def _dropped(name: str, input: Array, p: float, training: bool, inplace: bool, s
     check_probability(p)
     if not training or p == 0:
         return input
+    check_floats(input)
     x = inexact(input)
     if p == 1:
         return written(input, fnp.multiply(x, 0), inplace)
@@ -60,9 +62,10 @@ def check_probability(p: float) -> None:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
-def _channels(shape: tuple[int, ...], axes: int) -> tuple[int, ...]:
-    """Return the shape of one number for each channel, whether or not there is a batch axis."""
-    lead = max(len(shape) - axes, 0)
+def _channels(shape: tuple[int, ...], lead: int) -> tuple[int, ...]:
+    """Return the shape of one number for each channel; ``lead`` is 1 without a batch axis, and 2 with it."""
+    if len(shape) < lead:
+        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
     return (*shape[:lead], *(1,) * (len(shape) - lead))
 
 
@@ -81,7 +84,7 @@ def dropout1d(input: Array, p: float = 0.5, training: bool = True, inplace: bool
             "to provide channel-wise dropout on inputs with 1 spatial dimension, a channel dimension, and an optional "
             "batch dimension (i.e. 2D or 3D inputs)."
         )
-    return _dropped("dropout1d", input, p, training, inplace, _channels(input.shape, 1))
+    return _dropped("dropout1d", input, p, training, inplace, _channels(input.shape, len(input.shape) - 1))
 
 
 def dropout2d(input: Array, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
@@ -103,9 +106,9 @@ def dropout2d(input: Array, p: float = 0.5, training: bool = True, inplace: bool
             "dimension, and an optional batch dimension (i.e. 3D or 4D inputs).",
             stacklevel=2,
         )
-    # As in PyTorch, an input with three axes is a batch of signals.
-    axes = 1 if len(input.shape) == 3 else 2
-    return _dropped("dropout2d", input, p, training, inplace, _channels(input.shape, axes))
+    # As in PyTorch, the first two axes are batch and channels, even of an input with three axes.
+    shape = _channels(input.shape, 2) if training and 0 < p < 1 else None
+    return _dropped("dropout2d", input, p, training, inplace, shape)
 
 
 def dropout3d(input: Array, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
@@ -125,7 +128,7 @@ def dropout3d(input: Array, p: float = 0.5, training: bool = True, inplace: bool
             "dimension, and an optional batch dimension (i.e. 4D or 5D inputs).",
             stacklevel=2,
         )
-    return _dropped("dropout3d", input, p, training, inplace, _channels(input.shape, 3))
+    return _dropped("dropout3d", input, p, training, inplace, _channels(input.shape, 2 if len(input.shape) == 5 else 1))
 
 
 def alpha_dropout(input: Array, p: float = 0.5, training: bool = False, inplace: bool = False) -> Any:
@@ -151,7 +154,7 @@ def feature_alpha_dropout(input: Array, p: float = 0.5, training: bool = False, 
         >>> F.feature_alpha_dropout(np.ones((1, 2, 2)), training=False).sum()
         np.float64(4.0)
     """
-    shape = tuple(input.shape[:2]) + (1,) * (len(input.shape) - 2)
+    shape = _channels(tuple(input.shape), 2) if training and 0 < p < 1 else None
     return _alpha_dropped("feature_alpha_dropout", input, p, training, inplace, shape)
 
 
@@ -159,6 +162,7 @@ def _alpha_dropped(name: str, input: Array, p: float, training: bool, inplace: b
     check_probability(p)
     if not training or p == 0:
         return input
+    check_floats(input)
     x = inexact(input)
     if p == 1:
         return written(input, fnp.multiply(x, 0), inplace)

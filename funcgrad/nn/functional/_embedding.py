@@ -169,10 +169,11 @@ def embedding_bag(
             )
         if tuple(per_sample_weights.shape) != tuple(ids.shape):
             raise ValueError(
-                f"embedding_bag: If per_sample_weights ({list(per_sample_weights.shape)}) is not None, then it must "
-                f"have the same shape as the input ({list(ids.shape)})"
+                f"embedding_bag: If per_sample_weights (torch.Size({list(per_sample_weights.shape)})) is not None, "
+                f"then it must have the same shape as the input (torch.Size({list(ids.shape)}))"
             )
     flat = fnp.reshape(ids, (-1,))
+    _check_ids(flat, weight.shape[0])
     rows = embedding(flat, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse)
     if per_sample_weights is not None:
         rows = fnp.multiply(rows, fnp.reshape(per_sample_weights, (-1, 1)))
@@ -180,7 +181,17 @@ def embedding_bag(
     return _pooled(rows, kept, bags, mode)
 
 
-def _bags(ids: Array, offsets: Array, include_last: bool) -> list[tuple[int, int]]:
+def _check_ids(ids: Any, rows: int) -> None:
+    known = known_value(ids)
+    if known is None:
+        return
+    outside = np.flatnonzero((known < 0) | (known >= rows))
+    if outside.size:
+        at = outside[0]
+        raise RuntimeError(f"Index {at} of input takes value {known[at]} which is not in the valid range [0, {rows})")
+
+
+def _bags(ids: Any, offsets: Any, include_last: bool) -> list[tuple[int, int]]:
     """Return where each bag begins and ends among the flat indices."""
     if len(ids.shape) == 2:
         if offsets is not None:

@@ -30,8 +30,9 @@ def _places(name: str, space: tuple[int, ...], how: tuple) -> tuple[np.ndarray, 
     )
     if min(counts) < 1:
         raise RuntimeError(
-            f"{name}: the kernel {list(kernels)} with dilation={list(dilations)} gives {list(counts)} windows of an "
-            f"image of {list(space)} with padding={list(pads)}; needed at least one. Pad the image."
+            f"Given input with spatial size {tuple(space)}, kernel_size={kernels}, dilation={dilations}, "
+            f"padding={pads}, calculated shape of the array of sliding blocks as {counts}, but its components must be "
+            "at least one."
         )
     rows, columns = (
         np.arange(k)[:, None] * d + np.arange(count)[None, :] * s

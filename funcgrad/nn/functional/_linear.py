@@ -9,8 +9,10 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._types import Array
+from funcgrad.autograd.extend import pytorchs_error
 from funcgrad.nn._functions.convert import inexact
 from funcgrad.nn._functions.linear import linear as affine
+from funcgrad.nn._functions.refusals import check_dim
 from funcgrad.nn.functional._normalization import vector_norm
 
 
@@ -102,7 +104,11 @@ def cosine_similarity(x1: Array, x2: Array, dim: int = 1, eps: float = 1e-8) -> 
         >>> F.cosine_similarity(np.array([[3.0, 4.0]]), np.array([[1.0, 0.0]]))
         array([0.6])
     """
-    x, y = fnp.broadcast_arrays(inexact(x1), inexact(x2))
+    try:
+        x, y = fnp.broadcast_arrays(inexact(x1), inexact(x2))
+    except ValueError as error:
+        raise pytorchs_error(error, (x1, x2)) or error from None
+    check_dim(x, dim)
     norms = [fnp.maximum(vector_norm(z, 2, dim), eps) for z in (x, y)]
     return fnp.sum(fnp.multiply(fnp.divide(x, norms[0]), fnp.divide(y, norms[1])), axis=dim)
 

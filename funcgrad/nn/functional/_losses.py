@@ -15,6 +15,7 @@ from funcgrad._types import Array
 from funcgrad.autograd.extend import is_tensor, type_name
 from funcgrad.nn._functions import losses
 from funcgrad.nn._functions.convert import inexact
+from funcgrad.nn._functions.refusals import floating, is_integral_tensor
 from funcgrad.numpy.extend import as_value, known_value
 
 
@@ -57,9 +58,9 @@ def beside(target: Array, x: Array) -> Any:
     return y if is_inexact(y.dtype) else cast(y, x.dtype)
 
 
-def _pair(input: Array, target: Array) -> tuple[Any, Any]:
+def _pair(input: Any, target: Any, kernel: str = "") -> tuple[Any, Any]:
     """Return both as floats of one shape; warn as PyTorch does if one is broadcast."""
-    x = inexact(input)
+    x = floating(kernel, input) if kernel and is_integral_tensor(target) else inexact(input)
     y = beside(target, x)
     if x.shape != y.shape:
         warnings.warn(
@@ -135,7 +136,7 @@ def mse_loss(
         np.float64(2.5)
     """
     reduction = legacy(size_average, reduce, reduction)
-    x, y = _pair(input, target)
+    x, y = _pair(input, target, "mse_cpu")
     if weight is None:
         kind: Any = reduction
         return losses.mse_loss(x, y, kind)
@@ -165,7 +166,7 @@ def smooth_l1_loss(
     reduction = legacy(size_average, reduce, reduction)
     if beta == 0:
         return l1_loss(input, target, reduction=reduction)
-    x, y = _pair(input, target)
+    x, y = _pair(input, target, "smooth_l1_cpu")
     distance = fnp.abs(fnp.subtract(x, y))
     near = fnp.multiply(fnp.square(distance), 0.5 / beta)
     return reduced(fnp.where(fnp.less(distance, beta), near, fnp.subtract(distance, 0.5 * beta)), reduction)
@@ -185,7 +186,7 @@ def huber_loss(input: Array, target: Array, reduction: str = "mean", delta: floa
     if not delta > 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     legacy(None, None, reduction)
-    x, y = _pair(input, target)
+    x, y = _pair(input, target, "huber_cpu")
     distance = fnp.abs(fnp.subtract(x, y))
     far = fnp.multiply(fnp.subtract(distance, 0.5 * delta), delta)
     values = fnp.where(fnp.less_equal(distance, delta), fnp.multiply(fnp.square(distance), 0.5), far)
@@ -211,7 +212,7 @@ def nll_loss(
     """
     kind: Any = legacy(size_average, reduce, reduction)
     x, y = inexact(input), constant(target)
-    _check_classes(x, y)
+    y = _checked_classes(x, y, weight, "nll")
     return losses.nll_loss(x, y, constant(weight), ignore_index=ignore_index, reduction=kind)
 
 
@@ -241,22 +242,43 @@ def cross_entropy(
     x, y = inexact(input), as_value(constant(target))
     is_probabilities = tuple(y.shape) == tuple(x.shape) and is_inexact(y.dtype)
     if not is_probabilities:
-        _check_classes(x, y)
+        y = _checked_classes(x, y, weight, "entropy")
+    if is_integral_tensor(input):
+        floating(f"log_softmax{'_lastdim' if len(x.shape) < 3 else ''}_kernel_impl", input)
     return losses.cross_entropy(
         x, y, constant(weight), ignore_index=ignore_index, reduction=kind, label_smoothing=label_smoothing
     )
 
 
-def _check_classes(x: Array, target: Array) -> None:
-    """Refuse targets of another shape or dtype, in PyTorch's words."""
+def _checked_classes(x: Any, target: Any, weight: Any, loss: str) -> Any:
+    """Return class indices; refuse other shapes or dtypes, and weights of another number, in PyTorch's words."""
     shape = tuple(x.shape)
+    if not shape and loss == "entropy":
+        raise RuntimeError(
+            f"Expected floating point type for target with class probabilities, got {type_name(target.dtype)}"
+        )
+    if not shape:
+        raise ValueError("Expected 1 or more dimensions (got 0)")
+    if len(shape) == 1 and len(target.shape) == 1:
+        if target.shape[0] != 1:
+            raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {target.shape[0]}")
+        target = fnp.reshape(target, ())
     needed = (shape[0], *shape[2:]) if len(shape) > 1 else ()
     if len(shape) > 1 and target.shape and target.shape[0] != shape[0]:
         raise ValueError(f"Expected input batch_size ({shape[0]}) to match target batch_size ({target.shape[0]}).")
+    if len(shape) == 2 and len(target.shape) > 1:
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
     if len(shape) > 2 and tuple(target.shape) != needed:
         raise RuntimeError(f"Expected target size {list(needed)}, got {list(target.shape)}")
-    if is_inexact(target.dtype):
+    if is_inexact(target.dtype) or (is_tensor(x) and str(target.dtype) not in ("int64", "uint8")):
         raise RuntimeError(f"expected target dtype to be Long or Byte, but got {type_name(target.dtype)}")
+    classes = shape[min(len(shape) - 1, 1)]
+    if weight is not None and tuple(weight.shape) != (classes,):
+        raise RuntimeError(
+            f"weight tensor should be defined either for all {classes} classes or no classes but got weight tensor of "
+            f"shape: {list(weight.shape)}"
+        )
+    return target
 
 
 def binary_cross_entropy(
@@ -276,7 +298,9 @@ def binary_cross_entropy(
         array([  0.6931, 100.    ])
     """
     reduction = legacy(size_average, reduce, reduction)
-    x = inexact(input)
+    x = floating("binary_cross_entropy", input)
+    if is_tensor(input) and is_tensor(target) and target.dtype != x.dtype:
+        raise RuntimeError(f"Found dtype {type_name(target.dtype)} but expected {type_name(x.dtype)}")
     y = beside(target, x)
     if x.shape != y.shape:
         raise ValueError(
@@ -330,7 +354,11 @@ def binary_cross_entropy_with_logits(
         np.float64(1000.0)
     """
     reduction = legacy(size_average, reduce, reduction)
-    x = inexact(input)
+    x = floating("log_sigmoid_cpu", input)
+    if is_tensor(input) and is_integral_tensor(target):
+        raise RuntimeError(
+            f"result type {type_name(x.dtype)} can't be cast to the desired output type {type_name(target.dtype)}"
+        )
     y = beside(target, x)
     if x.shape != y.shape:
         raise ValueError(

@@ -14,6 +14,7 @@ from funcgrad.autograd import no_grad
 from funcgrad.autograd.extend import is_tensor
 from funcgrad.nn._functions.convert import inexact
 from funcgrad.nn._functions.normalization import Statistics, normalized, per_channel
+from funcgrad.nn._functions.refusals import check_dim, floating, narrowed, widened
 
 
 def layer_norm(
@@ -44,10 +45,11 @@ def layer_norm(
 
     Source: Ba et al., *Layer normalization* (2016), eq. 4.
     """
-    x, shape = inexact(input), _shape("layer_norm", normalized_shape)
-    _check_shape(x, shape, weight, bias)
+    shape = _shape(normalized_shape)
+    _check_shape(inexact(input), shape, weight, bias)
+    x = widened("LayerNormKernelImpl", input, weight, bias)
     statistics = Statistics.over(x, tuple(range(len(x.shape) - len(shape), len(x.shape))))
-    return normalized(statistics.centered, statistics.variance, eps, weight, bias)
+    return narrowed(normalized(statistics.centered, statistics.variance, eps, weight, bias), input)
 
 
 def rms_norm(input: Array, normalized_shape: ShapeLike, weight: Array = None, eps: float | None = None) -> Any:
@@ -73,18 +75,18 @@ def rms_norm(input: Array, normalized_shape: ShapeLike, weight: Array = None, ep
 
     Source: Zhang and Sennrich, *Root mean square layer normalization* (2019), eq. 4.
     """
-    x, shape = inexact(input), _shape("rms_norm", normalized_shape)
+    x, shape = floating("rms_norm", input), _shape(normalized_shape)
     _check_shape(x, shape, weight, None)
     axes = tuple(range(len(x.shape) - len(shape), len(x.shape)))
     squares = fnp.mean(fnp.square(x), axis=axes, keepdims=True)
-    return normalized(x, squares, float(np.finfo(x.dtype).eps) if eps is None else eps, weight, None)
+    return narrowed(normalized(x, squares, float(np.finfo(x.dtype).eps) if eps is None else eps, weight, None), input)
 
 
-def _shape(name: str, given: Any) -> tuple[int, ...]:
+def _shape(given: Any) -> tuple[int, ...]:
     shape = (int(given),) if isinstance(given, int | np.integer) else tuple(given)
     if not shape:
         raise RuntimeError(
-            f"{name}: Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, "
+            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, "
             "but got normalized_shape = []"
         )
     return shape
@@ -143,34 +145,34 @@ def batch_norm(
 
     Source: Ioffe and Szegedy, *Batch normalization* (2015), algorithm 1.
     """
-    y, statistics = batch_normalized(
-        inexact(input), (running_mean, running_var), weight, bias, training=training, eps=eps
-    )
+    y, statistics = batch_normalized(input, (running_mean, running_var), weight, bias, training=training, eps=eps)
     if statistics is not None:
         _update((running_mean, running_var), statistics, momentum)
     return y
 
 
 def batch_normalized(
-    x: Array, running: tuple[Any, Any], weight: Array, bias: Array, *, training: bool, eps: float
+    input: Any, running: tuple[Any, Any], weight: Any, bias: Any, *, training: bool, eps: float
 ) -> tuple[Any, Statistics | None]:
     """Return the normalized input, and the statistics of the batch if they were used."""
+    x = floating("batch_norm", input)
     if training:
         check_several(x)
     for name, held in zip(("running_mean", "running_var", "weight", "bias"), (*running, weight, bias), strict=True):
         if held is not None and math.prod(held.shape) != x.shape[1]:
             raise RuntimeError(f"{name} should contain {x.shape[1]} elements not {math.prod(held.shape)}")
-    ndim = len(x.shape)
+    ndim, x = len(x.shape), widened("batch_norm", x, weight, bias, *running)
     weight, bias = per_channel(weight, ndim), per_channel(bias, ndim)
     if training:
         statistics = Statistics.over(x, (0, *range(2, ndim)))
-        return normalized(statistics.centered, statistics.variance, eps, weight, bias), statistics
+        y = normalized(statistics.centered, statistics.variance, eps, weight, bias)
+        return narrowed(y, input), statistics
     if running[0] is None or running[1] is None:
         raise RuntimeError(
             f"{'running_mean' if running[0] is None else 'running_var'} must be defined in evaluation mode"
         )
     mean, variance = per_channel(running[0], ndim), per_channel(running[1], ndim)
-    return normalized(fnp.subtract(x, mean), variance, eps, weight, bias), None
+    return narrowed(normalized(fnp.subtract(x, mean), variance, eps, weight, bias), input), None
 
 
 def check_several(x: Array) -> None:
@@ -227,7 +229,7 @@ def instance_norm(
     Source: Ulyanov et al., *Instance normalization* (2016), eq. 3.
     """
     y, statistics = instance_normalized(
-        inexact(input), (running_mean, running_var), weight, bias, training=use_input_stats, eps=eps
+        input, (running_mean, running_var), weight, bias, training=use_input_stats, eps=eps
     )
     if statistics is not None:
         _update((running_mean, running_var), statistics, momentum)
@@ -235,11 +237,12 @@ def instance_norm(
 
 
 def instance_normalized(
-    x: Array, running: tuple[Any, Any], weight: Array, bias: Array, *, training: bool, eps: float
+    input: Any, running: tuple[Any, Any], weight: Any, bias: Any, *, training: bool, eps: float
 ) -> tuple[Any, Statistics | None]:
     """Return the normalized input, and the mean over the batch of each channel's statistics if they were used."""
     if not training:
-        return batch_normalized(x, running, weight, bias, training=False, eps=eps)
+        return batch_normalized(input, running, weight, bias, training=False, eps=eps)
+    x = widened("batch_norm", floating("batch_norm", input), weight, bias)
     axes, ndim = tuple(range(2, len(x.shape))), len(x.shape)
     if math.prod(x.shape[2:]) == 1:
         raise ValueError(
@@ -248,7 +251,7 @@ def instance_normalized(
     statistics = Statistics.over(x, axes)
     y = normalized(statistics.centered, statistics.variance, eps, per_channel(weight, ndim), per_channel(bias, ndim))
     means = [fnp.mean(each, axis=0) for each in (statistics.mean, statistics.variance)]
-    return y, Statistics(means[0], means[1], None, statistics.elements)
+    return narrowed(y, input), Statistics(means[0], means[1], None, statistics.elements)
 
 
 def group_norm(input: Array, num_groups: int, weight: Array = None, bias: Array = None, eps: float = 1e-5) -> Any:
@@ -276,7 +279,9 @@ def group_norm(input: Array, num_groups: int, weight: Array = None, bias: Array 
     Source: Wu and He, *Group normalization* (2018), eq. 7.
     """
     x = inexact(input)
-    if len(x.shape) < 2 or x.shape[1] % num_groups:
+    if len(x.shape) < 2:
+        raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {len(x.shape)}")
+    if x.shape[1] % num_groups:
         raise RuntimeError(
             "Expected number of channels in input to be divisible by num_groups, but got input of shape "
             f"{list(x.shape)} and num_groups={num_groups}"
@@ -287,12 +292,13 @@ def group_norm(input: Array, num_groups: int, weight: Array = None, bias: Array 
                 f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of "
                 f"shape {list(parameter.shape)} and input of shape {list(x.shape)}"
             )
+    x = widened("GroupNormKernelImpl", input, weight, bias)
     grouped = reshape(x, (x.shape[0], num_groups, math.prod(x.shape[1:]) // num_groups))
     statistics = Statistics.over(grouped, (2,))
     y = reshape(normalized(statistics.centered, statistics.variance, eps, None, None), x.shape)
     weight, bias = per_channel(weight, len(x.shape)), per_channel(bias, len(x.shape))
     y = y if weight is None else fnp.multiply(y, weight)
-    return y if bias is None else fnp.add(y, bias)
+    return narrowed(y if bias is None else fnp.add(y, bias), input)
 
 
 def local_response_norm(input: Array, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Any:
@@ -353,6 +359,7 @@ def normalize(input: Array, p: float = 2.0, dim: int = 1, eps: float = 1e-12, ou
         array([[0.6, 0.8]])
     """
     x = inexact(input)
+    check_dim(x, dim)
     y = fnp.divide(x, fnp.maximum(vector_norm(x, p, dim), eps))
     if out is None:
         return y

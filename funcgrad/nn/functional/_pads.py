@@ -63,11 +63,8 @@ def _constant(x: Array, pairs: list[tuple[int, int, int]], value: float) -> Any:
     for axis, before, after in pairs:
         widths[axis] = max(before, 0), max(after, 0)
         cuts[axis] = slice(max(-before, 0), x.shape[axis] - max(-after, 0))
-        if x.shape[axis] + before + after < 0:
-            raise RuntimeError(
-                f"The input size {x.shape[axis]}, plus negative padding {before} and {after} resulted in a negative "
-                f"output size, which is invalid. Check dimension {axis} of your input."
-            )
+        if x.shape[axis] + min(before, 0) + min(after, 0) < 0:
+            raise RuntimeError("narrow(): length must be non-negative.")
     if any(cut != slice(0, n) for cut, n in zip(cuts, x.shape, strict=True) if cut != slice(None)):
         x = x[tuple(cuts)]
     return fnp.pad(x, widths, constant_values=value) if any(sum(pair) for pair in widths) else x

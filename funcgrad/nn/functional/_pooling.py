@@ -25,6 +25,7 @@ def _window(name: str, x: Array, how: tuple) -> list[tuple[int, int, int, int, i
             rest = f"tensor with optional 0 dim batch size for input, but got:{list(x.shape)}"
             raise RuntimeError(f"{name}: Expected 2D or 3D (batch mode) {rest}")
         raise RuntimeError(f"non-empty {axes + 1}D or {axes + 2}D (batch mode) tensor expected for input")
+    _check_sizes(name, axes, kernel_size, stride, dilation)
     kernels = per_axis(name, "kernel_size", kernel_size, axes, 1)
     strides = kernels if stride is None or stride == [] else per_axis(name, "stride", stride, axes, 1)
     paddings = per_axis(name, "padding", padding, axes, 0)
@@ -49,7 +50,28 @@ def _window(name: str, x: Array, how: tuple) -> list[tuple[int, int, int, int, i
     return rows
 
 
-def _stride(stride: PerAxis | None) -> Any:
+def _check_sizes(name: str, axes: int, kernel_size: Any, stride: Any, dilation: Any) -> None:
+    """Refuse sizes of another number and zeros, in PyTorch's words."""
+    given = {"kernel_size": kernel_size, "stride": stride, "dilation": dilation}
+    for what, value in given.items():
+        sizes = value if isinstance(value, list | tuple) else (value,)
+        if len(sizes) not in (0, 1, axes):
+            if axes == 1:
+                raise RuntimeError(
+                    f"{name}() {what} must be an int, list of ints or tuple of ints of size 1 but got size {len(sizes)}"
+                )
+            count = "two" if axes == 2 else "three"
+            raise RuntimeError(f"{name}: {what} must either be a single int, or a tuple of {count} ints")
+        if any(n == 0 for n in sizes):
+            if axes == 1:
+                raise RuntimeError(f"{name}() {what} must be greater than zero, but got 0")
+            if what != "dilation":
+                raise RuntimeError("stride should not be zero")
+            told = " ".join(f"dilation{axis}: {n}" for axis, n in zip("THW"[-axes:], [*sizes] * axes, strict=False))
+            raise RuntimeError(f"dilation should be greater than zero, but got {told}")
+
+
+def _stride(stride: Any) -> Any:
     """Return a stride; an empty list stands for the window, as in PyTorch."""
     return None if isinstance(stride, list) and not stride else stride
 

@@ -103,12 +103,13 @@ def _sizes(x: Array, size: Any, scale_factor: ScalarLike, recompute: bool | None
     given: Any = size if size is not None else scale_factor
     several: tuple[Any, ...] = tuple(given) if isinstance(given, list | tuple) else (given,) * len(space)
     if len(several) != len(space):
-        first, second = ("output", "output size") if size is not None else ("scale_factor", "scale_factor")
-        last = "output size" if size is not None else "scale_factor"
+        scales = "scale_factor", "scale_factor of shape", "scale_factor in (s1, s2, ...,sK)"
+        sizes = "output", "output size of", "output size in (o1, o2, ...,oK)"
+        first, second, last = scales if size is None else sizes
         raise ValueError(
             f"Input and {first} must have the same number of spatial dimensions, but got input with spatial dimensions "
-            f"of {list(space)} and {second} of {given}. Please provide input tensor in (N, C, d1, d2, ...,dK) format "
-            f"and {last} in (o1, o2, ...,oK) format."
+            f"of {list(space)} and {second} {given}. Please provide input tensor in (N, C, d1, d2, ...,dK) format and "
+            f"{last} format."
         )
     if size is not None:
         if recompute:
@@ -182,7 +183,14 @@ def upsample_bilinear(input: Array, size: ShapeLike | None = None, scale_factor:
     return interpolate(input, size, scale_factor, "bilinear", align_corners=True)
 
 
-def pixel_shuffle(input: Array, upscale_factor: int) -> Any:
+def _check_image(name: str, x: Any) -> None:
+    if len(x.shape) < 3:
+        raise RuntimeError(
+            f"{name} expects input to have at least 3 dimensions, but got input with {len(x.shape)} dimension(s)"
+        )
+
+
+def pixel_shuffle(input: Any, upscale_factor: int) -> Any:
     """Move channels into space: ``[..., c * r**2, h, w] -> [..., c, h * r, w * r]``.
 
     Example:
@@ -195,6 +203,7 @@ def pixel_shuffle(input: Array, upscale_factor: int) -> Any:
     Source: Shi et al., *Real-time single image and video super-resolution* (2016), eq. 4.
     """
     r = upscale_factor
+    _check_image("pixel_shuffle", input)
     *lead, channels, height, width = input.shape
     if channels % r**2:
         raise RuntimeError(
@@ -216,6 +225,7 @@ def pixel_unshuffle(input: Array, downscale_factor: int) -> Any:
         array([0., 1., 2., 3.])
     """
     r = downscale_factor
+    _check_image("pixel_unshuffle", input)
     *lead, channels, height, width = input.shape
     for name, i, n in (("height", -2, height), ("width", -1, width)):
         if n % r:

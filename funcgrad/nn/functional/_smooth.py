@@ -12,6 +12,7 @@ from funcgrad._transforms.custom.stop_gradient import stop_gradient
 from funcgrad._types import Array, DTypeLike
 from funcgrad.nn._functions import activations, random
 from funcgrad.nn._functions.convert import inexact
+from funcgrad.nn._functions.refusals import check_dim, floating
 from funcgrad.nn.functional._activations import overwritten, written
 
 
@@ -26,7 +27,7 @@ def gelu(input: Array, approximate: Literal["none", "tanh"] = "none") -> Any:
     """
     if approximate not in ("none", "tanh"):
         raise RuntimeError("approximate argument must be either none or tanh.")
-    return activations.gelu(input, approximate)
+    return activations.gelu(floating("GeluKernelImpl", input), approximate)
 
 
 def sigmoid(input: Array) -> Any:
@@ -62,7 +63,7 @@ def logsigmoid(input: Array) -> Any:
         >>> F.logsigmoid(np.array([-30.0, 0.0])).round(4)
         array([-30.    ,  -0.6931])
     """
-    x = inexact(input)
+    x = floating("log_sigmoid_cpu", input)
     return fnp.negative(fnp.logaddexp(zeros_like(x), fnp.negative(x)))
 
 
@@ -75,7 +76,7 @@ def softplus(input: Array, beta: float = 1.0, threshold: float = 20.0) -> Any:
         >>> F.softplus(np.array([0.0, 30.0])).round(4)
         array([ 0.6931, 30.    ])
     """
-    x = inexact(input)
+    x = floating("softplus_cpu", input)
     scaled = x if beta == 1 else fnp.multiply(x, beta)
     large = fnp.greater(scaled, threshold)
     curved = fnp.where(large, 0, scaled)
@@ -120,7 +121,7 @@ def silu(input: Array, inplace: bool = False) -> Any:
 
     Source: Elfwing et al., *Sigmoid-weighted linear units* (2018), eq. 13.
     """
-    x = overwritten(input, inplace)
+    x = overwritten("silu_cpu", input, inplace)
     return written(input, fnp.multiply(x, activations.sigmoid(x)), inplace)
 
 
@@ -135,7 +136,7 @@ def mish(input: Array, inplace: bool = False) -> Any:
 
     Source: Misra, *Mish: a self regularized non-monotonic activation function* (2019), eq. 1.
     """
-    x = overwritten(input, inplace)
+    x = overwritten("mish_cpu", input, inplace)
     return written(input, fnp.multiply(x, activations.tanh(softplus(x))), inplace)
 
 
@@ -157,8 +158,8 @@ def softmax(input: Array, dim: int | None = None, _stacklevel: int = 3, dtype: D
         array([0.5, 0.5])
     """
     del _stacklevel
-    x = _prepared(input, dtype)
-    return activations.softmax(x, _implicit_dim("softmax", len(x.shape)) if dim is None else dim)
+    x, dim = _prepared("softmax", input, dim, dtype)
+    return activations.softmax(x, dim)
 
 
 def log_softmax(input: Array, dim: int | None = None, _stacklevel: int = 3, dtype: DTypeLike = None) -> Any:
@@ -171,8 +172,8 @@ def log_softmax(input: Array, dim: int | None = None, _stacklevel: int = 3, dtyp
         array([-1000.,     0.])
     """
     del _stacklevel
-    x = _prepared(input, dtype)
-    return activations.log_softmax(x, _implicit_dim("log_softmax", len(x.shape)) if dim is None else dim)
+    x, dim = _prepared("log_softmax", input, dim, dtype)
+    return activations.log_softmax(x, dim)
 
 
 def softmin(input: Array, dim: int | None = None, _stacklevel: int = 3, dtype: DTypeLike = None) -> Any:
@@ -185,12 +186,19 @@ def softmin(input: Array, dim: int | None = None, _stacklevel: int = 3, dtype: D
         array([0.5, 0.5, 0. ])
     """
     del _stacklevel
-    x = _prepared(input, dtype)
-    return activations.softmax(fnp.negative(x), _implicit_dim("softmin", len(x.shape)) if dim is None else dim)
+    x, dim = _prepared("softmin", input, dim, dtype)
+    return activations.softmax(fnp.negative(x), dim)
 
 
-def _prepared(x: Array, dtype: DTypeLike) -> Any:
-    return inexact(x) if dtype is None else cast(inexact(x), dtype)
+def _prepared(name: str, input: Any, dim: int | None, dtype: Any) -> tuple[Any, int]:
+    """Return the input as floats of the dtype, and the axis; refuse what PyTorch refuses."""
+    x = inexact(input) if dtype is None else cast(inexact(input), dtype)
+    axis = _implicit_dim(name, len(x.shape)) if dim is None else dim
+    check_dim(x, axis)
+    if dtype is None:
+        kernel = name.replace("softmin", "softmax") + ("_lastdim" if axis in (-1, len(x.shape) - 1) else "")
+        floating(f"{kernel}_kernel_impl", input)
+    return x, axis
 
 
 def _implicit_dim(name: str, ndim: int) -> int:
@@ -198,7 +206,7 @@ def _implicit_dim(name: str, ndim: int) -> int:
     warnings.warn(
         f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
         UserWarning,
-        stacklevel=3,
+        stacklevel=4,
     )
     return 0 if ndim in (0, 1, 3) else 1
 
@@ -226,6 +234,7 @@ def gumbel_softmax(logits: Array, tau: float = 1, hard: bool = False, eps: float
     """
     del eps
     x = inexact(logits)
+    check_dim(x, dim)
     exponential = fnp.negative(fnp.log1p(fnp.negative(random.uniform("gumbel_softmax", x, x.shape))))
     drawn = cast(fnp.negative(fnp.log(exponential)), x.dtype)
     soft = activations.softmax(fnp.divide(fnp.add(x, drawn), tau), dim)
@@ -249,9 +258,10 @@ def glu(input: Array, dim: int = -1) -> Any:
 
     Source: Dauphin et al., *Language modeling with gated convolutional networks* (2017), eq. 1.
     """
-    x = inexact(input)
+    x = floating("glu_cpu", input)
     if not x.shape:
         raise RuntimeError("glu does not support scalars because halving size must be even")
+    check_dim(x, dim)
     if x.shape[dim] % 2:
         raise RuntimeError(f"Halving dimension must be even, but dimension {dim % len(x.shape)} is size {x.shape[dim]}")
     a, b = fnp.split(x, 2, axis=dim)

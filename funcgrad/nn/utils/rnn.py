@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -244,6 +245,10 @@ def pad_sequence(
 
     Source: ``torch.nn.utils.rnn.pad_sequence``.
     """
+    if not isinstance(sequences, Iterable):
+        raise RuntimeError(
+            f"pad_sequence: Expected iterable for input sequences, but got arg of type: {type(sequences)}"
+        )
     listed = list(sequences)
     if not listed:
         raise RuntimeError("received an empty list of sequences")
@@ -253,9 +258,12 @@ def pad_sequence(
     rows = []
     for x in listed:
         if x.shape[1:] != listed[0].shape[1:]:
+            first, other = listed[0].shape, x.shape
+            axis = next((k for k in range(1, len(other)) if k < len(first) and other[k] != first[k]), len(first))
+            sizes = [shape[axis] if axis < len(shape) else 1 for shape in (first, other)]
             raise RuntimeError(
-                f"pad_sequence: a sequence has shape {list(x.shape)} and the first one {list(listed[0].shape)}; needed "
-                "the same lengths of all axes but the first. Pad them."
+                f"The size of tensor a ({sizes[0]}) must match the size of tensor b ({sizes[1]}) at non-singleton "
+                f"dimension {axis}"
             )
         gap = (0, steps - x.shape[0]) if padding_side == "right" else (steps - x.shape[0], 0)
         widths = [gap, *[(0, 0)] * (len(x.shape) - 1)]

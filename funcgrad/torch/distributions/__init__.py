@@ -31,6 +31,7 @@ from funcgrad.torch.distributions._gammas import ExponentialFamily as Exponentia
 from funcgrad.torch.distributions._gammas import FisherSnedecor as FisherSnedecor
 from funcgrad.torch.distributions._gammas import Gamma as Gamma
 from funcgrad.torch.distributions._gammas import StudentT as StudentT
+from funcgrad.torch.distributions._low_rank import LowRankMultivariateNormal as LowRankMultivariateNormal
 from funcgrad.torch.distributions._relaxed import OneHotCategoricalStraightThrough as OneHotCategoricalStraightThrough
 from funcgrad.torch.distributions._relaxed import RelaxedBernoulli as RelaxedBernoulli
 from funcgrad.torch.distributions._relaxed import RelaxedOneHotCategorical as RelaxedOneHotCategorical

@@ -1,0 +1,81 @@
+"""PyTorch's refusals of tensors whose dtypes or axes do not fit a function. Arrays follow NumPy's rules instead."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from funcgrad._core.aval import is_inexact
+from funcgrad._ops.elementwise.cast import cast
+from funcgrad.autograd.extend import c_type_name, is_tensor, out_of_range, type_name
+from funcgrad.nn._functions.convert import inexact
+
+_FLOAT = np.dtype(np.float32)
+
+
+def is_integral_tensor(x: Any) -> bool:
+    """Return whether ``x`` is a tensor of integers or bools."""
+    return is_tensor(x) and not is_inexact(x.dtype)
+
+
+def floating(kernel: str, x: Any) -> Any:
+    """Return ``x`` as floats; refuse a tensor of integers as PyTorch's kernel of this name does."""
+    if is_integral_tensor(x):
+        raise NotImplementedError(f'"{kernel}" not implemented for {type_name(x.dtype)!r}')
+    return inexact(x)
+
+
+def check_floats(x: Any) -> None:
+    """Refuse a tensor of integers whose elements would be written as floats."""
+    if is_integral_tensor(x):
+        raise RuntimeError(f"result type Float can't be cast to the desired output type {type_name(x.dtype)}")
+
+
+def check_dim(x: Any, dim: Any) -> None:
+    """Refuse an axis that a tensor does not have."""
+    ndim = max(len(x.shape), 1)
+    if is_tensor(x) and isinstance(dim, int) and not -ndim <= dim < ndim:
+        raise IndexError(out_of_range(dim, ndim))
+
+
+def check_convolution(x: Any, weight: Any, bias: Any, transposed: bool) -> None:
+    """Refuse tensors of several dtypes in a convolution."""
+    if not (is_tensor(x) and is_tensor(weight)):
+        return
+    if is_tensor(bias) and bias.dtype != x.dtype and not transposed:
+        raise RuntimeError(
+            f"Input type ({c_type_name(x.dtype)}) and bias type ({c_type_name(bias.dtype)}) should be the same"
+        )
+    if weight.dtype != x.dtype:
+        raise RuntimeError(f"expected scalar type {type_name(x.dtype)} but found {type_name(weight.dtype)}")
+
+
+def widened(kernel: str, x: Any, *parameters: Any) -> Any:
+    """Return the input of a normalization, in the dtype in which it computes.
+
+    A tensor in half precision may have parameters of float32, and PyTorch then computes in float32. Other mixtures are
+    refused.
+    """
+    held = [p for p in parameters if is_tensor(p)]
+    if not is_tensor(x) or all(p.dtype == x.dtype for p in held):
+        return floating(kernel, x)
+    if any(p.dtype != _FLOAT for p in held):
+        raise RuntimeError("mixed dtype (CPU): expect parameter to have scalar type of Float")
+    if x.dtype.itemsize != 2 or not is_inexact(x.dtype):
+        raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
+    return cast(x, _FLOAT)
+
+
+def narrowed(y: Any, x: Any) -> Any:
+    """Return the result of a normalization in the dtype of its input, if that is a tensor."""
+    return cast(y, x.dtype) if is_tensor(x) and y.dtype != x.dtype else y
+
+
+def wrong_count(name: str, axes: int, given: tuple) -> str:
+    """Return PyTorch's message for an output size with another number of lengths than there are axes."""
+    if axes == 1:
+        return f"{name}() argument 'output_size' should contain one int (got {len(given)})"
+    if "max" in name:
+        return f"{name}(): internal error: output_size.size() must be {axes}"
+    return f"{name}: output_size must be {axes}"
