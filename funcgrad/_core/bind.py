@@ -152,8 +152,7 @@ class Trace:
     alive = True  # until the transform has ended
     # Whether `apply` may begin at once: the trace has not ended and has no hook. Each operation reads only this field.
     direct = True
-    # ``refresh(trace, operands)``, the hook before an application: it brings views up to date after a write, and says
-    # whether the primitive has to be dispatched again.
+    # ``refresh(trace, operands)``, the hook before an application: it updates views, and says whether to bind again.
     refresh: Callable[[Trace, tuple], bool] | None = None
     # ``check(trace, primitive, operands, params, y)``, the hook after an application: `fg.debug_nans` sets it.
     check: Callable[[Trace, Primitive, tuple, dict, Any], None] | None = None

@@ -32,6 +32,7 @@ from funcgrad._types import ArrayLike, ScalarLike
 from funcgrad.numpy._base.concrete import known_value
 from funcgrad.numpy._base.object_arrays import elements
 from funcgrad.numpy._base.plain import beside_numpys
+from funcgrad.numpy._base.releases import NUMPY_2_5
 from funcgrad.numpy._choose.at import at
 from funcgrad.numpy._contract.coefficients import keeps_unknown
 from funcgrad.numpy._contract.polynomials import without_zeros
@@ -39,7 +40,7 @@ from funcgrad.numpy._math.elementwise import absolute, sqrt
 from funcgrad.numpy._reduce.reductions import as_array, sum_
 from funcgrad.numpy._reduce.sorting import sort
 from funcgrad.numpy._reduce.statistics import inexact
-from funcgrad.numpy.linalg._eigen import ALWAYS_COMPLEX, lstsq, real_eigvals
+from funcgrad.numpy.linalg._eigen import lstsq, real_eigvals
 
 __all__ = [
     "Chebyshev",
@@ -122,7 +123,7 @@ def _functions(numpys: ModuleType, prefix: str) -> tuple[Function, Function]:
     vander, companion = (getattr(numpys, prefix + function) for function in ("vander", "companion"))
 
     # NumPy 2.5 gives real roots of the other families, and of lines.
-    stays_complex = ALWAYS_COMPLEX and prefix in ("cheb", "leg", "herme")
+    stays_complex = NUMPY_2_5 and prefix in ("cheb", "leg", "herme")
 
     def fit(
         x: ArrayLike, y: ArrayLike, deg: ScalarLike, rcond: float | None = None, full: bool = False, w: ArrayLike = None

@@ -1,4 +1,4 @@
-"""What XLA has on CPUs alone has another form for its other platforms. The tests run that form on a CPU."""
+"""Operations that XLA has on CPUs alone have another form elsewhere. The tests run that form on a CPU."""
 
 from collections.abc import Callable, Iterator
 from typing import Any

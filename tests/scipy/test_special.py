@@ -243,7 +243,7 @@ def test_pseudo_huber_of_infinity() -> None:
 @pytest.mark.parametrize("b", [1e-100, 1e-8, 0.3, 13.0])
 @pytest.mark.parametrize("a", [1e-8, 0.3, 7.0, 1e6])
 def test_the_slope_of_beta_keeps_its_digits(a: float, b: float) -> None:
-    """Of ``digamma(a) - digamma(a + b)`` a small ``b`` would leave what rounding makes of it."""
+    """The difference ``digamma(a) - digamma(a + b)`` would be rounding alone for a small ``b``."""
     # Type checkers cannot see the functions of its contexts.
     mp: Any = mpmath.mp
     with mp.workdps(300):

@@ -23,7 +23,7 @@ _EXACT = 1 << 53
 _SMALL = 4096
 
 
-class Shared:
+class SharedParts:
     """The shared parts of one program."""
 
     def __init__(self) -> None:

@@ -15,7 +15,7 @@ from funcgrad._core.graph.ir import Equation, Graph, Literal, Operand, Var, trus
 from funcgrad._core.graph.line import Line, origin
 from funcgrad._core.numbers import has_number, is_weak, typed
 from funcgrad._core.trace.place import frozen
-from funcgrad._core.trace.shared import Shared
+from funcgrad._core.trace.shared import SharedParts
 from funcgrad._types import Value
 from funcgrad.tree import register_leaf
 
@@ -72,7 +72,7 @@ class StagingTrace(Trace):
         # The serial number of each equation.
         self._serials: list[int] = []
         self._constants: dict[int, tuple[Var, Any, Any]] = {}
-        self._shared = Shared()
+        self._shared = SharedParts()
 
     def input(self, aval: Aval, is_array: Callable[[], bool] | None = None) -> StagedTracer:
         """Return the tracer of an argument. ``is_array`` says whether one without axes is an array, if asked."""

@@ -25,6 +25,7 @@ from funcgrad.numpy._base.convert import as_value, dtype_of, promote, promote_we
 from funcgrad.numpy._base.dispatch import implements, refuse_option
 from funcgrad.numpy._base.foreign import is_number_dtype
 from funcgrad.numpy._base.out import takes_out
+from funcgrad.numpy._base.releases import NUMPY_2_5
 from funcgrad.numpy._math.elementwise import not_equal
 
 ml_dtypes = LazyModule("ml_dtypes")
@@ -56,9 +57,6 @@ def _chosen(condition: ArrayLike, x: ArrayLike, y: ArrayLike) -> Any:
     return bind(select_p, (_truth(condition), *promote_weakly(x, y)), NO_PARAMS)
 
 
-_REFUSES = np.lib.NumpyVersion(np.__version__) >= "2.5.0"
-
-
 def _wrapped(x: ArrayLike, y: ArrayLike) -> tuple:
     """Prepare the operands of ``where``.
 
@@ -69,7 +67,7 @@ def _wrapped(x: ArrayLike, y: ArrayLike) -> tuple:
     if type(y) is int and type(x) is not int and is_integer(dtype_of(x)):
         bounds = np.iinfo(dtype_of(x))
         if not bounds.min <= y <= bounds.max:
-            if _REFUSES:
+            if NUMPY_2_5:
                 raise OverflowError(
                     f"where: Python integer {y} out of bounds for {dtype_of(x)}. Convert the array with astype."
                 )

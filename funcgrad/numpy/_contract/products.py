@@ -27,6 +27,7 @@ from funcgrad.numpy._base.concrete import no_number
 from funcgrad.numpy._base.convert import as_value, promote
 from funcgrad.numpy._base.dispatch import implements, in_numpys_mode
 from funcgrad.numpy._base.out import takes_out
+from funcgrad.numpy._base.releases import NUMPY_2_5
 from funcgrad.numpy._contract.einsum import contract_stacks, einsum
 
 
@@ -221,7 +222,7 @@ def cross(
             f"cross: the vectors have {a.shape[-1]} and {b.shape[-1]} components; needed 2 or 3. "
             "Check which axis the components lie along: axis=, axisa= and axisb= say it."
         )
-    if 2 in lengths and _IN_SPACE_ALONE:
+    if 2 in lengths and NUMPY_2_5:
         raise ValueError(
             f"cross: the vectors have {a.shape[-1]} and {b.shape[-1]} components; needed 3, since NumPy 2.5. Append a "
             "third component, 0."
@@ -238,7 +239,6 @@ def cross(
     return c if order[-1] == last else transpose(c, tuple(order))
 
 
-_IN_SPACE_ALONE = np.lib.NumpyVersion(np.__version__) >= "2.5.0"
 _FLAT_VECTORS = (
     "Arrays of 2-dimensional vectors are deprecated. Use arrays of 3-dimensional vectors instead. "
     "(deprecated in NumPy 2.0)"

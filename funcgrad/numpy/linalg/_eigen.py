@@ -27,6 +27,7 @@ from funcgrad.numpy._base.concrete import concrete_value, known_value
 from funcgrad.numpy._base.convert import promote
 from funcgrad.numpy._base.dispatch import implements, in_numpys_mode, refuse_option
 from funcgrad.numpy._base.plain import beside_numpys
+from funcgrad.numpy._base.releases import NUMPY_2_5
 from funcgrad.numpy._contract.products import matmul
 from funcgrad.numpy._reduce.reductions import INDEX, all_, any_, as_array, count_nonzero, max_, min_
 from funcgrad.numpy._reduce.statistics import squared
@@ -70,10 +71,6 @@ def _eigh(name: str, a: ArrayLike, triangle: str) -> tuple[Any, Any]:
     return spectral.eigh(squares(name, a), lower=triangle in ("L", "l"))
 
 
-# Since NumPy 2.5 eigenvalues are complex. Before, those of real matrices were real if all of them were.
-ALWAYS_COMPLEX = np.lib.NumpyVersion(np.__version__) >= "2.5.0"
-
-
 @beside_numpys(np.linalg.eig)
 def eig(a: ArrayLike) -> Any:
     """Return ``numpy.linalg.eig``. Before NumPy 2.5 its dtype depends on the eigenvalues of a real matrix.
@@ -83,14 +80,14 @@ def eig(a: ArrayLike) -> Any:
     """
     a = squares("linalg.eig", a)
     w, v = general.eig(a)
-    whole = ALWAYS_COMPLEX or not _all_real("linalg.eig", a, w)
+    whole = NUMPY_2_5 or not _all_real("linalg.eig", a, w)
     return _EigResult(w, v) if whole else _EigResult(*[bind(real_p, (x,), NO_PARAMS) for x in (w, v)])
 
 
 @beside_numpys(np.linalg.eigvals)
 def eigvals(a: ArrayLike) -> Any:
     """``numpy.linalg.eigvals``; see `eig`."""
-    return general.eig(squares("linalg.eigvals", a))[0] if ALWAYS_COMPLEX else real_eigvals("linalg.eigvals", a)
+    return general.eig(squares("linalg.eigvals", a))[0] if NUMPY_2_5 else real_eigvals("linalg.eigvals", a)
 
 
 def real_eigvals(name: str, a: ArrayLike) -> Any:

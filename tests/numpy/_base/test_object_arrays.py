@@ -223,7 +223,7 @@ def test_a_number_in_r_does_not_widen() -> None:
     assert y.dtype == np.float32
 
 
-# What NumPy's loops over objects compare, as functions of a traced number.
+# The comparisons of NumPy's loops over objects, as functions of a traced number.
 ORDERED: dict[str, Callable[[Any], Any]] = {
     "fmax.reduce": lambda x: np.fmax.reduce([x, np.nan]),
     "fmin.reduce": lambda x: np.fmin.reduce([np.nan, x]),

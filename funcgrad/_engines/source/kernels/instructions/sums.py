@@ -21,12 +21,12 @@ from funcgrad._engines.source.kernels.lowering import Lowering, number
 from funcgrad._engines.source.kernels.nodes import Step, StridedView
 
 _VIEWS = frozenset({Basic.INDEX, Basic.RESHAPE, Basic.TRANSPOSE, Basic.COPY, Basic.FLIP, Basic.BROADCAST})
-# Of more pieces it is not asked whether they overlap.
+# More pieces are not tested for overlaps.
 _PIECES = 8
 
 
 class Uses:
-    """What reads the variables of a program.
+    """The equations that read the variables of a program.
 
     Args:
         graph: the program.

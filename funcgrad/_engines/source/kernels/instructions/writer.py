@@ -67,7 +67,7 @@ class _Offset(int):
 
 
 class _GroupKind:
-    """What a group has in common with others that differ in places only.
+    """The common part of groups of steps that differ in places only.
 
     Args:
         group: the steps.
