@@ -119,7 +119,7 @@ class _Stretch:
     """Equations in a row that have forms.
 
     Args:
-        uses: what the equations around it read.
+        uses: the readers of each variable of the program.
         known: the constants of the program.
     """
 

@@ -21,12 +21,12 @@ from funcgrad._engines.source.kernels.lowering import Lowering, number
 from funcgrad._engines.source.kernels.nodes import Step, StridedView
 
 _VIEWS = frozenset({Basic.INDEX, Basic.RESHAPE, Basic.TRANSPOSE, Basic.COPY, Basic.FLIP, Basic.BROADCAST})
-# More pieces are not tested for overlaps.
+# Sums of more pieces are not searched for overlaps, which takes time.
 _PIECES = 8
 
 
 class Uses:
-    """The equations that read the variables of a program.
+    """The readers of each variable of a program.
 
     Args:
         graph: the program.
@@ -68,7 +68,7 @@ class Sums:
 
     Args:
         w: collects the steps.
-        uses: what reads the variables of the program.
+        uses: the readers of each variable of the program.
     """
 
     def __init__(self, w: Lowering, uses: Uses) -> None:

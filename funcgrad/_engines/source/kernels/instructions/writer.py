@@ -67,7 +67,7 @@ class _Offset(int):
 
 
 class _GroupKind:
-    """The common part of groups of steps that differ in places only.
+    """The parts of a group that others have too, which differ in places only.
 
     Args:
         group: the steps.
