@@ -14,6 +14,11 @@ from funcgrad._engines.source.kernels.instructions.plan import with_instructions
 N = 14
 
 
+@pytest.fixture(autouse=True)
+def turned_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("funcgrad._engines.source.kernels.instructions.plan.ENABLED", True)
+
+
 def _definite(n: int = N) -> np.ndarray:
     x = np.random.default_rng(0).standard_normal((n, n))
     return x @ x.T + n * np.eye(n)
