@@ -14,11 +14,6 @@ from funcgrad._engines.source.kernels.instructions.plan import with_instructions
 N = 14
 
 
-@pytest.fixture(autouse=True)
-def turned_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("funcgrad._engines.source.kernels.instructions.plan.ENABLED", True)
-
-
 def _definite(n: int = N) -> np.ndarray:
     x = np.random.default_rng(0).standard_normal((n, n))
     return x @ x.T + n * np.eye(n)
@@ -83,6 +78,23 @@ def windows(x: Any, w: Any) -> Any:
     return np.sum(np.maximum(out, 0.0) ** 2)
 
 
+def filters(x: Any, a: Any) -> Any:
+    """Two recurrences over columns, in both directions, then over rows of the same arrays."""
+    y, z = np.zeros(x.shape, like=x), np.zeros(x.shape, like=x)
+    columns, rows = x.shape[1], x.shape[0]
+    for j in range(2, columns):
+        y[:, j] = a[0] * x[:, j] + a[1] * x[:, j - 1] + a[2] * y[:, j - 1] + a[3] * y[:, j - 2]
+    for j in range(columns - 3, -1, -1):
+        z[:, j] = a[1] * x[:, j + 1] + a[0] * x[:, j + 2] + a[3] * z[:, j + 1] + a[2] * z[:, j + 2]
+    out = y + z
+    for i in range(2, rows):
+        y[i] = a[0] * out[i] + a[1] * out[i - 1] + a[2] * y[i - 1] + a[3] * y[i - 2]
+    for i in range(rows - 3, -1, -1):
+        z[i] = a[1] * out[i + 1] + a[0] * out[i + 2] + a[3] * z[i + 1] + a[2] * z[i + 2]
+    out[:] = y + z
+    return np.sum(np.sin(out))
+
+
 _RNG = np.random.default_rng(1)
 PROGRAMS: dict[Callable[..., Any], tuple[np.ndarray, ...]] = {
     cholesky: (_definite(),),
@@ -90,6 +102,7 @@ PROGRAMS: dict[Callable[..., Any], tuple[np.ndarray, ...]] = {
     recursion: (_RNG.uniform(-0.05, 0.05, 60),),
     product: (_RNG.standard_normal((12, 12)), _RNG.standard_normal((12, 9))),
     triangle: (_RNG.standard_normal((40, 40)), _RNG.standard_normal(40)),
+    filters: (_RNG.standard_normal((20, 30)), np.array([0.3, -0.2, 0.5, 0.1])),
     windows: (_RNG.standard_normal((14, 14)), _RNG.standard_normal((3, 3))),
 }
 

@@ -35,8 +35,11 @@ def without_copies(steps: Sequence[Step], results: set[KernelMemory]) -> list[St
     """
     last: dict[KernelMemory, int] = {}
     first: dict[KernelMemory, int] = {}
+    first_read: dict[KernelMemory, int] = {}
     for i, step in enumerate(steps):
-        last.update(dict.fromkeys(reads(step), i))
+        for memory in reads(step):
+            last[memory] = i
+            first_read.setdefault(memory, i)
         for memory in writes(step):
             first.setdefault(memory, i)
     same: dict[KernelMemory, KernelMemory] = {}
@@ -51,8 +54,10 @@ def without_copies(steps: Sequence[Step], results: set[KernelMemory]) -> list[St
         pair = _copied(step)
         if pair is not None and last[pair[0]] == i and first[pair[1]] == i and pair[0] in first:
             x, target = map(root, pair)
-            if x.name is None and x not in results:
-                # A result has memory of its own, which then holds the copied value from the beginning.
+            # A result has memory of its own, which then holds the copied value from the beginning. But a round may read
+            # the value of the round before there.
+            is_read = target in results and first_read.get(target, i) < i
+            if x.name is None and x not in results and not is_read:
                 same.update({x: target} if target in results else {target: x})
                 continue
         kept.append(step)

@@ -23,8 +23,6 @@ from funcgrad._engines.source.kernels.lowering import Lowering
 from funcgrad._engines.source.kernels.nodes import Access, KernelMemory, StridedView, strides_of
 from funcgrad._engines.source.kernels.rounds import LOOPS, bodies_of
 
-# Off: NPBench's deriche has a wrong value this way (its gradient is right). The tests turn it on.
-ENABLED = False
 # A program of fewer operations is compiled as it stands: its code runs faster.
 _LEAST = 400
 # Instructions pay if each code has this many of them on average.
@@ -43,7 +41,7 @@ Make = Callable[[KernelPlan], Any]
 
 def with_instructions(graph: Graph, make: Make) -> Graph:
     """Return the same program, whose long stretches are kernels of instructions."""
-    if not ENABLED or _size_of(graph.equations) < _LEAST:
+    if _size_of(graph.equations) < _LEAST:
         return graph
     uses = Uses(graph)
     constants = [*graph.constants]
