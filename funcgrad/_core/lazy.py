@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 from typing import Any
+
+import numpy as np
 
 # The modules that write reports of graphs, by the names of the graphs' methods and of the report functions.
 REPORTS: dict[str, str] = {}
@@ -15,6 +18,12 @@ implementing_rooms: dict[str, str] = {}
 def load(name: str) -> Any:
     """Return a module by its name, and import it if needed."""
     return importlib.import_module(name)
+
+
+@functools.cache
+def is_since(name: str, version: str) -> bool:
+    """Return whether a library, such as NumPy, is of a version, such as ``"2.5.0"``, or a later one."""
+    return np.lib.NumpyVersion(load(name).__version__) >= version
 
 
 class LazyModule:

@@ -118,10 +118,12 @@ def let_out(error: BaseException, before: Trace | None) -> None:
     if isinstance(error, Exception):
         fold(error)
         hidden = error.__cause__
-        if type(error) is SystemError and isinstance(hidden, ConcretizationTypeError):
-            # C code ignored our error and went on, as in scipy.optimize.brentq. Python reports only that.
-            note = _of_scipy(error.__traceback__)
-            shown = UnsupportedFunctionError(note) if note else hidden
+        note = _of_scipy(error.__traceback__)
+        # C code ignored our error and went on, as in scipy.optimize.brentq. Python reports only that, or it finds no
+        # field of a tracer while the ignored error is set.
+        ignored = type(error) is SystemError and isinstance(hidden, ConcretizationTypeError)
+        if ignored or (note and type(error) is AttributeError and "Tracer' object has no attribute '_" in str(error)):
+            shown: Any = UnsupportedFunctionError(note) if note else hidden
             raise shown.with_traceback(error.__traceback__) from (hidden if note else None)
     else:
         for put_in_order in when_interrupted:

@@ -17,7 +17,6 @@ from funcgrad.numpy._base.foreign import (
     is_sparse,
     stands_for_numbers,
 )
-from funcgrad.numpy._base.releases import is_scipy_since
 from funcgrad.numpy._base.strict import bits as float_bits
 from funcgrad.numpy._base.strict import is_strict, numpy_promotion, widening
 from funcgrad.numpy._choose.assign import immutable
@@ -57,7 +56,6 @@ __all__ = [
     "is_intercepted",
     "is_number_dtype",
     "is_object_array",
-    "is_scipy_since",
     "is_sparse",
     "is_strict",
     "kind_of",

@@ -24,6 +24,7 @@ from numpy.polynomial import chebyshev, hermite, hermite_e, laguerre, legendre, 
 
 from funcgrad._core.aval import aval_of
 from funcgrad._core.bind import Tracer
+from funcgrad._core.lazy import is_since
 from funcgrad._core.tracebacks import caller_level
 from funcgrad._ops.elementwise.cast import complex_dtype
 from funcgrad._ops.elementwise.select import select
@@ -32,7 +33,6 @@ from funcgrad._types import ArrayLike, ScalarLike
 from funcgrad.numpy._base.concrete import known_value
 from funcgrad.numpy._base.object_arrays import elements
 from funcgrad.numpy._base.plain import beside_numpys
-from funcgrad.numpy._base.releases import NUMPY_2_5
 from funcgrad.numpy._choose.at import at
 from funcgrad.numpy._contract.coefficients import keeps_unknown
 from funcgrad.numpy._contract.polynomials import without_zeros
@@ -123,7 +123,7 @@ def _functions(numpys: ModuleType, prefix: str) -> tuple[Function, Function]:
     vander, companion = (getattr(numpys, prefix + function) for function in ("vander", "companion"))
 
     # NumPy 2.5 gives real roots of the other families, and of lines.
-    stays_complex = NUMPY_2_5 and prefix in ("cheb", "leg", "herme")
+    stays_complex = is_since("numpy", "2.5.0") and prefix in ("cheb", "leg", "herme")
 
     def fit(
         x: ArrayLike, y: ArrayLike, deg: ScalarLike, rcond: float | None = None, full: bool = False, w: ArrayLike = None

@@ -13,9 +13,9 @@ from funcgrad._core.aval import Aval
 from funcgrad._core.bind import NUMPY_TYPES, Trace, Tracer, active_trace, keeps, next_serial
 from funcgrad._core.graph.ir import Equation, Graph, Literal, Operand, Var, trusted_graph
 from funcgrad._core.graph.line import Line, origin
+from funcgrad._core.lazy import LazyModule
 from funcgrad._core.numbers import has_number, is_weak, typed
 from funcgrad._core.trace.place import frozen
-from funcgrad._core.trace.shared import SharedParts
 from funcgrad._types import Value
 from funcgrad.tree import register_leaf
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from funcgrad._core.primitive import Primitive
 
 _new: Any = object.__new__
+_shared = LazyModule("funcgrad._core.trace.shared")
 
 
 @register_leaf
@@ -72,7 +73,7 @@ class StagingTrace(Trace):
         # The serial number of each equation.
         self._serials: list[int] = []
         self._constants: dict[int, tuple[Var, Any, Any]] = {}
-        self._shared = SharedParts()
+        self._shared = _shared.SharedParts()
 
     def input(self, aval: Aval, is_array: Callable[[], bool] | None = None) -> StagedTracer:
         """Return the tracer of an argument. ``is_array`` says whether one without axes is an array, if asked."""

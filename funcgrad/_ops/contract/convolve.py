@@ -13,14 +13,15 @@ from funcgrad._core.forms import Forms
 from funcgrad._core.lazy import LazyModule
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.derivative import Multilinear
-from funcgrad._ops.contract.conv import Window
-from funcgrad._ops.contract.conv_xla import convolved
 from funcgrad._ops.layout.broadcast import batch_all
 from funcgrad._ops.layout.depends import with_kernel
 from funcgrad._ops.layout.shape import flip
 from funcgrad._types import Array, Lax, Value
 
 _signal = LazyModule("scipy.signal")
+# Loaded on XLA alone.
+_conv = LazyModule("funcgrad._ops.contract.conv")
+_conv_xla = LazyModule("funcgrad._ops.contract.conv_xla")
 
 
 def _convolve_numpy(a: Array, v: Array, *, full: bool) -> Any:
@@ -41,13 +42,13 @@ def _convolve_xla(lax: Lax, a: Array, v: Array, *, full: bool) -> Any:
         return lax.full(y_shape, 0, a.dtype)
     xs = lax.reshape(a, (1, count, a.shape[-1]))
     kernels = lax.reshape(lax.rev(v, (len(stack),)), (count, 1, m))
-    return lax.reshape(convolved(lax, _by_channel(count, (m,), full), xs, kernels), y_shape)
+    return lax.reshape(_conv_xla.convolved(lax, _by_channel(count, (m,), full), xs, kernels), y_shape)
 
 
-def _by_channel(count: int, kernel: tuple[int, ...], full: bool) -> Window:
+def _by_channel(count: int, kernel: tuple[int, ...], full: bool) -> Any:
     """Return the window of a convolution of one image by a kernel of its own for each of its channels."""
     ones = (1,) * len(kernel)
-    return Window(ones, tuple([(m - 1, m - 1) if full else (0, 0) for m in kernel]), ones, ones, count)
+    return _conv.Window(ones, tuple([(m - 1, m - 1) if full else (0, 0) for m in kernel]), ones, ones, count)
 
 
 def _length(n: int, m: int, *, full: bool) -> int:
@@ -109,7 +110,7 @@ def _convolve_axes_xla(lax: Lax, a: Array, v: Array, *, rank: int, full: bool) -
         return lax.full(y_shape, 0, a.dtype)
     turned = lax.rev(v, tuple(range(v.ndim - rank, v.ndim)))
     images, kernels = lax.reshape(a, (1, count, *space)), lax.reshape(turned, (count, 1, *kernel))
-    return lax.reshape(convolved(lax, _by_channel(count, kernel, full), images, kernels), y_shape)
+    return lax.reshape(_conv_xla.convolved(lax, _by_channel(count, kernel, full), images, kernels), y_shape)
 
 
 def _lengths(a_shape: tuple[int, ...], v_shape: tuple[int, ...], rank: int, full: bool) -> tuple[int, ...]:

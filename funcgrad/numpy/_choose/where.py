@@ -10,7 +10,7 @@ from numpy._core import umath
 
 from funcgrad._core.aval import aval_of, is_inexact, is_integer, result_dtype
 from funcgrad._core.bind import NO_PARAMS, Tracer, bind
-from funcgrad._core.lazy import LazyModule
+from funcgrad._core.lazy import LazyModule, is_since
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.place import settled
 from funcgrad._ops.elementwise import arithmetic, logic
@@ -25,7 +25,6 @@ from funcgrad.numpy._base.convert import as_value, dtype_of, promote, promote_we
 from funcgrad.numpy._base.dispatch import implements, refuse_option
 from funcgrad.numpy._base.foreign import is_number_dtype
 from funcgrad.numpy._base.out import takes_out
-from funcgrad.numpy._base.releases import NUMPY_2_5
 from funcgrad.numpy._math.elementwise import not_equal
 
 ml_dtypes = LazyModule("ml_dtypes")
@@ -67,7 +66,7 @@ def _wrapped(x: ArrayLike, y: ArrayLike) -> tuple:
     if type(y) is int and type(x) is not int and is_integer(dtype_of(x)):
         bounds = np.iinfo(dtype_of(x))
         if not bounds.min <= y <= bounds.max:
-            if NUMPY_2_5:
+            if is_since("numpy", "2.5.0"):
                 raise OverflowError(
                     f"where: Python integer {y} out of bounds for {dtype_of(x)}. Convert the array with astype."
                 )

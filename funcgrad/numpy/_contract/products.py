@@ -11,6 +11,7 @@ import numpy as np
 
 from funcgrad._core.aval import aval_of, is_integral
 from funcgrad._core.bind import NO_PARAMS, bind
+from funcgrad._core.lazy import is_since
 from funcgrad._core.tracebacks import caller_level
 from funcgrad._ops.contract.dot import dot_general, matmul_p
 from funcgrad._ops.elementwise.arithmetic import add_p, mul_p
@@ -27,7 +28,6 @@ from funcgrad.numpy._base.concrete import no_number
 from funcgrad.numpy._base.convert import as_value, promote
 from funcgrad.numpy._base.dispatch import implements, in_numpys_mode
 from funcgrad.numpy._base.out import takes_out
-from funcgrad.numpy._base.releases import NUMPY_2_5
 from funcgrad.numpy._contract.einsum import contract_stacks, einsum
 
 
@@ -222,7 +222,7 @@ def cross(
             f"cross: the vectors have {a.shape[-1]} and {b.shape[-1]} components; needed 2 or 3. "
             "Check which axis the components lie along: axis=, axisa= and axisb= say it."
         )
-    if 2 in lengths and NUMPY_2_5:
+    if 2 in lengths and is_since("numpy", "2.5.0"):
         raise ValueError(
             f"cross: the vectors have {a.shape[-1]} and {b.shape[-1]} components; needed 3, since NumPy 2.5. Append a "
             "third component, 0."

@@ -11,6 +11,7 @@ import numpy as np
 
 from funcgrad._core.aval import type_text
 from funcgrad._core.bind import NO_PARAMS, bind
+from funcgrad._core.lazy import is_since
 from funcgrad._core.words import shown
 from funcgrad._ops.elementwise.arithmetic import eq_p, ne_p
 from funcgrad._ops.elementwise.cast import cast, real_p
@@ -27,7 +28,6 @@ from funcgrad.numpy._base.concrete import concrete_value, known_value
 from funcgrad.numpy._base.convert import promote
 from funcgrad.numpy._base.dispatch import implements, in_numpys_mode, refuse_option
 from funcgrad.numpy._base.plain import beside_numpys
-from funcgrad.numpy._base.releases import NUMPY_2_5
 from funcgrad.numpy._contract.products import matmul
 from funcgrad.numpy._reduce.reductions import INDEX, all_, any_, as_array, count_nonzero, max_, min_
 from funcgrad.numpy._reduce.statistics import squared
@@ -80,14 +80,18 @@ def eig(a: ArrayLike) -> Any:
     """
     a = squares("linalg.eig", a)
     w, v = general.eig(a)
-    whole = NUMPY_2_5 or not _all_real("linalg.eig", a, w)
+    whole = is_since("numpy", "2.5.0") or not _all_real("linalg.eig", a, w)
     return _EigResult(w, v) if whole else _EigResult(*[bind(real_p, (x,), NO_PARAMS) for x in (w, v)])
 
 
 @beside_numpys(np.linalg.eigvals)
 def eigvals(a: ArrayLike) -> Any:
     """``numpy.linalg.eigvals``; see `eig`."""
-    return general.eig(squares("linalg.eigvals", a))[0] if NUMPY_2_5 else real_eigvals("linalg.eigvals", a)
+    return (
+        general.eig(squares("linalg.eigvals", a))[0]
+        if is_since("numpy", "2.5.0")
+        else real_eigvals("linalg.eigvals", a)
+    )
 
 
 def real_eigvals(name: str, a: ArrayLike) -> Any:

@@ -68,5 +68,6 @@ a = r * sqrt(1 - beta2**t) / (sqrt(exp_avg_sq) + eps) if length > 5 else 1
 p = p - lr / (1 - beta1**t) * exp_avg * a
 """,
     source="Liu et al., *On the Variance of the Adaptive Learning Rate and Beyond* (2019), algorithm 2, as in "
-    "``torch.optim.RAdam``, which adds ``eps`` to the root. The choice of a rectified step is data.",
+    "``torch.optim.RAdam``, which adds ``eps`` to the root. A compiled step contains both cases and chooses between "
+    "them.",
 )

@@ -10,9 +10,9 @@ import numpy as np
 from funcgrad import numpy as fnp
 from funcgrad._core.aval import aval_of
 from funcgrad._core.bind import Tracer
-from funcgrad._core.lazy import LazyModule
+from funcgrad._core.lazy import LazyModule, is_since
 from funcgrad._types import ArrayLike
-from funcgrad.numpy.extend import as_value, holds_tracer, is_scipy_since, known_value, normalize_axis
+from funcgrad.numpy.extend import as_value, holds_tracer, known_value, normalize_axis
 
 theirs = LazyModule("scipy.integrate")
 special = LazyModule("scipy.special")
@@ -125,7 +125,7 @@ def simpson(y: ArrayLike, x: ArrayLike = None, *, dx: ArrayLike = 1.0, axis: int
 
 
 def _width(dtype: np.dtype) -> np.dtype:
-    return dtype if dtype.kind == "f" and is_scipy_since("1.18.0") else np.dtype(np.float64)
+    return dtype if dtype.kind == "f" and is_since("scipy", "1.18.0") else np.dtype(np.float64)
 
 
 def _require_distinct(name: str, widths: ArrayLike) -> None:

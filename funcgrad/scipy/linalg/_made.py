@@ -9,9 +9,10 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._core.aval import type_text
+from funcgrad._core.lazy import is_since
 from funcgrad._ops.linalg.matrices import conjugated
 from funcgrad._types import ArrayLike
-from funcgrad.numpy.extend import is_scipy_since, known_value, promote
+from funcgrad.numpy.extend import known_value, promote
 from funcgrad.scipy.linalg._arguments import array, embedded, refuse, widened
 from funcgrad.scipy.linalg._systems import solve
 
@@ -167,7 +168,7 @@ def fiedler(a: ArrayLike) -> Any:
                [3, 0]])
     """
     a = _vector("fiedler", a)
-    if a.shape == (0,) and not is_scipy_since("1.18.0"):
+    if a.shape == (0,) and not is_since("scipy", "1.18.0"):
         # Earlier releases of SciPy give a vector back.
         return a
     return fnp.absolute(a[..., :, None] - a[..., None, :])

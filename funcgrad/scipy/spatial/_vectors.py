@@ -8,8 +8,9 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._core.aval import aval_of
+from funcgrad._core.lazy import is_since
 from funcgrad._types import ArrayLike
-from funcgrad.numpy.extend import as_value, is_scipy_since, known_value
+from funcgrad.numpy.extend import as_value, known_value
 from funcgrad.scipy.spatial import _formulas as formulas
 
 
@@ -48,7 +49,7 @@ def minkowski(u: ArrayLike, v: ArrayLike, p: ArrayLike = 2, w: ArrayLike = None)
     known = known_value(as_value(p))
     d = formulas.minkowski(u, v, p, weights("minkowski", w))
     # SciPy's Euclidean norm is a double before SciPy 1.18.
-    wide = known is not None and known == 2 and not is_scipy_since("1.18.0")
+    wide = known is not None and known == 2 and not is_since("scipy", "1.18.0")
     return fnp.astype(d, np.result_type(d.dtype, float)) if wide else d
 
 

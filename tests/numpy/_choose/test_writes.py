@@ -260,7 +260,7 @@ REFUSED: dict[str, tuple[Callable[[Any, Any], Any], type[Exception], str]] = {
     "cut: at": (lambda y, x: np.add.at(y.astype(int), [0], x[0]), TracerAssignmentError, "would be cut"),
     "cut: fill": (lambda y, x: y.astype(int).fill(x[0]), TracerAssignmentError, "would be cut"),
     "resize": (lambda y, x: y.resize(4), TracerAssignmentError, r"np\.resize"),
-    "setflags": (lambda y, x: y.setflags(write=False), TracerAssignmentError, "Leave it out"),
+    "setflags": (lambda y, x: y.setflags(write=False), TracerAssignmentError, "Leave the call out"),
     "a number": (lambda y, x: np.copyto(np.sum(x), 1.0), TypeError, "must be an array"),
     "a staged index": (
         lambda y, x: fg.jit(lambda x: np.maximum.at(np.zeros_like(x), np.argsort(x), x))(x),

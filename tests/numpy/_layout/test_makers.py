@@ -110,7 +110,7 @@ def test_what_numpy_makes_of_a_traced_array_is_no_place_to_write() -> None:
 
     with pytest.warns(fg.errors.ObjectArrayWarning), pytest.raises(ValueError, match="read-only") as caught:
         fg.grad(f)(X)
-    assert "write into x" in caught.value.__notes__[0]
+    assert "Write into x" in caught.value.__notes__[0]
 
 
 def test_numbers_in_an_array_that_takes_traced_values_are_plain() -> None:
