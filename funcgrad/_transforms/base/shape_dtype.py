@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, SupportsIndex
 
 import numpy as np
 
@@ -53,7 +54,7 @@ class ShapeDtype:
     shape: tuple[int, ...]
     dtype: np.dtype
 
-    def __init__(self, shape: ShapeLike, dtype: DTypeLike) -> None:
+    def __init__(self, shape: ShapeLike | Sequence[SupportsIndex] | np.ndarray, dtype: DTypeLike) -> None:
         object.__setattr__(self, "shape", _checked_shape(shape))
         object.__setattr__(self, "dtype", _checked_dtype(dtype))
 

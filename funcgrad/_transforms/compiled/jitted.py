@@ -159,7 +159,7 @@ class Jitted:
         dynamic = [leaf for leaf in found if is_stageable(leaf)]
         others = [leaf for leaf in found if not is_stageable(leaf)]
         types = (static_key, in_tree, avals_of(dynamic), (), *others)
-        cached = self._staged.get(self._key(types, dynamic, is_array))
+        cached = self._staged.get(self._staged_key(types, dynamic, is_array))
         if cached is None:
             began = perf_counter()
             positions = self._static.others(len(args) + len(static_key[0] if static_key else ()))
@@ -182,13 +182,13 @@ class Jitted:
                 cached = simplify(graph), out_tree
             self._began = began
             # The function may have asked for arrays without axes while it was staged.
-            key = self._key(types, dynamic, is_array)
+            key = self._staged_key(types, dynamic, is_array)
             log.staged(self._function, positions, key, self._newest, len(cached[0].equations), perf_counter() - began)
             if all(is_lasting(value) for _, value in graph.constants):
                 self._staged[key], self._newest = cached, key
         return cached[0], in_tree, dynamic, cached[1]
 
-    def _key(self, types: tuple, dynamic: Sequence[Any], is_array: Callable[[Any], bool]) -> tuple:
+    def _staged_key(self, types: tuple, dynamic: Sequence[Any], is_array: Callable[[Any], bool]) -> tuple:
         """Return the key of a staged graph: the types of its arguments, and which ones are arrays if that matters."""
         return (*types[:3], arrays_of(dynamic, is_array), *types[4:]) if self._tells_arrays else types
 
