@@ -34,7 +34,7 @@ def with_our_import(program: str) -> str:
 
 def unlocked(torch: Any) -> Any:
     """Return PyTorch, whose settings may be changed: its own test utilities forbid that for the whole process."""
-    vars(torch.backends)["__allow_nonbracketed_mutation_flag"] = True
+    torch.backends.flags_frozen.__globals__["__allow_nonbracketed_mutation_flag"] = True
     return torch
 
 
