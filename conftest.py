@@ -2,8 +2,12 @@
 
 import doctest
 import os
+import sys
+from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
+
+import pytest
 
 # Matrices of tests are small, and each worker of pytest has one core: threads of BLAS would wait for each other,
 # spinning, for several times as long as they compute. NumPy and PyTorch read this when they are imported.
@@ -11,6 +15,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from funcgrad._public import origins
+from funcgrad.numpy._base import dispatch
 
 # Sphinx runs or makes these files. They are no modules of the package, and their examples are in the pages.
 collect_ignore_glob = ["docs/*.py", "docs/gallery/*"]
@@ -28,3 +33,22 @@ def belongs_where_it_was_written(self: doctest.DocTestFinder, module: ModuleType
 
 
 setattr(FINDER, HOOK, belongs_where_it_was_written)
+
+
+@pytest.fixture(autouse=True)
+def examples_declare_functions_for_themselves(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Forget the implementations that an example declares: other tests of the process would call them."""
+    tables: list[dict[Any, Any]] = [dispatch.functions, dispatch.ufuncs, dispatch.direct_ufuncs]
+    is_example = isinstance(request.node, pytest.DoctestItem)
+    before = [dict(table) for table in tables] if is_example else []
+    yield
+    for table, content in zip(tables, before, strict=False):
+        for function in [x for x, ours in table.items() if content.get(x) is not ours and is_of_example(ours)]:
+            del table[function]
+        table.update({x: content[x] for x in content if x not in table})
+
+
+def is_of_example(function: Any) -> bool:
+    """Return whether a function was defined in an example, and not in a module."""
+    names = getattr(function, "__globals__", None)
+    return names is not None and vars(sys.modules.get(function.__module__, doctest)) is not names
