@@ -230,9 +230,12 @@ def _set_in_order(lax: Lax, x: Value, v: Value, plan: ResolvedIndex, arrays: tup
     if 0 in plan.gathered:
         return x
     lengths = [plan.base[axis] for axis in plan.array_axes]
-    write = functools.partial(lax.scatter, dimension_numbers=_scatter_numbers(lax, plan), mode="drop")
+    scatter = functools.partial(lax.scatter, dimension_numbers=_scatter_numbers(lax, plan))
+    write = functools.partial(scatter, mode="drop")
     if known:
         lost = _overwritten(positions, lengths)
+        if not lost.any():
+            return scatter(x, positions, v, mode="promise_in_bounds")
         return write(x, np.where(lost[..., None], np.array(lengths, positions.dtype), positions), v)
 
     def last(x: Value, positions: Value, v: Value) -> Any:

@@ -158,8 +158,13 @@ class Jitted:
         found = [taken(x) for x in found]
         dynamic = [leaf for leaf in found if is_stageable(leaf)]
         others = [leaf for leaf in found if not is_stageable(leaf)]
-        types = (static_key, in_tree, avals_of(dynamic), (), *others)
-        cached = self._staged.get(self._staged_key(types, dynamic, is_array))
+        avals = avals_of(dynamic)
+
+        def key_of() -> tuple:
+            arrays = arrays_of(dynamic, is_array) if self._tells_arrays else ()
+            return static_key, in_tree, avals, arrays, *others
+
+        cached = self._staged.get(key_of())
         if cached is None:
             began = perf_counter()
             positions = self._static.others(len(args) + len(static_key[0] if static_key else ()))
@@ -182,15 +187,11 @@ class Jitted:
                 cached = simplify(graph), out_tree
             self._began = began
             # The function may have asked for arrays without axes while it was staged.
-            key = self._staged_key(types, dynamic, is_array)
+            key = key_of()
             log.staged(self._function, positions, key, self._newest, len(cached[0].equations), perf_counter() - began)
             if all(is_lasting(value) for _, value in graph.constants):
                 self._staged[key], self._newest = cached, key
         return cached[0], in_tree, dynamic, cached[1]
-
-    def _staged_key(self, types: tuple, dynamic: Sequence[Any], is_array: Callable[[Any], bool]) -> tuple:
-        """Return the key of a staged graph: the types of its arguments, and which ones are arrays if that matters."""
-        return (*types[:3], arrays_of(dynamic, is_array), *types[4:]) if self._tells_arrays else types
 
     def _call_general(self, args: tuple, kwargs: dict) -> Any:
         """Apply the whole function as one call primitive; inside a staged function, apply its equations."""
