@@ -77,13 +77,13 @@ def test_errors_of_arithmetic_that_are_to_be_raised(rng: np.random.Generator) ->
         assert not flat.kernels_usable()
 
 
-def test_a_numba_that_cannot_be_imported_is_as_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_compiler_that_cannot_be_imported_is_as_none(monkeypatch: pytest.MonkeyPatch) -> None:
     class Broken:
         @property
-        def njit(self) -> Any:
-            raise ImportError("Numba needs NumPy 1.26 or less")
+        def llvm_version_info(self) -> Any:
+            raise ImportError("LLVM is not there")
 
-    monkeypatch.setattr(flat, "_numba", Broken())
+    monkeypatch.setattr(flat, "_llvm", Broken())
     flat._is_installed.cache_clear()
     try:
         assert not flat.kernels_usable()

@@ -4,7 +4,7 @@
     write([(program, (p, g, buffer), (lr, momentum), (p, buffer)), ...])
 
 A program is compiled once. Several programs, and several uses of one, run together, so that threads are woken once. On
-large arrays a program runs as a kernel if Numba is installed, else as NumPy's ufuncs. The numbers are the same.
+large arrays a program runs as a kernel if llvmlite is installed, else as NumPy's ufuncs. The numbers are the same.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from funcgrad._core.threads import each
 from funcgrad._engines.source.elementwise import InMemory, in_memory
 
 _parallel: Any = LazyModule("funcgrad._engines.source.kernels.parallel")
-_numba: Any = LazyModule("numba")
+_llvm: Any = LazyModule("llvmlite.binding")
 
 # Elements per block of ufuncs. In smaller blocks the threads wait for each other between ufuncs: a step of SGD on the
 # tensors of a ResNet-50 takes 28 ms with blocks of 16,384, 18 with 32,768, 14 with 65,536, 12.5 with 131,072.
@@ -54,7 +54,7 @@ class FlatProgram:
 
     @functools.cached_property
     def kernel(self) -> Any:
-        """The kernel that Numba compiles; ``None`` if there is none."""
+        """The compiled kernel; ``None`` if there is none."""
         return _parallel.flat_kernel(self._graph) if self._kernels else None
 
 
@@ -178,16 +178,16 @@ def _run(program: FlatProgram, given: Sequence[Any], scratch: _Scratch) -> None:
 
 
 def kernels_usable() -> bool:
-    """Return whether Numba is installed, and no arithmetic error is to be raised."""
+    """Return whether llvmlite is installed, and no arithmetic error is to be raised."""
     return _is_installed() and _SILENT.issuperset(np.geterr().values())
 
 
 @functools.cache
 def _is_installed() -> bool:
-    if importlib.util.find_spec("numba") is None:
+    if importlib.util.find_spec("llvmlite") is None:
         return False
     try:
-        return _numba.njit is not None
+        return _llvm.llvm_version_info is not None
     except ImportError:
-        # It is installed, but not for this version of NumPy.
+        # It is installed, but not for this system.
         return False

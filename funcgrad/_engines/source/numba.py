@@ -1,10 +1,10 @@
-"""The NumPy engine's programs with parts of them compiled by Numba.
+"""The engine ``"numba"``: the NumPy engine's programs with parts of them compiled to machine code.
 
     graph --kernels/plan.py--> kernels and other equations --equations.py--> steps (nodes.py) --text.py--> loops
-          --parallel.py--> compiled by Numba; memory and inner loops by their addresses (machine.py, ufuncs.py)
+          --compiler/--> machine code, run by parallel.py; inner loops by their addresses (ufuncs.py)
 
 Equations without a kernel form are written as for NumPy. A kernel takes contiguous arrays in native byte order; other
-arrays are copied first.
+arrays are copied first. LLVM compiles the kernels. The package llvmlite, which is a part of Numba, contains it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from funcgrad._engines.engine import Questions
     from funcgrad._engines.source.writer import Writer
 
-_numba: Any = LazyModule("numba")
+_llvm: Any = LazyModule("llvmlite.binding")
 
 # A path of more operations on numbers than this is not one kernel: a call with other numbers computes a part of it in
 # vain. They take 10 us, ten times what a call of a kernel costs.
@@ -96,8 +96,8 @@ class Whole(CombinedPrimitive):
     def _operand(self, w: Writer, x: Operand) -> str:
         """Return the expression for an operand as the kernel takes it.
 
-        Numba refuses an array with gaps by an exception that costs about 1 ms, so the code asks the array's flags
-        first (40 ns). Only results of kernels are known to lie without gaps.
+        A kernel refuses an array with gaps by an exception, and each argument is then looked at in Python. So the code
+        asks the array's flags first (40 ns). Only results of kernels are known to lie without gaps.
         """
         name = w.name(x)
         if x.aval.shape:
@@ -190,14 +190,14 @@ def _together(graph: Graph) -> Graph:
 
 
 def _needed() -> None:
-    """Raise an error that tells how to install Numba, if it is missing."""
+    """Raise an error that tells how to install LLVM, if it is missing."""
     try:
-        _ = _numba.njit
+        _ = _llvm.llvm_version_info
     except ModuleNotFoundError as error:
-        if error.name not in ("numba", "llvmlite"):
+        if error.name not in ("llvmlite", "llvmlite.binding"):
             raise
         raise ModuleNotFoundError(
-            'jit: engine "numba" was asked for, which compiles with Numba; there is no module named '
+            'jit: engine "numba" was asked for, which compiles with LLVM; there is no module named '
             f"{error.name!r}. Install it (pip install 'funcgrad[numba]'), or compile without it: "
             'fg.jit(f, engine="numpy").',
             name=error.name,

@@ -1,7 +1,7 @@
 """The ufuncs that are operators of Python, as text.
 
 Each expression gives the ufunc's result, to the bit, where the operands have one floating dtype. This holds for NumPy's
-numbers, for Python's floats, and in the loops that Numba compiles. (On Python's floats, a division by zero raises.)
+numbers, for Python's floats, and in compiled loops. (On Python's floats, a division by zero raises.)
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ import pytest
 import scipy.linalg
 
 import funcgrad as fg
-from funcgrad._engines.source.kernels import matrices
+from funcgrad._engines.source.kernels.compiler import matrices
 
 N = 4
 A = np.random.default_rng(5).standard_normal((3, N, N))

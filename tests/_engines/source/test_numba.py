@@ -266,16 +266,16 @@ def test_parts_that_share_numbers_only(rng: np.random.Generator) -> None:
 
 
 def test_without_numba_it_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "_numba", LazyModule("numba_that_is_not_there"))
+    monkeypatch.setattr(engine, "_llvm", LazyModule("llvm_that_is_not_there"))
     f = fg.jit(np.sin, engine="numba")
-    with pytest.raises(ModuleNotFoundError, match="numba_that_is_not_there"):
+    with pytest.raises(ModuleNotFoundError, match="llvm_that_is_not_there"):
         f(1.0)
 
     class Absent:
         def __getattr__(self, name: str) -> Any:
-            raise ModuleNotFoundError("No module named 'numba'", name="numba")
+            raise ModuleNotFoundError("No module named 'llvmlite'", name="llvmlite")
 
-    monkeypatch.setattr(engine, "_numba", Absent())
+    monkeypatch.setattr(engine, "_llvm", Absent())
     with pytest.raises(ModuleNotFoundError, match=r"Install it \(pip install 'funcgrad\[numba\]'\)"):
         f(1.0)
 

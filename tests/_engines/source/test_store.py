@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import funcgrad as fg
-from funcgrad._engines.source.kernels import parallel, store
+from funcgrad._engines.source.kernels import parallel
+from funcgrad._engines.source.kernels.compiler import store
 
 pytest.importorskip("numba")
 
@@ -20,13 +21,13 @@ PROGRAM = """
 import sys
 import numpy as np
 import funcgrad as fg
-from funcgrad._engines.source.kernels import store
+from funcgrad._engines.source.kernels.compiler import build
 
 def compiled(*args):
     raise SystemExit("it was compiled")
 
 if sys.argv[1:] == ["kept"]:
-    store.Kept.save_overload = compiled
+    build.save = compiled
 f = fg.jit(lambda x: np.sum(x * x + 1 / x), engine="numba")
 print(repr(float(f(np.array([1.0, 2.0, 4.0])))))
 """
@@ -60,7 +61,7 @@ def files(folder: Path) -> dict[str, bytes]:
         lambda text: text[: len(text) // 2],
         lambda text: b"",
         lambda text: text[:-1] + bytes([text[-1] ^ 1]),
-        lambda text: text.replace(b"funcgrad kernel 1", b"funcgrad kernel 0"),
+        lambda text: text.replace(b"funcgrad kernel 2", b"funcgrad kernel 0"),
     ],
     ids=["cut short", "empty", "another bit", "another format"],
 )
@@ -83,7 +84,7 @@ def test_a_file_is_found_again_and_no_other(kept: Path, monkeypatch: pytest.Monk
     forget(monkeypatch)
     assert run() == wanted
     assert not saved
-    # Another version of Numba uses another file. A file of that name with other contents is ignored.
+    # Another version of a package uses another file. A file of that name with other contents is ignored.
     monkeypatch.setattr(store, "version", lambda name: "0.0")
     forget(monkeypatch)
     assert run() == wanted

@@ -38,7 +38,7 @@ _COPIED = 2048
 # A kernel writes a loop for each array that is joined.
 _PARTS = 16
 
-# The answers of guards in kernels are smaller: Numba's integers have 64 bits.
+# The answers of guards in kernels are smaller: a kernel's integers have 64 bits.
 _FAR = 1 << 62
 
 _scipy_special = LazyModule("scipy.special")

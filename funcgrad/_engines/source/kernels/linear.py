@@ -13,8 +13,8 @@ import numpy as np
 
 from funcgrad._core.forms import Basic
 from funcgrad._core.graph.ir import Equation
+from funcgrad._engines.source.kernels.compiler.matrices import LARGEST
 from funcgrad._engines.source.kernels.lowering import Lowering, number
-from funcgrad._engines.source.kernels.matrices import LARGEST
 from funcgrad._engines.source.kernels.nodes import KernelMemory, Matrices, StridedView
 
 _PIVOTS = np.dtype(np.int32)

@@ -7,27 +7,23 @@ import functools
 import itertools
 import math
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
 
 from funcgrad._core.graph.ir import Equation, Graph, Var
-from funcgrad._core.lazy import LazyModule
 from funcgrad._core.threads import together, workers
 from funcgrad._engines.source.blocks import Blocks
-from funcgrad._engines.source.kernels import machine, matrices
+from funcgrad._engines.source.kernels.compiler.build import built
+from funcgrad._engines.source.kernels.compiler.entry import Argument
 from funcgrad._engines.source.kernels.kernel import KernelPlan
 from funcgrad._engines.source.kernels.plan import flat_plan
 from funcgrad._engines.source.kernels.rows import matrix_of, row_length
-from funcgrad._engines.source.kernels.store import Kept
 from funcgrad._engines.source.kernels.text import Text
 from funcgrad._engines.source.numpy import compile_numpy
 from funcgrad._types import Value
 
-_numba: Any = LazyModule("numba")
-_types: Any = LazyModule("numba.core.types")
-_math: Any = LazyModule("math")
 # A kernel wakes other threads if its largest array has at least this many bytes.
 _THREADED_BYTES = 1 << 19
 # Shares of work per thread. Several small shares let all threads end at about the same time.
@@ -35,41 +31,19 @@ _SHARES = 8
 # The most lengths whose tables a kernel for arrays of every length keeps.
 _LENGTHS = 1000
 _lock = threading.Lock()
-_compiled: dict[tuple[str, str], Callable[..., int | None]] = {}
+_compiled: dict[Hashable, Callable[..., int | None]] = {}
 
 
 def compiled(text: Text, avals: Sequence[Any], blocked: bool, results: int) -> Callable[..., int | None]:
     """Return a kernel's function, the same for all kernels of one text and signature."""
-    source, heap = text.source, text.workspace > 0
-    kinds = [_types.Array(_types.int64, 1, "C", readonly=True), *[_types.int64] * (2 if blocked else 0)]
-    kinds += [_types.Array(_types.uint8, 1, "C")] if heap else []
-    operands = len(avals) - results
-    for i, aval in enumerate(avals):
-        kind = _numba.from_dtype(aval.dtype)
-        # Arrays that are cut into blocks are passed flat.
-        axes = 1 if blocked else len(aval.shape)
-        kinds.append(kind if aval.shape == () else _types.Array(kind, axes, "C", readonly=i < operands))
-    signature = (_types.int64 if text.checks else _types.void)(*kinds)
-    key = source, str(signature)
+    word, operands = np.dtype(np.int64), len(avals) - results
+    arguments = [Argument(word, array=True), *[Argument(word, array=False)] * (2 if blocked else 0)]
+    arguments += [Argument(np.dtype(np.uint8), array=True, written=True)] if text.workspace else []
+    arguments += [Argument(aval.dtype, aval.shape != (), i >= operands) for i, aval in enumerate(avals)]
+    key = text.source, tuple(arguments), text.checks
     with _lock:
         if key not in _compiled:
-            scope = {
-                **machine.functions(),
-                **matrices.functions(),
-                "sqrt": _math.sqrt,
-                "fabs": _math.fabs,
-                "inf": np.inf,
-                "nan": np.nan,
-            }
-            scope["__name__"] = __name__
-            exec(compile(source, "<funcgrad kernel>", "exec"), scope)
-            function = _numba.njit(nogil=True, error_model="numpy", no_cfunc_wrapper=True)(scope["run"])
-            # Kept replaces Numba's own cache, which loads any file that it finds without a check.
-            processor = function.targetctx.codegen().magic_tuple()
-            function._cache = Kept(f"{source}\n{machine.text()}\n{matrices.text()}", processor)  # noqa: SLF001  (Numba has no other door)
-            function.compile(signature)
-            function.disable_compile()
-            _compiled[key] = function
+            _compiled[key] = built(text.source, arguments, text.checks)
     return _compiled[key]
 
 
@@ -120,7 +94,9 @@ def _table(entries: Callable[[int | None], list[int]], length: tuple[int, int] |
 def fitted(x: Value, var: Var) -> Any:
     """Return an operand as kernels take it: a number, or an array as `packed` gives it."""
     dtype = var.aval.dtype
-    return packed(x, dtype) if var.aval.shape else dtype.type(x)
+    if var.aval.shape:
+        return packed(x, dtype)
+    return complex(x) if dtype.kind == "c" else dtype.type(x)
 
 
 def packed(x: np.ndarray, dtype: np.dtype) -> np.ndarray:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import pickle
 import platform
 import stat
 import sys
@@ -18,16 +17,10 @@ import warnings
 from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
 
-from funcgrad._core.lazy import LazyModule
-
-_serialize: Any = LazyModule("numba.core.serialize")
-_compiler: Any = LazyModule("numba.core.compiler")
-
-_HEAD = b"funcgrad kernel 1\n"
+_HEAD = b"funcgrad kernel 2\n"
 # The packages that machine code depends on.
-_PACKAGES = ("funcgrad", "numba", "llvmlite", "numpy")
+_PACKAGES = ("funcgrad", "llvmlite", "numpy")
 _OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _warned: list[str] = []
 
@@ -46,43 +39,26 @@ def folder() -> Path:
     return base / "funcgrad" / "kernels"
 
 
-class Kept:
-    """The file of one kernel, with the methods that Numba's dispatchers call on a cache.
+def loaded(about: bytes) -> bytes | None:
+    """Return the machine code of a kernel; ``None`` if there is no file for it.
 
     Args:
-        source: the text of the kernel and of the functions that it calls.
-        processor: the processor that the machine code is for.
+        about: the description of the kernel, and of all that its code depends on besides versions.
     """
+    about = _with_versions(about)
+    return _used(lambda place: _read(place / _name(about), about))
 
-    def __init__(self, source: str, processor: Any) -> None:
-        self._source = source
-        self._processor = processor
 
-    def load_overload(self, signature: Any, target: Any) -> Any:
-        """Return the compiled kernel; ``None`` if there is no file for it."""
-        about = self._about(signature)
-        found = _used(lambda place: _read(place / _name(about), about))
-        if found is None:
-            return None
-        # Numba's own functions that kernels call exist only after the context was refreshed.
-        target.refresh()
-        try:
-            return _compiler.CompileResult._rebuild(  # noqa: SLF001  (as Numba's own cache does it)
-                target, *pickle.loads(found)
-            )
-        except Exception:  # noqa: BLE001  (whatever is wrong with it, the kernel can be compiled)
-            return None
+def save(about: bytes, code: bytes) -> None:
+    """Write the machine code of a kernel to disk."""
+    about = _with_versions(about)
+    _used(lambda place: _write(place, _name(about), about, code))
 
-    def save_overload(self, signature: Any, result: Any) -> None:
-        """Write a compiled kernel to disk."""
-        about = self._about(signature)
-        found = _serialize.dumps(result._reduce())  # noqa: SLF001  (as Numba's own cache does it)
-        _used(lambda place: _write(place, _name(about), about, found))
 
-    def _about(self, signature: Any) -> bytes:
-        versions = [f"{name} {_version(name)}" for name in _PACKAGES]
-        python = sys.implementation.cache_tag, platform.python_version(), platform.machine()
-        return repr((self._source, str(signature), versions, python, self._processor)).encode()
+def _with_versions(about: bytes) -> bytes:
+    versions = [f"{name} {_version(name)}" for name in _PACKAGES]
+    python = sys.implementation.cache_tag, platform.python_version(), platform.machine()
+    return about + repr((versions, python)).encode()
 
 
 def _version(name: str) -> str:

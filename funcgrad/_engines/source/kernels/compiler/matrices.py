@@ -8,17 +8,11 @@ runs instead and raises.
 
 from __future__ import annotations
 
-import functools
 import math
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from funcgrad._core.lazy import LazyModule
 from funcgrad._types import Value
-
-_numba: Any = LazyModule("numba")
 
 # For larger matrices LAPACK's vector instructions save more than its call costs.
 LARGEST = 32
@@ -71,7 +65,8 @@ def arrange(n: int, pivots: Value, order: Value) -> None:
 def permute(n: int, m: int, back: int, x: Value, order: Value, y: Value) -> None:
     """Write the rows in an order, or where they were before it."""
     for i in range(n):
-        given, made = (i, order[i]) if back else (order[i], i)
+        given = i if back else order[i]
+        made = order[i] if back else i
         for j in range(m):
             y[made * m + j] = x[given * m + j]
 
@@ -89,7 +84,8 @@ def substitute(  # noqa: PLR0917  (kernels call it with lengths, then arrays)
                 return True
     for step in range(n):
         i = step if downward else n - 1 - step
-        first, last = (0, i) if downward else (i + 1, n)
+        first = 0 if downward else i + 1
+        last = i if downward else n
         for j in range(m):
             rest = b[i * yi + j * yj]
             for s in range(first, last):
@@ -145,14 +141,6 @@ def triangle(n: int, m: int, k: int, lower: int, x: Value, y: Value) -> None:
             y[i * m + j] = x[i * m + j] if (j - i <= k if lower else j - i >= k) else 0
 
 
-@functools.cache
-def functions() -> dict[str, Any]:
-    """Return the functions above as Numba compiles them, by their names in kernels."""
-    plain = (multiply, eliminate, arrange, permute, substitute, halve, volume, determine, triangle)
-    return {f.__name__: _numba.njit(error_model="numpy", forceinline=f is multiply)(f) for f in plain}
-
-
-@functools.cache
-def text() -> str:
-    """Return the source of these functions, for the key of kernels on disk that contain them."""
-    return Path(__file__).read_text(encoding="utf-8")
+# The functions that kernels call, by name; and those that are written into their kernel each time.
+FUNCTIONS = ("multiply", "eliminate", "arrange", "permute", "substitute", "halve", "volume", "determine", "triangle")
+INLINED = ("multiply",)

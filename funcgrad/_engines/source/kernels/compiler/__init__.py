@@ -1,0 +1,1 @@
+"""The compiler of kernels: from their text to functions of Python."""
