@@ -85,7 +85,7 @@ def test_a_file_is_found_again_and_no_other(kept: Path, monkeypatch: pytest.Monk
     assert run() == wanted
     assert not saved
     # Another version of a package uses another file. A file of that name with other contents is ignored.
-    monkeypatch.setattr(store, "version", lambda name: "0.0")
+    monkeypatch.setattr(store, "_version", lambda name: "0.0")
     forget(monkeypatch)
     assert run() == wanted
     ((place, name, about, _),) = saved

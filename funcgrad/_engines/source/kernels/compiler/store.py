@@ -7,6 +7,7 @@ compiled it, and the processor. The content is compared with its checksum and wi
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 import platform
@@ -61,6 +62,7 @@ def _with_versions(about: bytes) -> bytes:
     return about + repr((versions, python)).encode()
 
 
+@functools.cache
 def _version(name: str) -> str:
     try:
         return version(name)
