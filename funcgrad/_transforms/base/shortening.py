@@ -7,7 +7,6 @@ differentiated. If not, the equations run again on a tape, as in the gradient of
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -25,7 +24,6 @@ from funcgrad._ops.program.derived import zeros_of
 from funcgrad._ops.rolling.order import keeps_order
 from funcgrad._ops.rolling.reverse import pulled_program
 from funcgrad._ops.rolling.roll import rolled
-from funcgrad.numpy.extend import is_array_without_axes
 from funcgrad.tree import LEAF, TreeDef, flatten, unflatten
 from funcgrad.tree import map as tree_map
 
@@ -58,8 +56,10 @@ class Unrecorded:
             # own. Values that it keeps elsewhere stay values of the program around it.
             arguments = [self._staging.apply(copy_p, (x,), NO_PARAMS) for x in self._values]
             for x, argument in zip(self._values, arguments, strict=True):
-                if not x.shape:
-                    self._staging.without_axes[argument._variable] = partial(is_array_without_axes, x)
+                asked = self._staging.without_axes.get(x._variable)
+                if asked is not None:
+                    # A question that refers to ``x`` would be a cycle, which keeps the long program in memory.
+                    self._staging.without_axes[argument._variable] = asked
             self._inputs = [x._variable for x in arguments]
             self._start = len(self._staging.equations)
             out = f(arguments)

@@ -272,12 +272,19 @@ def test_the_long_program_is_freed_at_once() -> None:
     def equations() -> int:
         return sum(type(x) is fg.extend.Equation for x in gc.get_objects())
 
+    def scaled(x: Any, a: Any) -> Any:
+        return filled(a * x)
+
     gc.collect()
     gc.disable()
     try:
         before = equations()
         rolled = fg.make_graph(filled)(X).roll()
         assert equations() - before < len(X)
+        x = np.tile(X, 40)
+        # The program is rolled before it is differentiated, and has an argument without axes.
+        fg.jit(fg.grad(scaled, argnums=(0, 1)), engine="numpy")(x, np.float64(0.5))
+        assert equations() - before < len(x)
     finally:
         gc.enable()
     assert loops_of(rolled)
