@@ -108,11 +108,17 @@ class Equation:
     @property
     def has_effect(self) -> bool:
         """Whether running the equation, or a program inside it, does more than compute results."""
-        return self.primitive.effect or any(map(_holds_effect, self.params.values()))
+        return self.primitive.effect or (bool(self.params) and any(map(_holds_effect, self.params.values())))
+
+
+# Parameters of these types hold no program. A long program asks for hundreds of thousands.
+_PLAIN = frozenset((bool, float, int, slice, str, type(None)))
 
 
 def _holds_effect(param: Any) -> bool:
     """Return whether a parameter is a program with effects, or a record that holds one."""
+    if type(param) in _PLAIN:
+        return False
     if isinstance(param, GraphMethods):
         return cast("Graph", param).made(_has_effects)
     return isinstance(param, tuple) and any(map(_holds_effect, param))
