@@ -55,10 +55,9 @@ def translated(module: Any, source: str, kinds: Sequence[Kind], returns: bool) -
         kinds: the types of the arguments.
         returns: whether it returns an integer.
     """
-    (definition,) = ast.parse(source).body
-    assert isinstance(definition, ast.FunctionDef)
+    definitions = {each.name: each for each in ast.parse(source).body if isinstance(each, ast.FunctionDef)}
     result = functions.llvm_kind(INT) if returns else _ir.VoidType()
-    return _Translation(module).function(definition, kinds, result, "kernel")
+    return _Translation(module, definitions).function(definitions["run"], kinds, result, "kernel")
 
 
 @functools.cache
@@ -69,10 +68,11 @@ def _definitions() -> dict[str, ast.FunctionDef]:
 
 
 class _Translation:
-    """The functions of a module."""
+    """The functions of a module. Those of the text are called by ``run``."""
 
-    def __init__(self, module: Any) -> None:
+    def __init__(self, module: Any, definitions: dict[str, ast.FunctionDef]) -> None:
         self.module = module
+        self._definitions = definitions
         self._made: dict[Any, Any] = {}
 
     def function(self, definition: ast.FunctionDef, kinds: Sequence[Kind], returns: Any, name: str) -> Any:
@@ -84,15 +84,17 @@ class _Translation:
         _Writer(self, function, definition, dict(zip(names, given, strict=True))).write()
         return function
 
-    def of_matrices(self, name: str, kinds: Sequence[Kind]) -> Any:
-        """Return a function of `matrices.py` for arguments of these types."""
+    def named(self, name: str, kinds: Sequence[Kind]) -> Any:
+        """Return a function of the text or of `matrices.py` for arguments of these types."""
         key = name, tuple(kinds)
         if key not in self._made:
-            definition = _definitions()[name]
-            returns = functions.llvm_kind(BOOL) if _returns(definition) else _ir.VoidType()
-            made = self._made[key] = self.function(definition, kinds, returns, f"{name}{len(self._made)}")
+            definition = self._definitions.get(name) or _definitions()[name]
+            returns = functions.llvm_kind(INT) if _returns(definition) else _ir.VoidType()
+            made = self._made[key] = self.function(definition, kinds, returns, f"{name}.{len(self._made)}")
             if name in matrices.INLINED:
                 made.attributes.add("alwaysinline")
+            elif name in self._definitions:
+                made.attributes.add("noinline")
         return self._made[key]
 
 
@@ -233,11 +235,10 @@ class _Writer:
         self._b.branch(self._loop[1])
 
     def _return(self, node: ast.Return) -> None:
-        kind = self._b.function.function_type.return_type
         if node.value is None:
             self._b.ret_void()
         else:
-            self._b.ret(converted(self._b, self._value(node.value), BOOL if kind.width == 1 else INT))
+            self._b.ret(converted(self._b, self._value(node.value), INT))
 
     def _pass(self, node: ast.Pass) -> None:
         del node
@@ -324,13 +325,13 @@ class _Writer:
         given = [functions.DTYPES.get(getattr(x, "id", "")) or self._value(x) for x in node.args]
         if name in functions.FUNCTIONS:
             return functions.FUNCTIONS[name](self._b, *given)
-        return self._call_of_matrices(name, [x for x in given if isinstance(x, Number)])
+        return self._call_of_function(name, [x for x in given if isinstance(x, Number)])
 
-    def _call_of_matrices(self, name: str, given: Sequence[Number]) -> Number | None:
-        function = self._translation.of_matrices(name, [Kind(x.dtype, x.pointer) for x in given])
+    def _call_of_function(self, name: str, given: Sequence[Number]) -> Number | None:
+        function = self._translation.named(name, [Kind(x.dtype, x.pointer) for x in given])
         values = [converted(self._b, x, x.dtype) if x.weak else x.value for x in given]
         found = self._b.call(function, values)
-        return None if isinstance(function.function_type.return_type, _ir.VoidType) else Number(found, BOOL)
+        return None if isinstance(function.function_type.return_type, _ir.VoidType) else Number(found, INT)
 
     # The methods by the class of a node.
     _STATEMENTS: ClassVar[dict[type, Callable[..., None]]] = {

@@ -6,11 +6,14 @@
         while pc < at(T, 1):
             S = part(T, pc)
             op = at(S, 0)
-            if op == 0:                        # one code for all instructions that differ in sizes and places only
-                p0 = located(B, S, 1, float64)    # the base and the byte where the array begins
-                for i0 in range(at(S, 3)): ...
+            if op == 0:
+                code_0(B, S)                   # one code for all instructions that differ in sizes and places only
                 pc += 12
                 continue
+
+    def code_0(B, S):
+        p0 = located(B, S, 1, float64)         # the base and the byte where the array begins
+        for i0 in range(at(S, 3)): ...
 
 A program of 100,000 operations compiles in the time of the 20 to 100 codes that differ.
 """
@@ -19,7 +22,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import re
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -46,7 +48,6 @@ from funcgrad._engines.source.kernels.text import STACK_BYTES, KernelWriter, Tex
 _MOST = 12
 # The most loops in each other.
 _DEEPEST = 32
-_LOCAL = re.compile(r"\b([vspirn])(\d+)\b")
 
 
 class Instruction(NamedTuple):
@@ -235,12 +236,19 @@ class InstructionWriter(KernelWriter):
             table += [order[code], *[starts[e + 1] if type(e) is _After else e for e in entries[1:]]]
         table[1] = len(table)
         lengths = {code: len(entries) for code, entries in self.instructions}
+        functions: list[str] = []
         for code, k in order.items():
-            lines.append(f"        if op == {k}:")
-            # Names of their own, because Numba gives each name of a function one type.
-            lines += [f"            {line}" for line in _LOCAL.sub(rf"\1\2_{k}", code).split("\n")]
+            call = code
+            if "continue" not in code:
+                # Functions of their own: LLVM takes time in proportion to the square of a function's length.
+                functions += [f"def code_{k}(B, S):", *[f"    {line}" for line in code.split("\n")]]
+                ends = "return" in code
+                functions += ["    return 0", ""] if ends else [""]
+                call = f"v0 = code_{k}(B, S)\nif v0 != 0: return v0" if ends else f"code_{k}(B, S)"
+            lines += [f"        if op == {k}:", *[f"            {line}" for line in call.split("\n")]]
             lines += [f"            pc += {lengths[code]}", "            continue"]
         lines += ["        return 1", "    return 0"] if self._ends else ["        return"]
+        lines = [*functions, *lines]
         return Text("\n".join(lines) + "\n", lambda rows: table, self._size if heap else 0, self._ends)
 
     def _opened(self, heap: bool, start: int) -> list[str]:
