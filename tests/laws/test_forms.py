@@ -18,8 +18,8 @@ ENGINES = Path(__file__).parents[2] / "funcgrad" / "_engines"
 EXPANDED = [row for row in all_rows() if row.primitive.forms.expand is not None]
 SPECIAL = [row for row in all_rows() if row.primitive.forms.special is not None]
 NEW_MEMORY = [row for row in all_rows() if row.primitive.forms.new_memory]
-# Names in the scope of written programs, and of BLAS, that happen to be a primitive's name too.
-OTHER_MEANINGS = {"inner", "pow", "sqrt"}
+# Names in the scope of written programs and kernels, and of BLAS, that happen to be a primitive's name too.
+OTHER_MEANINGS = {"abs", "inner", "log", "pow", "sqrt"}
 
 
 def drawn(case: Case) -> list:

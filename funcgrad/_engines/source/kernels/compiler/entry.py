@@ -32,7 +32,7 @@ _BYTES = sys.getsizeof(b"") - 1
 _CONTIGUOUS_AND_ALIGNED, _WRITEABLE = 0x101, 0x400
 _SWAPPED = ord(">" if sys.byteorder == "little" else "<")
 
-_OBJECTS: dict[str, Any] = {"array": np.ndarray, "complex": complex, "error": TypeError, "none": None}
+_OBJECTS: dict[str, Any] = {"array": np.ndarray, "complex_class": complex, "error": TypeError, "none": None}
 _FUNCTIONS = (
     "PyComplex_ImagAsDouble", "PyComplex_RealAsDouble",
     "PyErr_Occurred", "PyErr_SetString", "PyEval_RestoreThread", "PyEval_SaveThread", "PyFloat_AsDouble",
@@ -169,7 +169,7 @@ class _Entry:
     def _complex(self, x: Any, dtype: np.dtype) -> Any:
         b, found = self._b, llvm_kind(dtype)(_ir.Undefined)
         # The functions below ignore the imaginary part of other classes, NumPy's complex64 among them.
-        self._need_class(x, "complex")
+        self._need_class(x, "complex_class")
         for k, name in enumerate(("PyComplex_RealAsDouble", "PyComplex_ImagAsDouble")):
             part = self._python(name, llvm_kind(FLOAT), x)
             found = b.insert_value(found, part if dtype.itemsize == 16 else b.fptrunc(part, _ir.FloatType()), k)
