@@ -36,6 +36,9 @@ _SHORT = 32
 # OpenBLAS computes products of fewer multiplications in the calling thread (its ``interface/gemm.c``: a second thread
 # is for twice GEMM_MULTITHREAD_THRESHOLD * SMP_THRESHOLD_MIN). So several threads of ours can call it at once.
 _SHARED = 1 << 19
+# Numbers of the columns that are kept for the backward pass at most. More would have left the cache until then, and a
+# network of many layers would keep all of them.
+_KEPT = 1 << 20
 # Adding costs this many times as much as copying, because it also reads.
 _ADDING = 1.5
 
@@ -98,8 +101,43 @@ def _windows(x: np.ndarray, outer: Sizes, far: Sizes, inner: Sizes, near: Sizes)
     return as_strided(x, (*x.shape[:lead], *outer, *inner), (*x.strides[:lead], *steps))
 
 
-def _by_offsets(x: np.ndarray, kernel: np.ndarray, window: Any, y_shape: Sizes) -> np.ndarray:
-    """Gather with one row of the matrix for each channel and element of the kernel."""
+def keeps_columns(x: np.ndarray, kernel: np.ndarray, window: Any) -> bool:
+    """Return whether `conv_and_columns` computes a convolution: its columns are few, and long enough for BLAS."""
+    places = window.lengths(x.shape[2:], kernel.shape[2:])
+    count = math.prod(places)
+    return (
+        _is_one(window.spread)
+        and kernel.shape[-1] <= places[-1]
+        and 0 < len(x) * window.groups * math.prod(kernel.shape[1:]) * count <= _KEPT
+        and _is_small(count, kernel.size // window.groups * count)
+    )
+
+
+def conv_and_columns(x: np.ndarray, kernel: np.ndarray, window: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the convolution, and its columns ``[batch, groups, in / groups * offsets, places]``."""
+    places = window.lengths(x.shape[2:], kernel.shape[2:])
+    columns = np.empty((len(x), window.groups, math.prod(kernel.shape[1:]), math.prod(places)), x.dtype)
+    y_shape = (len(x), len(kernel), *places)
+    return _by_offsets(_padded(x, window.padding), kernel, window, y_shape, columns), columns
+
+
+def kernel_bar_of(y_bar: np.ndarray, columns: np.ndarray, kernel_shape: Sizes) -> np.ndarray:
+    """Return the kernel's cotangent, the sum of an image's product over the batch."""
+    n, groups, rows, count = columns.shape
+    bars = y_bar.reshape(n, groups, -1, count).swapaxes(2, 3)
+    found = np.empty((n, groups, rows, bars.shape[-1]), columns.dtype)
+
+    def compute(part: slice) -> None:
+        _product(columns[part], bars[part], found[part])
+
+    _compute(compute, n, columns[0].size, True)
+    return found.sum(0).swapaxes(1, 2).reshape(kernel_shape)
+
+
+def _by_offsets(
+    x: np.ndarray, kernel: np.ndarray, window: Any, y_shape: Sizes, kept: np.ndarray | None = None
+) -> np.ndarray:
+    """Gather with one row of the matrix for each channel and element of the kernel; fill ``kept`` with the columns."""
     strides, _, _, dilation, groups = window
     out, inner, *offsets = kernel.shape
     n, places = len(x), y_shape[2:]
@@ -110,7 +148,10 @@ def _by_offsets(x: np.ndarray, kernel: np.ndarray, window: Any, y_shape: Sizes) 
 
     def compute(part: slice) -> None:
         read = _windows(x[part], tuple(offsets), dilation, places, strides)
-        if alone:
+        if kept is not None:
+            kept[part].reshape(read.shape)[...] = read
+            _product(matrix, kept[part], y[part])
+        elif alone:
             columns = np.ascontiguousarray(read).reshape(-1, groups, rows, count)
             _product(matrix, columns, y[part])
         else:
@@ -125,7 +166,7 @@ def _by_offsets(x: np.ndarray, kernel: np.ndarray, window: Any, y_shape: Sizes) 
 def _by_places(x: np.ndarray, kernel: np.ndarray, window: Any, y_shape: Sizes) -> np.ndarray:
     """Gather with one row of the matrix for each position of the result, for kernels as large as the image."""
     strides, _, _, dilation, groups = window
-    n, channels, *space = x.shape
+    n, _, *space = x.shape
     out, inner, *offsets = kernel.shape
     places = y_shape[2:]
     count, length = math.prod(places), math.prod(offsets)
@@ -167,7 +208,7 @@ def _is_small(length: int, products: int) -> bool:
     return length >= _SHORT and products < _SHARED
 
 
-def _compute(compute: Callable[[slice], None], n: int, size: int, alone: bool, block: int = _BLOCK) -> None:
+def _compute(compute: Callable[[slice], None], n: int, size: int, alone: bool = True, block: int = _BLOCK) -> None:
     """Compute the parts of a batch, in several threads if BLAS stays in the calling thread."""
     shares = min(workers(), n * size // _SHARE)
     if alone and shares > 1:
