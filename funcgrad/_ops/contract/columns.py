@@ -5,9 +5,9 @@
 each product to its position. Scattering is less work if the result has fewer channels, and multiplies no zeros if the
 elements of the image have gaps.
 
-Both copy or add rows, and the rows of small images are short. If neighbours are adjacent in memory, a whole image is
-one row (a *run*), and an element of the kernel is a shift of it. The run contains numbers between the end of a row and
-the beginning of the next. They are computed and dropped, or multiplied by zero.
+NumPy copies and adds short rows slowly, and the rows of small images are short. So each row is first copied once for
+each element of the kernel's last axis, and only for the positions of the result. The rows of these copies are
+neighbours in memory. All further copies and additions are of whole images.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ from funcgrad._core.threads import each, workers
 from funcgrad._types import Array
 
 # Numbers in a block of the matrix, which should stay in cache until BLAS has read it.
-_BLOCK = 1 << 16
+_BLOCK = 1 << 18
+# Numbers that another thread should have at least. Fewer would be computed before it has started.
+_SHARE = 1 << 16
 # Products that are added back at once. Each element of the kernel needs one call of 2 us.
 _ADDED = 1 << 19
 # Columns of a product that give BLAS its full speed.
@@ -34,10 +36,11 @@ _SHORT = 32
 # OpenBLAS computes products of fewer multiplications in the calling thread (its ``interface/gemm.c``: a second thread
 # is for twice GEMM_MULTITHREAD_THRESHOLD * SMP_THRESHOLD_MIN). So several threads of ours can call it at once.
 _SHARED = 1 << 19
+# Numbers of the columns that are kept for the backward pass at most. More would have left the cache until then, and a
+# network of many layers would keep all of them.
+_KEPT = 1 << 20
 # Adding costs this many times as much as copying, because it also reads.
 _ADDING = 1.5
-# A run may be at most this many times as long as the part that counts.
-_WASTE = 2
 
 Sizes = tuple[int, ...]
 
@@ -55,103 +58,129 @@ def conv_numpy(x: Array, kernel: Array, *, window: Any) -> np.ndarray:
     # Scattering calls NumPy once for each element of the kernel.
     is_short = math.prod(kernel.shape[2:]) <= math.prod(lengths)
     if _is_one(strides) and is_short and (has_gaps or _ADDING * added < laid_out):
-        return _by_scattering(x, kernel, window, y_shape)
+        return _by_scattering(x, kernel, window)
     if has_gaps:
         x = _spread_out(x, spread)
-    x = np.ascontiguousarray(_padded(x, padding))
     # Choose the longer rows, which are copied faster. BLAS also takes a transposed matrix.
     gather = _by_places if lengths[-1] < kernel.shape[-1] else _by_offsets
-    return gather(x, kernel, window, y_shape)
+    return gather(_padded(x, padding), kernel, window, y_shape)
 
 
 def _is_one(steps: Sizes) -> bool:
     return all(step == 1 for step in steps)
 
 
-def _pitches(lengths: Sizes) -> Sizes:
-    """Return the distance in memory between neighbours along each axis."""
-    return tuple([math.prod(lengths[axis + 1 :]) for axis in range(len(lengths))])
+def _times(steps: Sizes, strides: Sizes) -> Sizes:
+    return tuple([step * stride for step, stride in zip(steps, strides, strict=True)])
 
 
-def _run(counts: Sizes, pitches: Sizes) -> int:
-    """Return the length in memory from the first element of a part of an image to its last."""
-    return sum([(count - 1) * pitch for count, pitch in zip(counts, pitches, strict=True)]) + 1
+def _rows(x: np.ndarray, lead: int, outer: tuple[int, int], inner: tuple[int, int]) -> np.ndarray:
+    """Return copies of the rows of images, ``[..., outer, *others, inner]``, after ``lead`` leading axes.
+
+    The element at ``i`` and ``j`` of a row is ``row[i * step_of_outer + j * step_of_inner]``; each pair is a length
+    and a step.
+    """
+    (count, far), (length, near) = outer, inner
+    last = x.strides[-1]
+    shape = (*x.shape[:lead], count, *x.shape[lead:-1], length)
+    return np.ascontiguousarray(as_strided(x, shape, (*x.strides[:lead], far * last, *x.strides[lead:-1], near * last)))
 
 
-def _times(steps: Sizes, pitches: Sizes) -> Sizes:
-    return tuple([step * pitch for step, pitch in zip(steps, pitches, strict=True)])
+def _windows(x: np.ndarray, outer: Sizes, far: Sizes, inner: Sizes, near: Sizes) -> np.ndarray:
+    """Return a view of the images ``x[..., *space]``, or of a copy: ``[..., *outer, *inner]``.
+
+    The element at ``i`` and ``j`` is ``x[..., i * far + j * near]``.
+    """
+    lead = x.ndim - len(outer)
+    ends = far[-1] * x.strides[-1], near[-1] * x.strides[-1]
+    others = x.strides[lead:-1]
+    if math.prod(outer[:-1]) > 1:
+        x = _rows(x, lead, (outer[-1], far[-1]), (inner[-1], near[-1]))
+        ends, others = (x.strides[lead], x.strides[-1]), x.strides[lead + 1 : -1]
+    steps = (*_times(far[:-1], others), ends[0], *_times(near[:-1], others), ends[1])
+    return as_strided(x, (*x.shape[:lead], *outer, *inner), (*x.strides[:lead], *steps))
 
 
-def _show(x: np.ndarray, shape: Sizes, steps: Sizes) -> np.ndarray:
-    """Return a view with these strides, in elements."""
-    return as_strided(x, shape, [step * x.itemsize for step in steps])
-
-
-def _by_offsets(x: np.ndarray, kernel: np.ndarray, window: Any, y_shape: Sizes) -> np.ndarray:
-    """Gather with one row of the matrix for each channel and element of the kernel."""
-    strides, _, _, dilation, groups = window
-    n, channels, *space = x.shape
-    out, inner, *offsets = kernel.shape
-    places = y_shape[2:]
-    pitches = _pitches(tuple(space))
-    run = _run(places, pitches) if _is_one(strides) else 0
-    as_run = 0 < run <= _WASTE * math.prod(places)
-    shape, steps = ((run,), (1,)) if as_run else (places, _times(strides, pitches))
-    area, rows, count = math.prod(space), inner * math.prod(offsets), math.prod(shape)
-    seen = _show(
-        x,
-        (n, groups, inner, *offsets, *shape),
-        (channels * area, inner * area, area, *_times(dilation, pitches), *steps),
+def keeps_columns(x: np.ndarray, kernel: np.ndarray, window: Any) -> bool:
+    """Return whether `conv_and_columns` computes a convolution: its columns are few, and long enough for BLAS."""
+    places = window.lengths(x.shape[2:], kernel.shape[2:])
+    count = math.prod(places)
+    return (
+        _is_one(window.spread)
+        and kernel.shape[-1] <= places[-1]
+        and 0 < len(x) * window.groups * math.prod(kernel.shape[1:]) * count <= _KEPT
+        and _is_small(count, kernel.size // window.groups * count)
     )
+
+
+def conv_and_columns(x: np.ndarray, kernel: np.ndarray, window: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the convolution, and its columns ``[batch, groups, in / groups * offsets, places]``."""
+    places = window.lengths(x.shape[2:], kernel.shape[2:])
+    columns = np.empty((len(x), window.groups, math.prod(kernel.shape[1:]), math.prod(places)), x.dtype)
+    y_shape = (len(x), len(kernel), *places)
+    return _by_offsets(_padded(x, window.padding), kernel, window, y_shape, columns), columns
+
+
+def kernel_bar_of(y_bar: np.ndarray, columns: np.ndarray, kernel_shape: Sizes) -> np.ndarray:
+    """Return the kernel's cotangent, the sum of an image's product over the batch."""
+    n, groups, rows, count = columns.shape
+    bars = y_bar.reshape(n, groups, -1, count).swapaxes(2, 3)
+    found = np.empty((n, groups, rows, bars.shape[-1]), columns.dtype)
+
+    def compute(part: slice) -> None:
+        _product(columns[part], bars[part], found[part])
+
+    _compute(compute, n, columns[0].size, True)
+    return found.sum(0).swapaxes(1, 2).reshape(kernel_shape)
+
+
+def _by_offsets(
+    x: np.ndarray, kernel: np.ndarray, window: Any, y_shape: Sizes, kept: np.ndarray | None = None
+) -> np.ndarray:
+    """Gather with one row of the matrix for each channel and element of the kernel; fill ``kept`` with the columns."""
+    strides, _, _, dilation, groups = window
+    out, inner, *offsets = kernel.shape
+    n, places = len(x), y_shape[2:]
+    rows, count = inner * math.prod(offsets), math.prod(places)
     matrix = kernel.reshape(groups, out // groups, rows)
-    y = np.empty(y_shape, x.dtype)
+    y = np.empty((n, groups, out // groups, count), x.dtype)
     alone = _is_small(count, matrix[0].size * count)
 
     def compute(part: slice) -> None:
-        read = seen[part]
-        some = len(read)
-        if alone:
-            found = _product(matrix, np.ascontiguousarray(read).reshape(some, groups, rows, count))
-            far = out * count, count
+        read = _windows(x[part], tuple(offsets), dilation, places, strides)
+        if kept is not None:
+            kept[part].reshape(read.shape)[...] = read
+            _product(matrix, kept[part], y[part])
+        elif alone:
+            columns = np.ascontiguousarray(read).reshape(-1, groups, rows, count)
+            _product(matrix, columns, y[part])
         else:
-            columns = np.ascontiguousarray(np.moveaxis(read, 0, 2 + len(offsets)))
-            found = _product(matrix, columns.reshape(groups, rows, some * count))
-            far = count, some * count
-        y[part] = _show(found, (some, out, *places), (*far, *(pitches if as_run else _pitches(places))))
+            columns = np.ascontiguousarray(np.moveaxis(read, 0, 1 + len(offsets)))
+            found = _product(matrix, columns.reshape(groups, rows, -1))
+            y[part] = np.moveaxis(found.reshape(groups, out // groups, -1, count), 2, 0)
 
     _compute(compute, n, groups * rows * count, alone)
-    return y
+    return y.reshape(y_shape)
 
 
 def _by_places(x: np.ndarray, kernel: np.ndarray, window: Any, y_shape: Sizes) -> np.ndarray:
     """Gather with one row of the matrix for each position of the result, for kernels as large as the image."""
     strides, _, _, dilation, groups = window
-    n, channels, *space = x.shape
+    n, _, *space = x.shape
     out, inner, *offsets = kernel.shape
     places = y_shape[2:]
-    pitches = _pitches(tuple(space))
-    run = _run(tuple(offsets), pitches) if _is_one(dilation) else 0
-    if 0 < run <= _WASTE * math.prod(offsets):
-        wide = np.zeros((out, inner, run), x.dtype)
-        _show(wide, kernel.shape, (inner * run, run, *pitches))[...] = kernel
-        kernel, shape, steps = wide, (run,), (1,)
-    else:
-        shape, steps = tuple(offsets), _times(dilation, pitches)
-    area, count, length = math.prod(space), math.prod(places), math.prod(shape)
+    count, length = math.prod(places), math.prod(offsets)
     # The channels of a group come first. In the derivative by a kernel, they are the images of the batch, which are
     # summed.
-    seen = _show(
-        x,
-        (inner, groups, n, *places, *shape),
-        (area, inner * area, channels * area, *_times(strides, pitches), *steps),
-    )
+    images = x.reshape(n, groups, inner, *space).swapaxes(0, 2)
     matrices = kernel.reshape(groups, out // groups, inner, length)
     if _is_small(length, n * count * length * out // groups):
         found = np.empty((inner, groups, n * count, out // groups), x.dtype)
 
         def compute(part: slice) -> None:
-            columns = np.ascontiguousarray(seen[part]).reshape(-1, groups, n * count, length)
-            found[part] = _product(columns, matrices[:, :, part].transpose(2, 0, 3, 1))
+            read = _windows(images[part], places, strides, tuple(offsets), dilation)
+            columns = np.ascontiguousarray(read).reshape(-1, groups, n * count, length)
+            _product(columns, matrices[:, :, part].transpose(2, 0, 3, 1), found[part])
 
         _compute(compute, inner, groups * n * count * length, True)
         y = found.sum(0, dtype=x.dtype).reshape(groups, n, count, out // groups)
@@ -160,9 +189,10 @@ def _by_places(x: np.ndarray, kernel: np.ndarray, window: Any, y_shape: Sizes) -
     # The sum has more terms than a block holds.
     for part in _parts(n, groups * count * (_BLOCK // _COLUMNS)):
         for some in _parts(inner, groups * count * length * len(range(n)[part])):
-            read = np.moveaxis(seen[some, :, part], 0, 2 + len(places))
+            read = _windows(images[some, :, part], places, strides, tuple(offsets), dilation)
+            columns = np.ascontiguousarray(np.moveaxis(read, 0, 2 + len(places)))
             matrix = matrices[:, :, some].reshape(groups, out // groups, -1).swapaxes(1, 2)
-            found = _product(np.ascontiguousarray(read).reshape(groups, -1, matrix.shape[1]), matrix)
+            found = _product(columns.reshape(groups, -1, matrix.shape[1]), matrix)
             y[:, part] += found.reshape(groups, -1, count, out // groups)
     return np.ascontiguousarray(y.transpose(1, 0, 3, 2)).reshape(y_shape)
 
@@ -178,10 +208,9 @@ def _is_small(length: int, products: int) -> bool:
     return length >= _SHORT and products < _SHARED
 
 
-def _compute(compute: Callable[[slice], None], n: int, size: int, alone: bool, block: int = _BLOCK) -> None:
+def _compute(compute: Callable[[slice], None], n: int, size: int, alone: bool = True, block: int = _BLOCK) -> None:
     """Compute the parts of a batch, in several threads if BLAS stays in the calling thread."""
-    # A share smaller than a block would be done before another thread has started.
-    shares = min(workers(), n * size // _BLOCK)
+    shares = min(workers(), n * size // _SHARE)
     if alone and shares > 1:
         each(compute, _parts(n, size, block, shares))
     else:
@@ -189,42 +218,43 @@ def _compute(compute: Callable[[slice], None], n: int, size: int, alone: bool, b
             compute(part)
 
 
-def _by_scattering(x: np.ndarray, kernel: np.ndarray, window: Any, y_shape: Sizes) -> np.ndarray:
+def _by_scattering(x: np.ndarray, kernel: np.ndarray, window: Any) -> np.ndarray:
+    """Add the products to their positions, along all axes, or along all but the last one, which is gathered."""
     _, padding, spread, dilation, groups = window
-    n, channels, *space = x.shape
+    n, _, *space = x.shape
     out, inner, *offsets = kernel.shape
+    taken, others = offsets[-1], math.prod(offsets[:-1])
+    gathers = spread[-1] == 1 and taken * x.shape[1] + _ADDING * out * others < _ADDING * out * others * taken
+    if gathers:
+        x = _padded(x, (*[(0, 0)] * (len(space) - 1), padding[-1]))
+        space[-1] = x.shape[-1] - (taken - 1) * dilation[-1]
+        kernel = np.moveaxis(kernel, -1, 2)
+        inner, offsets[-1], padding = inner * taken, 1, (*padding[:-1], (0, 0))
     grouped = kernel.reshape(groups, out // groups, inner, -1)
     matrix = np.ascontiguousarray(grouped.swapaxes(2, 3)).reshape(groups, -1, inner)
     reach = [(k - 1) * step for k, step in zip(offsets, dilation, strict=True)]
     spans = [(m - 1) * step + 1 for m, step in zip(space, spread, strict=True)]
     whole = np.zeros((n, out, *[span + far for span, far in zip(spans, reach, strict=True)]), x.dtype)
-    pitches = _pitches(whole.shape[2:])
-    run = _run(tuple(space), pitches) if _is_one(spread) else 0
     # The positions of the products with each element of the kernel, the last element first.
-    firsts = [
-        [far - i * step for i, far, step in zip(at, reach, dilation, strict=True)]
+    targets: list[Any] = [
+        (
+            ...,
+            *[
+                slice(far - i * gap, far - i * gap + span, step)
+                for i, far, gap, span, step in zip(at, reach, dilation, spans, spread, strict=True)
+            ],
+        )
         for at in product(*map(range, offsets))
     ]
-    if run and run <= _WASTE * math.prod(space):
-        images = np.zeros((n, channels, run), x.dtype)
-        _show(images, x.shape, (channels * run, run, *pitches))[...] = x
-        target = whole.reshape(n, out, -1)
-        shifts = [sum(_times(tuple(first), pitches)) for first in firsts]
-        targets: list[Any] = [(..., slice(shift, shift + run)) for shift in shifts]
-        shape: Sizes = (run,)
-    else:
-        images, target, shape = x, whole, tuple(space)
-        targets = [
-            (..., *[slice(low, low + span, step) for low, span, step in zip(first, spans, spread, strict=True)])
-            for first in firsts
-        ]
-    count = math.prod(shape)
+    count = math.prod(space)
 
     def compute(part: slice) -> None:
-        some = images[part]
+        some = x[part]
+        if gathers:
+            some = _rows(some, 2, (taken, dilation[-1]), (space[-1], 1))
         pieces = _product(matrix, some.reshape(len(some), groups, inner, count))
-        pieces = pieces.reshape(len(some), out, len(targets), *shape)
-        within = target[part]
+        pieces = pieces.reshape(len(some), out, len(targets), *space)
+        within = whole[part]
         for i, where in enumerate(targets):
             view = within[where]
             np.add(view, pieces[:, :, i], view)
@@ -233,10 +263,15 @@ def _by_scattering(x: np.ndarray, kernel: np.ndarray, window: Any, y_shape: Size
     return _padded(whole, tuple([(low - far, high - far) for (low, high), far in zip(padding, reach, strict=True)]))
 
 
-def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def _product(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     """Return the product of stacks of matrices; NumPy multiplies ml_dtypes' half precision as float32."""
-    y = np.matmul(a, b)
-    return y if y.dtype == a.dtype else y.astype(a.dtype)
+    if a.dtype.kind != "V":
+        return np.matmul(a, b, out=out)
+    y = np.matmul(a, b).astype(a.dtype)
+    if out is None:
+        return y
+    out[...] = y
+    return out
 
 
 def _padded(x: np.ndarray, padding: tuple[tuple[int, int], ...]) -> np.ndarray:

@@ -10,11 +10,14 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from funcgrad._core.aval import Aval
 from funcgrad._core.forms import Forms
 from funcgrad._core.primitive import Primitive
-from funcgrad._core.trace.derivative import Multilinear
-from funcgrad._ops.contract.columns import conv_numpy
+from funcgrad._core.trace.derivative import Multilinear, Recorder
+from funcgrad._core.trace.tape import Node, new_kind, next_serial
+from funcgrad._ops.contract.columns import conv_and_columns, conv_numpy, keeps_columns, kernel_bar_of
 from funcgrad._ops.contract.conv_xla import conv_xla
 from funcgrad._ops.layout.broadcast import broadcast_to
 from funcgrad._ops.layout.depends import with_kernel
@@ -136,6 +139,47 @@ def _to_kernel_of_spread(y_bar: Value, x: Value, kernel_shape: Sizes, window: Wi
     return _merged(_swapped(_split(found, 1, groups), 0, 1), 0)
 
 
+class _KeepingColumns(Multilinear):
+    """Bilinear; a small convolution of NumPy arrays lays out its columns once, also for the kernel's cotangent.
+
+    That takes 0.85 of the time for the kernel's cotangents of LeNet (batch 32). Other convolutions keep their operands
+    alone, and so do all that are recorded on traced values.
+    """
+
+    __slots__ = ()
+
+    def recorder(self, primitive: Primitive, active: int, has_params: bool) -> Recorder | None:
+        usual = super().recorder(primitive, active, has_params)
+        if usual is None or not active >> 1:
+            return usual
+        both = active == 3
+        kind = new_kind(primitive, 1 + both, _pull_both if both else _pull_kernel, [both, True])
+
+        def record(trace: Any, params: dict, x: Any, kernel: Any, x_node: Any, kernel_node: Any) -> Any:
+            window = params["window"]
+            if not (type(x) is type(kernel) is np.ndarray and x.dtype.kind == "f" and keeps_columns(x, kernel, window)):
+                return usual(trace, params, x, kernel, x_node, kernel_node)
+            y, columns = conv_and_columns(x, kernel, window)
+            parents = (x_node, kernel_node) if both else (kernel_node,)
+            kept = x if both else trace.keep(x)
+            return trace.tracer_type(trace, y, (next_serial(), kind, *parents, kept, kernel, columns, window))
+
+        return record
+
+
+def _pull_kernel(y_bar: Value, node: Node) -> Any:
+    x, kernel, columns, window = node[-4:]
+    # A tracer among them means that this pass is recorded, by operations that have derivatives.
+    if type(y_bar) is type(x) is np.ndarray:
+        return kernel_bar_of(y_bar, columns, kernel.shape)
+    return _to_kernel(y_bar, x, kernel.shape, window)
+
+
+def _pull_both(y_bar: Value, node: Node) -> tuple[Any, Any]:
+    x, kernel, _, window = node[-4:]
+    return _to_x(y_bar, kernel, x.shape, window), _pull_kernel(y_bar, node)
+
+
 def _batch(primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict) -> Any:
     """Batched images are more images. Batched kernels are more channels, in groups with their own images."""
     x, kernel = operands
@@ -156,7 +200,7 @@ conv_p = Primitive(
     numpy=conv_numpy,
     xla=conv_xla,
     aval=_aval,
-    derivative=Multilinear(("x", "kernel"), [_to_x, _to_kernel]),
+    derivative=_KeepingColumns(("x", "kernel"), [_to_x, _to_kernel]),
     batch=_batch,
     cost=lambda y, x, kernel, *, window: 2 * y.size * math.prod(kernel.shape[1:]),
     forms=Forms(depends=with_kernel),

@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from funcgrad._core.aval import aval_of
-from funcgrad._ops.elementwise.select import select
+from funcgrad._ops.elementwise.winner import first_max_p
 from funcgrad._ops.index.gather import index
 from funcgrad._ops.index.plan import FULL
 from funcgrad._ops.layout.shape import reshape
 from funcgrad._types import Array, Padding, PerAxis
 from funcgrad.nn._functions.convert import inexact
 from funcgrad.nn._functions.sizes import images, per_axis
-from funcgrad.numpy import add, divide, greater, isnan, logical_or, pad
+from funcgrad.numpy import add, divide, pad
 
 
 def max_pool1d(
@@ -308,18 +308,13 @@ def _pooled(x: Array, moves: list[_Along], fill: float, merge: Callable[[Any, An
     return x
 
 
-def _greater(a: Any, b: Any) -> Any:
-    """Return the elementwise maximum, ``a`` for equal elements; NaN if one of them is NaN."""
-    return select(logical_or(greater(b, a), isnan(b)), b, a)
-
-
 def _max_pool(function: str, x: Array, how: tuple) -> Any:
     x, batched = images(function, inexact(x), how[0])
     if x.dtype.kind == "c":
         raise TypeError(
             f"{function}: x is {aval_of(x)}; needed real numbers, because complex numbers have no maximum. Pool x.real."
         )
-    y = _pooled(x, _moves(function, x.shape, how), -np.inf, _greater)
+    y = _pooled(x, _moves(function, x.shape, how), -np.inf, first_max_p)
     return y if batched else reshape(y, y.shape[1:])
 
 
