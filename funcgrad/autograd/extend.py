@@ -14,6 +14,7 @@ from funcgrad.autograd._tape.function import Function as NodeFunction
 from funcgrad.autograd._tape.handles import Hooks, RemovableHandle
 from funcgrad.autograd._tape.mode import inference_mode, inferring, recorded
 from funcgrad.autograd._tape.refused import out_of_range, pytorchs_error
+from funcgrad.autograd._tape.saved import Pair, pack_result, pairs
 from funcgrad.autograd._tape.seeds import conjugated
 from funcgrad.autograd._tape.writes import WRITES, gradient_of, was_read
 from funcgrad.autograd._tensor import TRACE, rebuild
@@ -30,6 +31,7 @@ __all__ = [
     "Generator",
     "Hooks",
     "NodeFunction",
+    "Pair",
     "RemovableHandle",
     "Shape",
     "TracedTrace",
@@ -52,6 +54,8 @@ __all__ = [
     "number_dtype",
     "on_values",
     "out_of_range",
+    "pack_result",
+    "pairs",
     "promoted",
     "pytorchs_error",
     "rebuild",

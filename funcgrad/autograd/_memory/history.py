@@ -219,7 +219,7 @@ def check_in_place(x: Tensor, others: Iterable[Any], asked: str, *, part: bool =
     own = x._node is not None or root._node is not None
     if not own and not involved:
         return False
-    if (running := active_trace()) is not None:
+    if (running := active_trace()) is not None and not running.keeps_backward:
         raise TracerAssignmentError(
             f"{asked} writes into a tensor {x.aval} with a history inside the function that {running.transform} runs, "
             "which may have kept what is overwritten. Compute a new tensor, or write outside of that function."

@@ -7,6 +7,7 @@ and the reverse pass of ``grad`` therefore work for tensors too.
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
@@ -138,6 +139,8 @@ class TensorTrace(ReverseTrace):
     node_type = TensorNode
     # Renews the nodes of views after a write has changed a history (``_memory/history.py``).
     histories: Histories | None = None
+    # Packs the kept values of a result's node, while hooks of saved tensors exist (``saved.py``).
+    pack: Callable[[TensorTrace, Any], None] | None = None
 
     def __init__(self, tracer_type: type[TensorBase]) -> None:
         super().__init__()
@@ -169,6 +172,21 @@ class TensorTrace(ReverseTrace):
             if type(x) is self.tracer_type and x._inference is not made._inference:
                 _inherit_inference(made, x)
         return made
+
+    def apply_hooked(self, primitive: Primitive, operands: tuple, params: dict) -> Any:
+        y = super().apply_hooked(primitive, operands, params)
+        if self.pack is not None and not primitive.multiple_results:
+            self.pack(self, y)
+        return y
+
+    def set_check(self, check: Callable[[Any, Primitive, tuple, dict, Any], None] | None) -> None:
+        super().set_check(check)
+        self.direct = self.direct and self.pack is None
+
+    def set_pack(self, pack: Callable[[TensorTrace, Any], None] | None) -> None:
+        """Set the function that packs kept values, or remove it with ``None``."""
+        self.pack = pack
+        self.set_check(self.check)
 
     def keep(self, x: np.ndarray) -> np.ndarray:
         """Return the array itself: a pass refuses to read an overwritten array, as PyTorch does (``_writes.py``)."""

@@ -42,6 +42,7 @@ class FunctionCtx:
     def __init__(self, needs_input_grad: tuple[bool, ...]) -> None:
         self.needs_input_grad = needs_input_grad
         self.saved_tensors: tuple[Any, ...] = ()
+        self.saved_for_forward: tuple[Any, ...] = ()
         self.constant_outputs: tuple[int, ...] = ()
         self.materialize_grads = True
 
@@ -55,8 +56,8 @@ class FunctionCtx:
         self.saved_tensors = tensors
 
     def save_for_forward(self, *tensors: Any) -> None:
-        """Accept tensors for ``jvp``, which is not called here."""
-        del tensors
+        """Keep tensors, or ``None``, for ``jvp``, which reads them as ``ctx.saved_tensors``."""
+        self.saved_for_forward = tensors
 
     def mark_non_differentiable(self, *outputs: Any) -> None:
         """Declare outputs that carry no derivative."""
@@ -125,6 +126,14 @@ class Function:
             f"backward mode AD. {_REMEDY}"
         )
 
+    @staticmethod
+    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+        """Return the tangents of the outputs by those of the arguments; an argument that is no tensor has ``None``."""
+        raise NotImplementedError(
+            "You must implement the jvp function for custom autograd.Function to use it with forward mode AD. "
+            f"{_REMEDY}"
+        )
+
     @classmethod
     def apply(cls, *args: Any) -> Any:
         """Call the operation on tensors and other values."""
@@ -182,24 +191,27 @@ class _Call:
     def _custom(self) -> Callable[..., Any]:
         function: Any = custom_vjp(self._primal)
         function.defvjp(lambda *xs: self._forward(xs), self._backward, instantiate=False)
+        function.defjvp(self._pushed)
         functools.update_wrapper(function, self.kind.forward)
         function.__name__ = self.kind.__name__
         return function
 
-    def _primal(self, *xs: Any) -> tuple[Any, ...]:
-        """Return the outputs for arrays, traced values or tensors, in kind."""
+    def _several(self, xs: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Run ``forward`` and return its outputs as a tuple, after noting which are constant, and their types."""
         out = self.outputs([_as_tensor(x) for x in xs])
         outs = (out,) if self.is_one else out
         self.constant = tuple([id(y) in self.ctx.constant_outputs for y in outs])
         self.avals = tuple([aval_of(y) for y in outs])
+        return outs
+
+    def _primal(self, *xs: Any) -> tuple[Any, ...]:
+        """Return the outputs for arrays, traced values or tensors, in kind."""
+        outs = self._several(xs)
         return outs if any(map(is_tensor, xs)) else tuple(map(_value, outs))
 
     def _forward(self, xs: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         """Return the outputs, and what was saved, for arrays, traced values or tensors that are recorded."""
-        out = self.outputs([_as_tensor(x) for x in xs])
-        outs = (out,) if self.is_one else out
-        self.constant = tuple([id(y) in self.ctx.constant_outputs for y in outs])
-        self.avals = tuple([aval_of(y) for y in outs])
+        outs = self._several(xs)
         saved = self.ctx.saved_tensors
         is_traced = any(not is_tensor(x) and hasattr(x, "aval") for x in xs)
         is_recorded = any(is_tensor(x) and x.requires_grad for x in xs)
@@ -214,6 +226,19 @@ class _Call:
         bare = not any(map(is_tensor, xs))
         kept = tuple([_value(s) if bare and is_tensor(s) else s for s in saved])
         return tuple([_value(y) if bare else y for y in outs]), kept
+
+    def _pushed(self, xs: tuple[Any, ...], x_dots: tuple[Any, ...]) -> tuple[Any, Any]:
+        """Return the outputs and their tangents, by ``jvp``."""
+        outs = self._several(xs)
+        given: list[Any] = [None] * len(self.args)
+        for i, x_dot in zip(self.places, x_dots, strict=True):
+            given[i] = _as_tensor(x_dot)
+        self.ctx.saved_tensors = self.ctx.saved_for_forward
+        found = self.kind.jvp(self.ctx, *given)
+        dots = found if isinstance(found, tuple) else (found,)
+        y_dots = [y * 0 if y_dot is None else y_dot for y, y_dot in zip(outs, dots, strict=True)]
+        bare = not any(map(is_tensor, (*xs, *x_dots)))
+        return tuple([_value(y) if bare else y for y in outs]), tuple([_value(y) if bare else y for y in y_dots])
 
     def _backward(self, saved: tuple[Any, ...], bars: tuple[Any, ...]) -> tuple[Any, ...]:
         is_recorded = any(map(is_tensor, bars))
