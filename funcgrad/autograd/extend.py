@@ -3,6 +3,7 @@
 from funcgrad._public import publish
 from funcgrad.autograd import _rejection as rejection
 from funcgrad.autograd._called import called_value
+from funcgrad.autograd._memory.write import take_result
 from funcgrad.autograd._methods.generators import Generator, default_generator
 from funcgrad.autograd._methods.names import Shape
 from funcgrad.autograd._methods.results import RETURN_TYPES
@@ -64,6 +65,7 @@ __all__ = [
     "result_dtype",
     "set_dtype_of_floats",
     "set_value",
+    "take_result",
     "type_name",
     "was_read",
 ]

@@ -25,7 +25,6 @@ from funcgrad.torch import (
     _dtypes,
     _functions,
     _joined,
-    _kernels,
     _names,
     _settings,
     _signals,
@@ -42,6 +41,8 @@ from funcgrad.torch import testing as testing
 from funcgrad.torch import utils as utils
 from funcgrad.torch._files.load import load as load
 from funcgrad.torch._files.save import save as save
+from funcgrad.torch._kernels import arguments as _arguments
+from funcgrad.torch._kernels import recurrent as _recurrent
 from funcgrad.torch.func import vmap as vmap
 
 # The version of PyTorch whose behaviour this module follows. Programs compare it.
@@ -54,7 +55,8 @@ strided = preserve_format = contiguous_format = channels_last = "strided"
 globals().update(_functions.FUNCTIONS)
 globals().update(_joined.FUNCTIONS)
 globals().update(_signals.FUNCTIONS)
-globals().update(_kernels.FUNCTIONS)
+globals().update(_arguments.FUNCTIONS)
+globals().update(_recurrent.FUNCTIONS)
 globals().update(_creation.FUNCTIONS)
 globals().update(_drawn.FUNCTIONS)
 globals().update(_dtypes.DTYPES)

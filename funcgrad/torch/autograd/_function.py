@@ -13,7 +13,7 @@ from funcgrad._core.aval import Aval, aval_of
 from funcgrad._transforms.custom.decorators import custom_vjp
 from funcgrad._types import Array
 from funcgrad.autograd import is_grad_enabled, no_grad
-from funcgrad.autograd.extend import TRACE, conjugated, is_lifted, is_tensor, lift, lower
+from funcgrad.autograd.extend import TRACE, conjugated, is_lifted, is_tensor, lift, lower, take_result
 
 _REMEDY = "Write it as a method with @staticmethod."
 
@@ -44,6 +44,7 @@ class FunctionCtx:
         self.saved_tensors: tuple[Any, ...] = ()
         self.saved_for_forward: tuple[Any, ...] = ()
         self.constant_outputs: tuple[int, ...] = ()
+        self.dirty: tuple[int, ...] = ()
         self.materialize_grads = True
 
     def save_for_backward(self, *tensors: Any) -> None:
@@ -64,11 +65,8 @@ class FunctionCtx:
         self.constant_outputs = tuple([id(y) for y in outputs])
 
     def mark_dirty(self, *inputs: Any) -> None:
-        """Refuse to change inputs in place."""
-        raise NotImplementedError(
-            f"mark_dirty: {len(inputs)} inputs were to change in place; the results of a Function are new tensors. "
-            "Compute and return a new tensor."
-        )
+        """Declare inputs that ``forward`` has changed in place. It must return them."""
+        self.dirty = tuple([id(x) for x in inputs])
 
     def set_materialize_grads(self, value: bool) -> None:
         """Choose what ``backward`` gets for an output that nothing uses: zeros, or ``None``. Under `vmap`: zeros."""
@@ -155,6 +153,8 @@ class _Call:
     def __init__(self, kind: type[Function], args: tuple[Any, ...], places: list[int], ctx: FunctionCtx) -> None:
         self.kind, self.args, self.places, self.ctx = kind, args, places, ctx
         self.is_one = True
+        # The arguments that ``forward`` has changed in place, by the number of the output.
+        self.changed: dict[int, Any] = {}
 
     def outputs(self, tensors: list[Any]) -> Any:
         """Run ``forward`` with tensors in their places, and without recording."""
@@ -175,16 +175,35 @@ class _Call:
                     f"{self.kind.__name__}.forward: expected to return Tensors, but got {type(y).__name__}. Return "
                     "tensors, and keep other values on ctx."
                 )
+        if self.ctx.dirty:
+            self._note_changed(given, (out,) if self.is_one else out)
         return out
+
+    def _note_changed(self, given: list[Any], outs: tuple[Any, ...]) -> None:
+        """Note which outputs are arguments that ``forward`` has changed in place."""
+        numbers = {id(y): k for k, y in enumerate(outs)}
+        if any(one not in numbers for one in self.ctx.dirty):
+            raise RuntimeError(
+                "Some elements marked as dirty during the forward method were not returned as output. The inputs that "
+                "are modified inplace must all be outputs of the Function."
+            )
+        if any(is_lifted(given[i]) for i in self.places):
+            raise NotImplementedError(
+                f"mark_dirty: {self.kind.__name__} changed its argument in place inside of a transform. Compute and "
+                "return a new tensor."
+            )
+        self.changed = {numbers[id(given[i])]: self.args[i] for i in self.places if id(given[i]) in self.ctx.dirty}
 
     def recorded(self) -> Any:
         """Run ``forward`` and record ``backward`` as its derivative."""
         ys = self._custom()(*[_inner(self.args[i]) for i in self.places])
         ys = [_as_tensor(y) for y in ys]
-        made = []
-        for y, is_constant in zip(ys, self.constant, strict=True):
+        made, title = [], f"{self.kind.__name__}Backward"
+        for k, (y, is_constant) in enumerate(zip(ys, self.constant, strict=True)):
             if getattr(y, "_node", None) is not None:
-                y._node.title = f"{self.kind.__name__}Backward"
+                y._node.title = title
+            if k in self.changed:
+                y = take_result(self.changed[k], y, title)  # noqa: PLW2901  (the argument itself is the output)
             made.append(y.detach() if is_constant else y)
         return made[0] if self.is_one else tuple(made)
 
@@ -211,6 +230,11 @@ class _Call:
 
     def _forward(self, xs: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         """Return the outputs, and what was saved, for arrays, traced values or tensors that are recorded."""
+        if self.changed:
+            raise RuntimeError(
+                f"{self.kind.__name__} has changed its argument in place, so its value before is lost and a further "
+                "derivative cannot run forward again. Compute and return a new tensor."
+            )
         outs = self._several(xs)
         saved = self.ctx.saved_tensors
         is_traced = any(not is_tensor(x) and hasattr(x, "aval") for x in xs)
