@@ -15,6 +15,9 @@ from funcgrad.autograd.extend import TRACE, TracedTrace, is_lifted, is_tensor, l
 from funcgrad.torch import _names
 
 
+__all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
+
+
 class _DualTensors(TracedTrace):
     """The trace of the tensors around dual values. Python reads the numbers of the primals, as in PyTorch."""
 
@@ -45,7 +48,13 @@ class _DualTrace(ForwardTrace):
 
 
 class UnpackedDualTensor(NamedTuple):
-    """The result of `unpack_dual`."""
+    """The result of `unpack_dual`.
+
+    Example:
+        >>> import funcgrad.torch as torch
+        >>> torch.autograd.forward_ad.unpack_dual(torch.ones(1))
+        UnpackedDualTensor(primal=tensor([1.]), tangent=None)
+    """
 
     primal: Any
     tangent: Any
