@@ -14,7 +14,6 @@ from funcgrad._types import Array, Tensor
 from funcgrad.autograd.extend import TRACE, TracedTrace, is_lifted, is_tensor, lower
 from funcgrad.torch import _names
 
-
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
 
 
