@@ -4,7 +4,7 @@ from funcgrad._public import publish
 from funcgrad.autograd import _rejection as rejection
 from funcgrad.autograd._called import called_value
 from funcgrad.autograd._memory.write import take_result
-from funcgrad.autograd._methods.generators import Generator, default_generator
+from funcgrad.autograd._methods.generators import Generator, default_generator, refused_draws
 from funcgrad.autograd._methods.names import Shape
 from funcgrad.autograd._methods.results import RETURN_TYPES
 from funcgrad.autograd._methods.to import CPU, device, number_dtype
@@ -61,6 +61,7 @@ __all__ = [
     "pytorchs_error",
     "rebuild",
     "recorded",
+    "refused_draws",
     "rejection",
     "result_dtype",
     "set_dtype_of_floats",

@@ -17,6 +17,7 @@ from funcgrad.autograd._memory.history import base_of, check_in_place
 from funcgrad.autograd._memory.write import check_fits, check_memory, compute, plain_value, put, set_item, value_of
 from funcgrad.autograd._methods.names import METHODS
 from funcgrad.autograd._tape.base import is_fixed, is_tensor, set_value
+from funcgrad.autograd._tape.refused import in_pytorchs_words
 
 Method = Callable[..., Any]
 _FULL = slice(None)
@@ -63,6 +64,10 @@ def _masked_fill(self: Tensor, mask: ArrayLike, value: ArrayLike) -> Any:
 
 def _fill(self: Tensor, value: ArrayLike) -> Any:
     """Set all elements to a number, in place."""
+    if is_tensor(value) and value.shape:
+        raise RuntimeError(
+            f"fill_ only supports 0-dimension value tensor but got tensor with {len(value.shape)} dimensions."
+        )
     return write_whole(self, value, "FillBackward3" if is_tensor(value) else "FillBackward2", "fill_")
 
 
@@ -142,7 +147,7 @@ _mul = binary_in_place(np.multiply, "MulBackward0")
 _pow = binary_in_place(np.power, "PowBackward0", other_title="PowBackward1")
 
 IN_PLACE: dict[str, Method] = {
-    "__setitem__": set_item,
+    "__setitem__": in_pytorchs_words(set_item),
     **dict.fromkeys(("__iadd__", "add_"), _add),
     **dict.fromkeys(("__isub__", "sub_", "subtract_"), _sub),
     **dict.fromkeys(("__imul__", "mul_", "multiply_"), _mul),

@@ -308,7 +308,7 @@ class _Call:
             if grad is None:
                 continue
             if not is_tensor(grad):
-                raise TypeError(f"expected Variable or None (got {type(grad).__name__})")
+                raise RuntimeError(f"expected Variable or None (got {type(grad).__name__})")
             if grad.shape != x.shape:
                 raise RuntimeError(
                     f"Function {name} returned an invalid gradient at index {i} - got {list(grad.shape)} but expected "
