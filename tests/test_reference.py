@@ -11,7 +11,7 @@ import pytest
 from public_names import MIRRORS, mirrors, modules, own, pages
 
 # The modules on which other rooms of the library build; `funcgrad.extend` publishes the parts for users.
-DOORS = tuple(f"funcgrad.{room}.extend" for room in ("numpy", "autograd", "optim", "random", "tree"))
+DOORS = tuple(f"funcgrad.{room}.extend" for room in ("numpy", "autograd", "nn", "optim", "random", "tree"))
 
 # PyTorch's names: its pages say what the arguments are, and the reference links to them.
 PYTORCHS = ("funcgrad.nn",)

@@ -37,6 +37,7 @@ CHAPTERS = {
         "funcgrad.extend",
         "funcgrad.numpy.extend",
         "funcgrad.autograd.extend",
+        "funcgrad.nn.extend",
         "funcgrad.optim.extend",
         "funcgrad.random.extend",
         "funcgrad.tree.extend",

@@ -136,8 +136,7 @@ class Trace:
     """One running transform. It decides what primitives do with its tracers."""
 
     transform = "transform"
-    # Whether Python can read the numbers. A staged value has no numbers to branch on.
-    concrete = True
+    concrete = True  # whether Python can read the numbers; a staged value has no numbers to branch on
     binds_primals = False  # whether `apply` binds the primitive to the primals, as Taylor mode does
     # Whether it answers when Python asks a staged value for its number, and records the answer (`follow`).
     follows = False
@@ -148,6 +147,7 @@ class Trace:
     function: Callable[..., Any] | None = None
     # A note for NumPy's errors that leave the user's function, and a part of the message that identifies these errors.
     note: tuple[str, str] | None = None
+    keeps_backward = False  # whether `backward` of tensors may run inside, because the trace keeps no value of theirs
     made_objects = False  # whether NumPy made an array of objects of its tracers, and compares these one by one
     alive = True  # until the transform has ended
     # Whether `apply` may begin at once: the trace has not ended and has no hook. Each operation reads only this field.

@@ -32,6 +32,7 @@ from funcgrad.autograd._tape.base import (
 from funcgrad.autograd._tape.function import Function
 from funcgrad.autograd._tape.handles import RemovableHandle
 from funcgrad.autograd._tape.hooks import register, register_accumulated
+from funcgrad.autograd._tape.mode import inferring, on_inference
 from funcgrad.autograd._tape.refused import in_pytorchs_words
 from funcgrad.autograd._tape.writes import WRITES
 from funcgrad.autograd._text import tensor_text
@@ -103,6 +104,10 @@ class Tensor(TensorBase):
         if not requires_grad:
             self._node = None
         elif self._node is None:
+            if self._inference and not inferring.get():
+                raise RuntimeError(
+                    "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."
+                )
             if not is_inexact(self.dtype):
                 raise RuntimeError("only Tensors of floating point dtype can require gradients")
             begin(self)
@@ -287,6 +292,8 @@ class Tensor(TensorBase):
     @property
     def _version(self) -> int:
         """The number of in-place writes to the memory, through any tensor."""
+        if self._inference:
+            raise RuntimeError("Inference tensors do not track version counter.")
         return WRITES.version(self._value)
 
     @property
@@ -377,6 +384,7 @@ for _name, _attribute in {**METHODS, **kinds.FLAGS}.items():
 # The tape of all tensors.
 TRACE = TensorTrace(Tensor)
 lasting_traces.append(TRACE)
+on_inference.append(TRACE.meet_inference)
 
 
 def rebuild(value: Array, requires_grad: bool, is_parameter: bool = False) -> Tensor:

@@ -98,6 +98,14 @@ class TracedTrace(Trace):
         made._inference = inferring.get()
         return made
 
+    def numbers(self, value: Array) -> Any:
+        """Return the value whose numbers Python reads: the traced value, which may refuse."""
+        return value
+
+    def text_of(self, value: Array) -> str:
+        """Return a tensor's text."""
+        return f"tensor({value!r})"
+
     def detached(self, value: Array) -> Any:
         """Return a value without derivative; for a traced value a view, through which writes reach it."""
         if not isinstance(value, Tracer):
@@ -142,29 +150,35 @@ class TracedTensor(Tensor, around_traced=True):
     """A tensor around a traced value."""
 
     __slots__ = ()
+    _owner: Any
 
     def item(self) -> Any:
         """Return the only element as a Python number, if it is known."""
-        return self._value.item()
+        return self._owner.numbers(self._value).item()
+
+    def numpy(self, *, force: bool = False) -> Any:
+        """Return the numbers as an array, if they are known."""
+        numbers = self._owner.numbers(self._value)
+        return (numbers if is_tensor(numbers) else super()).numpy(force=force)
 
     def tolist(self) -> Any:
         """Return the elements as nested lists, if they are known."""
-        return self._value.tolist()
+        return self._owner.numbers(self._value).tolist()
 
     def __bool__(self) -> bool:
-        return bool(self._value)
+        return bool(self._owner.numbers(self._value))
 
     def __index__(self) -> int:
-        return self._value.__index__()
+        return self._owner.numbers(self._value).__index__()
 
     def __float__(self) -> float:
-        return float(self._value)
+        return float(self._owner.numbers(self._value))
 
     def __int__(self) -> int:
-        return int(self._value)
+        return int(self._owner.numbers(self._value))
 
     def __repr__(self) -> str:
-        return f"tensor({self._value!r})"
+        return self._owner.text_of(self._value)
 
 
 def read_only(y: Array) -> Any:

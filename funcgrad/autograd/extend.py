@@ -3,7 +3,8 @@
 from funcgrad._public import publish
 from funcgrad.autograd import _rejection as rejection
 from funcgrad.autograd._called import called_value
-from funcgrad.autograd._methods.generators import Generator, default_generator
+from funcgrad.autograd._memory.write import take_result
+from funcgrad.autograd._methods.generators import Generator, default_generator, refused_draws
 from funcgrad.autograd._methods.names import Shape
 from funcgrad.autograd._methods.results import RETURN_TYPES
 from funcgrad.autograd._methods.to import CPU, device, number_dtype
@@ -14,6 +15,7 @@ from funcgrad.autograd._tape.function import Function as NodeFunction
 from funcgrad.autograd._tape.handles import Hooks, RemovableHandle
 from funcgrad.autograd._tape.mode import inference_mode, inferring, recorded
 from funcgrad.autograd._tape.refused import out_of_range, pytorchs_error
+from funcgrad.autograd._tape.saved import Pair, pack_result, pairs
 from funcgrad.autograd._tape.seeds import conjugated
 from funcgrad.autograd._tape.writes import WRITES, gradient_of, was_read
 from funcgrad.autograd._tensor import TRACE, rebuild
@@ -30,6 +32,7 @@ __all__ = [
     "Generator",
     "Hooks",
     "NodeFunction",
+    "Pair",
     "RemovableHandle",
     "Shape",
     "TracedTrace",
@@ -52,14 +55,18 @@ __all__ = [
     "number_dtype",
     "on_values",
     "out_of_range",
+    "pack_result",
+    "pairs",
     "promoted",
     "pytorchs_error",
     "rebuild",
     "recorded",
+    "refused_draws",
     "rejection",
     "result_dtype",
     "set_dtype_of_floats",
     "set_value",
+    "take_result",
     "type_name",
     "was_read",
 ]

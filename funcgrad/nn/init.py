@@ -12,6 +12,8 @@ from scipy.special import ndtr
 from funcgrad._public import publish
 from funcgrad.autograd import Tensor, no_grad
 from funcgrad.autograd.extend import default_generator
+from funcgrad.nn._deprecated import deprecated
+from funcgrad.nn._gain import calculate_gain
 
 __all__ = [
     "calculate_gain",
@@ -31,13 +33,6 @@ __all__ = [
     "zeros_",
 ]
 
-_GAINS = {
-    **dict.fromkeys(("linear", "conv1d", "conv2d", "conv3d", "sigmoid"), 1.0),
-    **dict.fromkeys(("conv_transpose1d", "conv_transpose2d", "conv_transpose3d"), 1.0),
-    "tanh": 5.0 / 3,
-    "relu": math.sqrt(2.0),
-    "selu": 3.0 / 4,
-}
 Mode = Literal["fan_in", "fan_out"]
 
 
@@ -54,35 +49,6 @@ def _in_dtype(generator: Any, tensor: Tensor) -> dict[str, Any]:
     """Return the dtype to draw in: PyTorch's stream differs by dtype."""
     plain = isinstance(generator, np.random.Generator) or tensor.dtype.kind != "f"
     return {} if plain else {"dtype": tensor.dtype}
-
-
-def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """Return the factor that keeps the variance through a nonlinearity.
-
-    Args:
-        nonlinearity: its name, such as ``"relu"``, ``"tanh"`` or ``"leaky_relu"``.
-        param: the negative slope of ``"leaky_relu"``; 0.01 by default.
-
-    Returns:
-        The factor, dimensionless.
-
-    Raises:
-        ValueError: the name is unknown, or the slope is no number.
-
-    Example:
-        >>> from funcgrad.nn import init
-        >>> round(init.calculate_gain("relu"), 4)
-        1.4142
-
-    Source: ``torch.nn.init.calculate_gain``.
-    """
-    if nonlinearity == "leaky_relu":
-        if isinstance(param, bool) or not isinstance(param, int | float | None):
-            raise ValueError(f"negative_slope {param} not a valid number")
-        return math.sqrt(2.0 / (1 + (0.01 if param is None else param) ** 2))
-    if nonlinearity not in _GAINS:
-        raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
-    return _GAINS[nonlinearity]
 
 
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
@@ -396,5 +362,12 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
         values[drawn.permutation(tensor.shape[0])[:zeros], column] = 0
     return _filled(tensor, values)
 
+
+for _old in (
+    *(constant_, dirac_, eye_, kaiming_normal_, kaiming_uniform_, normal_, orthogonal_, sparse_, uniform_),
+    *(xavier_normal_, xavier_uniform_),
+):
+    _new = f"nn.init.{_old.__name__}"
+    globals()[_old.__name__[:-1]] = deprecated(_old, _new[:-1], _new)
 
 __dir__ = publish(__name__)

@@ -25,12 +25,12 @@ from funcgrad.torch import (
     _dtypes,
     _functions,
     _joined,
-    _kernels,
     _names,
     _settings,
     _signals,
     _typed,
 )
+from funcgrad.torch import amp as amp
 from funcgrad.torch import autograd as autograd
 from funcgrad.torch import distributions as distributions
 from funcgrad.torch import fft as fft
@@ -42,6 +42,10 @@ from funcgrad.torch import testing as testing
 from funcgrad.torch import utils as utils
 from funcgrad.torch._files.load import load as load
 from funcgrad.torch._files.save import save as save
+from funcgrad.torch._kernels import arguments as _arguments
+from funcgrad.torch._kernels import inner as _inner
+from funcgrad.torch._kernels import recurrent as _recurrent
+from funcgrad.torch.amp import autocast as autocast
 from funcgrad.torch.func import vmap as vmap
 
 # The version of PyTorch whose behaviour this module follows. Programs compare it.
@@ -54,11 +58,14 @@ strided = preserve_format = contiguous_format = channels_last = "strided"
 globals().update(_functions.FUNCTIONS)
 globals().update(_joined.FUNCTIONS)
 globals().update(_signals.FUNCTIONS)
-globals().update(_kernels.FUNCTIONS)
+globals().update(_arguments.FUNCTIONS)
+globals().update(_recurrent.FUNCTIONS)
+globals().update(_inner.FUNCTIONS)
 globals().update(_creation.FUNCTIONS)
 globals().update(_drawn.FUNCTIONS)
 globals().update(_dtypes.DTYPES)
-globals().update(_settings.NAMESPACES)
+_NAMESPACES = _settings.namespaces(amp.of_cuda)
+globals().update(_NAMESPACES)
 globals().update(_typed.TYPES)
 for _function in (
     *_creation.PUBLIC,
@@ -82,11 +89,11 @@ for _room in (nn, optim):
         if _name == _room.__name__ or (_name.startswith(f"{_room.__name__}.") and "._" not in _name):
             _sys.modules[_name.replace("funcgrad.", "funcgrad.torch.", 1)] = _module
 # PyTorch's inner modules, from which programs import classes, are the modules that have these classes here.
-for _path, _inner in _names.INNER_MODULES.items():
-    for _name in _inner.split():
+for _path, _words in _names.INNER_MODULES.items():
+    for _name in _words.split():
         _sys.modules[f"{__name__}.{_path}.{_name}"] = _sys.modules[f"{__name__}.{_path.removesuffix('.modules')}"]
 # ``import torch.backends.cudnn as cudnn`` finds what answers for devices.
-for _path, _answers in _settings.paths(_settings.NAMESPACES):
+for _path, _answers in _settings.paths(_NAMESPACES):
     _sys.modules[f"{__name__}.{_path}"] = _answers
 
 __dir__ = _publish(__name__)

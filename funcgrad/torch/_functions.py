@@ -39,7 +39,8 @@ METHODS = """
     movedim msort mul multinomial multiply mv mvlgamma nan_to_num nan_to_num_ nanmean nanmedian nanquantile nansum
     narrow narrow_copy ne neg neg_ negative negative_ nextafter nonzero norm not_equal numel outer permute pinverse
     polygamma positive pow prelu prod put qr quantile rad2deg rad2deg_ ravel reciprocal reciprocal_ relu relu_
-    remainder renorm repeat_interleave reshape resolve_conj resolve_neg roll rot90 round round_ rsqrt rsqrt_ scatter
+    remainder renorm repeat_interleave reshape resize_as_ resolve_conj resolve_neg roll rot90 round round_ rsqrt rsqrt_
+    scatter
     scatter_add scatter_reduce searchsorted select select_scatter sgn sigmoid sigmoid_ sign signbit sin sin_ sinc
     sinc_ sinh sinh_ slice_scatter slogdet softmax sort split split_with_sizes sqrt sqrt_ square square_ squeeze std
     sub subtract sum svd swapaxes swapdims t take take_along_dim tan tan_ tanh tanh_ tensor_split tile topk trace

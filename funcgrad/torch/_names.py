@@ -10,7 +10,7 @@ from typing import NoReturn
 REASONS: dict[str, str] = {
     "tensors here are NumPy's arrays or JAX's on the device of their value; put a JAX array on another device": """
         mtia cpu cudnn_* miopen_* mkldnn_* Stream Event get_device_module OutOfMemoryError AcceleratorError
-        GradScaler DeviceObjType StreamObjType is_vulkan_available
+        DeviceObjType StreamObjType is_vulkan_available
     """,
     "quantized dtypes and kernels have no derivatives and are PyTorch's own": """
         quantize_* quantized_* fake_quantize_* fbgemm_* dequantize int_repr q_* qint* quint* qscheme per_tensor_*
@@ -33,25 +33,16 @@ REASONS: dict[str, str] = {
     """,
     "several processes are JAX's; see docs/clusters.md": "distributed multiprocessing prepare_multiprocessing*",
     "there is no automatic choice of narrow dtypes; convert with t.half() or t.bfloat16()": """
-        amp autocast autocast_* clear_autocast_cache get_autocast_* set_autocast_* is_autocast_*
+        autocast_* clear_autocast_cache get_autocast_* set_autocast_* is_autocast_*
     """,
     "it is a step inside PyTorch's kernels; use the module or function of nn": """
-        batch_norm_* native_* *_copy_* slice_copy as_strided_copy _* convolution conv_tbc rnn_* gru lstm
-        norm_except_dim
-        embedding_renorm_ feature_dropout feature_dropout_ feature_alpha_dropout_ dropout_ alpha_dropout_
-        selu_ max_pool1d_with_indices sym_constrain_range*
-        grid_sampler* affine_grid_generator segment_reduce rnn_relu* rnn_tanh*
+        batch_norm_* native_* *_copy_* slice_copy as_strided_copy _* embedding_renorm_ sym_constrain_range*
+        segment_reduce
     """,
-    "use the function of nn.functional, which names its arguments": """
-        embedding_bag
-    """,
-    "PyTorch has deprecated it; use the name with an underscore at its end, or the newer one": """
-        uniform normal constant eye dirac orthogonal kaiming_normal kaiming_uniform xavier_normal xavier_uniform
-        clip_grad_norm NLLLoss2d Container variable
-    """,
+    "PyTorch has deprecated it; use the newer name": "NLLLoss2d Container variable",
     "memory is NumPy's: there are no storages": """
         *Storage storage is_storage UntypedStorage TypedStorage Storage* as_strided as_strided_ as_strided_*
-        empty_strided empty_permuted from_file resize_as_ alias_copy DeserializationStorageContext
+        empty_strided empty_permuted from_file alias_copy DeserializationStorageContext
         SerializationStorageContext PyTorchFileReader PyTorchFileWriter to_dlpack
     """,
     "it is old: write torch.tensor(..., dtype=...)": """

@@ -207,16 +207,23 @@ def _seed(seed: int) -> None:
 
 _ABSENT = {"is_available": _no, "device_count": _none, "is_initialized": _no, "synchronize": _nothing}
 _SEEDED = {"current_device": _none, "manual_seed": _seed, "manual_seed_all": _seed, "empty_cache": _nothing}
-cuda = SimpleNamespace(**_ABSENT, **_SEEDED, is_bf16_supported=_no)
-mps = SimpleNamespace(**_ABSENT, **_SEEDED)
-xpu = SimpleNamespace(**_ABSENT, **_SEEDED)
-accelerator = SimpleNamespace(**_ABSENT, current_accelerator=_nothing)
-backends = SimpleNamespace(
-    cuda=SimpleNamespace(is_built=_no),
-    mps=SimpleNamespace(is_available=_no, is_built=_no),
-    cudnn=SimpleNamespace(is_available=_no, enabled=False, benchmark=False, deterministic=True),
-)
-NAMESPACES = {"cuda": cuda, "mps": mps, "xpu": xpu, "accelerator": accelerator, "backends": backends}
+
+
+def namespaces(amp: SimpleNamespace) -> dict[str, Any]:
+    """Return PyTorch's namespaces of devices; ``amp`` is ``torch.cuda.amp``."""
+    return {
+        "cuda": SimpleNamespace(**_ABSENT, **_SEEDED, is_bf16_supported=_no, amp=amp),
+        "mps": SimpleNamespace(**_ABSENT, **_SEEDED),
+        "xpu": SimpleNamespace(**_ABSENT, **_SEEDED),
+        "accelerator": SimpleNamespace(**_ABSENT, current_accelerator=_nothing),
+        "backends": SimpleNamespace(
+            cuda=SimpleNamespace(is_built=_no, matmul=SimpleNamespace(allow_tf32=False)),
+            mps=SimpleNamespace(is_available=_no, is_built=_no),
+            cudnn=SimpleNamespace(
+                is_available=_no, enabled=False, benchmark=False, deterministic=True, allow_tf32=False
+            ),
+        ),
+    }
 
 
 def paths(namespaces: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

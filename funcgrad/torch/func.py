@@ -20,6 +20,7 @@ from funcgrad.autograd.extend import is_tensor as _is_tensor
 from funcgrad.autograd.extend import lift as _lift
 from funcgrad.autograd.extend import lower as _lower
 from funcgrad.autograd.extend import on_values as _on_values
+from funcgrad.autograd.extend import refused_draws as _refused_draws
 from funcgrad.torch import _names
 from funcgrad.tree import leaves as _leaves
 from funcgrad.tree import map as _map
@@ -63,14 +64,43 @@ def _called(transformed: _Function, has_aux: bool = False) -> _Function:
     return called
 
 
+def _of_loss(func: _Function, argnums: _Any, has_aux: bool) -> _Function:
+    """Return a function of values whose result is refused in PyTorch's words unless it is a scalar tensor."""
+    numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    if not numbers:
+        raise RuntimeError("argnums must be non-empty")
+
+    def checked(*args: _Any, **kwargs: _Any) -> _Any:
+        for number in numbers:
+            if not -len(args) <= number < len(args):
+                raise RuntimeError(f"Got argnum={number}, but only {len(args)} positional inputs")
+        found = func(*args, **kwargs)
+        if has_aux and not (isinstance(found, tuple) and len(found) == 2):
+            raise RuntimeError(f"{_OF_GRAD}: output of function f should be a tuple: (output, aux) if has_aux is True")
+        y = found[0] if has_aux else found
+        if not hasattr(y, "dtype"):
+            raise RuntimeError(f"{_OF_GRAD}: Expected f(*args) to return a Tensor, got {type(y)}")
+        if y.shape:
+            raise RuntimeError(
+                f"{_OF_GRAD}: Expected f(*args) to return a scalar Tensor, got tensor with {len(y.shape)} dims. Maybe "
+                "you wanted to use the vjp or jacrev APIs instead?"
+            )
+        return found
+
+    return _on_values(checked)
+
+
+_OF_GRAD = "grad_and_value(f)(*args)"
+
+
 def grad(func: _Function, argnums: _Any = 0, has_aux: bool = False) -> _Function:
     """``torch.func.grad``: return the function that computes the gradient of a scalar function."""
-    return _called(_reverse.grad(_on_values(func), argnums=argnums, has_aux=has_aux), has_aux)
+    return _called(_reverse.grad(_of_loss(func, argnums, has_aux), argnums=argnums, has_aux=has_aux), has_aux)
 
 
 def grad_and_value(func: _Function, argnums: _Any = 0, has_aux: bool = False) -> _Function:
     """``torch.func.grad_and_value``: return the function that computes the gradient and the value."""
-    transformed = _reverse.value_and_grad(_on_values(func), argnums=argnums, has_aux=has_aux)
+    transformed = _reverse.value_and_grad(_of_loss(func, argnums, has_aux), argnums=argnums, has_aux=has_aux)
 
     def called(*args: _Any, **kwargs: _Any) -> _Any:
         value, gradients = _tensors(transformed(*_values(args), **_values(kwargs)))
@@ -103,6 +133,30 @@ def _plain(transformed: _Function) -> _Function:
     return called
 
 
+# PyTorch's refusal of random numbers, and ours of different ones for each row.
+_RANDOM = (
+    "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' "
+    "randomness flags on vmap or perform the randomness operation out of vmap"
+)
+_DIFFERENT = (
+    "vmap: random numbers were asked for with randomness='different'; the function runs once for all rows, so they "
+    "would get the same numbers. Draw numbers of the batch's shape outside, and map over them."
+)
+
+
+def _without_draws(function: _Function, refusal: str) -> _Function:
+    """Return a function in which random numbers are refused."""
+
+    def called(*args: _Any, **kwargs: _Any) -> _Any:
+        token = _refused_draws.set(refusal)
+        try:
+            return function(*args, **kwargs)
+        finally:
+            _refused_draws.reset(token)
+
+    return called
+
+
 def vmap(
     func: _Function,
     in_dims: _Any = 0,
@@ -112,8 +166,13 @@ def vmap(
     chunk_size: int | None = None,
 ) -> _Function:
     """``torch.func.vmap``: return the function over batches, along ``in_dims`` of its arguments."""
-    del randomness, chunk_size
-    return _plain(_vmap(_on_values(func), in_axes=in_dims, out_axes=out_dims))
+    del chunk_size
+    if randomness not in {"error", "different", "same"}:
+        raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
+    mapped = _plain(_vmap(_on_values(func), in_axes=in_dims, out_axes=out_dims))
+    if randomness == "same":
+        return mapped
+    return _without_draws(mapped, _RANDOM if randomness == "error" else _DIFFERENT)
 
 
 def vjp(func: _Function, *primals: _Any, has_aux: bool = False) -> _Any:

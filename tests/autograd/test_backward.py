@@ -347,7 +347,7 @@ def test_functions_of_the_graph() -> None:
     assert product.name() == "MulBackward0"
     (accumulate, index), nothing = product.next_functions
     assert nothing == (None, 0)
-    assert (accumulate.name(), index) == ("AccumulateGrad", 0)
+    assert (accumulate.name(), index) == ("torch::autograd::AccumulateGrad", 0)
     assert accumulate.variable is x
     assert x.grad_fn is None
     assert (x + 1).grad_fn.next_functions == ((accumulate, 0), (None, 0))

@@ -65,8 +65,8 @@ ROOMS = {
     "tree": [{FILES}, {FRONT}, {"extend"}],
     "random": [{FILES}, {FRONT}, {"extend"}],
     "autograd": [{"_torch"}, {"_tape"}, {"_memory"}, {"_methods"}, {FILES}, {FRONT}, {"extend"}],
-    "nn": [{"_functions"}, {"functional"}, {FILES}, {"utils"}, {"_modules"}, {FRONT}],
-    "torch": [{FILES}, {"_files", "autograd"}, {"utils", "distributions"}, {FRONT}],
+    "nn": [{"_functions"}, {"functional"}, {FILES}, {"utils"}, {"_modules"}, {FRONT}, {"extend"}],
+    "torch": [{FILES}, {"_files", "_kernels", "amp", "autograd"}, {"utils", "distributions"}, {FRONT}],
     "interop": [{FILES}, {"autograd"}, {FRONT}],
     "jax": [{FILES}, {"numpy"}, {"lax"}, {"image", "nn", "scipy"}, {FRONT}],
     "optim": [

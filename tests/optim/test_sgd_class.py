@@ -269,16 +269,11 @@ def test_state_dict_round_trip() -> None:
 def test_older_checkpoints_lack_options() -> None:
     optimizer, _ = trained()
     saved = copy.deepcopy(optimizer.state_dict())
-    for name in ("nesterov", "maximize", "foreach", "differentiable"):
+    expected = {"nesterov": False, "maximize": False, "foreach": None, "differentiable": False, "fused": False}
+    for name in expected:
         del saved["param_groups"][0][name]
     optimizer.load_state_dict(saved)
-    group = optimizer.param_groups[0]
-    assert [group[name] for name in ("nesterov", "maximize", "foreach", "differentiable")] == [
-        False,
-        False,
-        None,
-        False,
-    ]
+    assert {name: optimizer.param_groups[0][name] for name in expected} == expected
 
 
 def test_pickle_and_text() -> None:

@@ -19,7 +19,7 @@ from funcgrad._ops.index.write import Step
 from funcgrad._types import Array, Tensor
 from funcgrad.autograd._tape.base import LeafNode, TensorBase, is_tensor, retained
 from funcgrad.autograd._tape.function import Function
-from funcgrad.autograd._tape.mode import recorded, recording
+from funcgrad.autograd._tape.mode import inferring, recorded, recording
 from funcgrad.autograd._tape.writes import WRITES, arrays_in, owner_of
 from funcgrad.errors import TracerAssignmentError
 
@@ -201,6 +201,7 @@ def check_in_place(x: Tensor, others: Iterable[Any], asked: str, *, part: bool =
             ``no_grad``.
         TracerAssignmentError: the value belongs to a transform, or a transform is running.
     """
+    _refuse_inference(x)
     involved = False
     for other in others:
         if is_tensor(other) and not isinstance(other._value, Tracer):
@@ -219,7 +220,7 @@ def check_in_place(x: Tensor, others: Iterable[Any], asked: str, *, part: bool =
     own = x._node is not None or root._node is not None
     if not own and not involved:
         return False
-    if (running := active_trace()) is not None:
+    if (running := active_trace()) is not None and not running.keeps_backward:
         raise TracerAssignmentError(
             f"{asked} writes into a tensor {x.aval} with a history inside the function that {running.transform} runs, "
             "which may have kept what is overwritten. Compute a new tensor, or write outside of that function."
@@ -232,6 +233,14 @@ def check_in_place(x: Tensor, others: Iterable[Any], asked: str, *, part: bool =
         raise RuntimeError(_LEAF)
     _spare(root)
     return True
+
+
+def _refuse_inference(x: Tensor) -> None:
+    if x._inference and not inferring.get():
+        raise RuntimeError(
+            "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a "
+            "normal tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details."
+        )
 
 
 def _refuse_special(x: Tensor, how: str) -> None:

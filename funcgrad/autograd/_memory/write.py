@@ -28,7 +28,7 @@ from funcgrad.autograd._memory.history import (
     steps_of,
 )
 from funcgrad.autograd._memory.views import copied
-from funcgrad.autograd._tape.base import TensorBase, TensorNode, is_fixed, is_tensor, set_value
+from funcgrad.autograd._tape.base import LeafNode, TensorBase, TensorNode, is_fixed, is_tensor, set_value
 from funcgrad.autograd._tape.dtypes import type_name
 from funcgrad.autograd._tape.writes import WRITES, arrays_in, owner_of
 from funcgrad.autograd._torch import array_of, is_torchs
@@ -123,6 +123,18 @@ def _is_written(x: Tensor, out: Callable[[np.ndarray], Any]) -> bool:
         return False
     note(x, is_recorded=False)
     return True
+
+
+def take_result(x: Tensor, y: Tensor, title: str) -> Any:
+    """Give a tensor the history of a result that was computed in its memory, and return the tensor."""
+    if type(x._node) is LeafNode:
+        raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
+    if not check_in_place(x, (y,), title):
+        return x
+    if y._value is not x._value:
+        np.copyto(x._value, y._value)
+    _record(x, y, title)
+    return x
 
 
 def _record(x: Tensor, y: Tensor, title: str) -> None:

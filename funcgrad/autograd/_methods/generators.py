@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import secrets
+from contextvars import ContextVar
 from typing import Any, Self
 
 import numpy as np
@@ -24,6 +25,8 @@ _SINGLE = np.dtype(np.float32)
 _DIGITS = {_SINGLE: 24, _DOUBLE: 53}
 _BLOCK = 16
 _Shape = tuple[int, ...]
+# The reason why random numbers are refused here, if they are.
+refused_draws: ContextVar[str | None] = ContextVar("funcgrad_refused_draws", default=None)
 
 
 class Generator:
@@ -96,6 +99,8 @@ class Generator:
 
     def words(self, count: int) -> np.ndarray:
         """Return random integers of 32 bits."""
+        if (refusal := refused_draws.get()) is not None:
+            raise RuntimeError(refusal)
         return self._twister.random_raw(count) & 0xFFFFFFFF
 
     def long_words(self, count: int) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -12,10 +13,11 @@ from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.index.write import WHOLE
 from funcgrad._ops.layout.fill import zeros_like
 from funcgrad._types import ArrayLike, Tensor
-from funcgrad.autograd._memory.history import check_in_place
+from funcgrad.autograd._memory.history import base_of, check_in_place
 from funcgrad.autograd._memory.write import check_fits, check_memory, compute, plain_value, put, set_item, value_of
 from funcgrad.autograd._methods.names import METHODS
-from funcgrad.autograd._tape.base import is_fixed, is_tensor
+from funcgrad.autograd._tape.base import is_fixed, is_tensor, set_value
+from funcgrad.autograd._tape.refused import in_pytorchs_words
 
 Method = Callable[..., Any]
 _FULL = slice(None)
@@ -62,6 +64,10 @@ def _masked_fill(self: Tensor, mask: ArrayLike, value: ArrayLike) -> Any:
 
 def _fill(self: Tensor, value: ArrayLike) -> Any:
     """Set all elements to a number, in place."""
+    if is_tensor(value) and value.shape:
+        raise RuntimeError(
+            f"fill_ only supports 0-dimension value tensor but got tensor with {len(value.shape)} dimensions."
+        )
     return write_whole(self, value, "FillBackward3" if is_tensor(value) else "FillBackward2", "fill_")
 
 
@@ -111,13 +117,37 @@ def _copy(self: Tensor, source: ArrayLike) -> Any:
     return write_whole(self, source, _COPIED, "copy_")
 
 
+def _resize(self: Tensor, *sizes: Any, memory_format: Any = None) -> Any:
+    """Give the tensor another shape, in place: its memory's elements in their order, and zeros after them.
+
+    Raises:
+        RuntimeError: the tensor requires a gradient, is a view, or a size is negative.
+    """
+    del memory_format
+    shape = tuple(sizes[0]) if len(sizes) == 1 and not isinstance(sizes[0], int) else sizes
+    if self.requires_grad:
+        raise RuntimeError("cannot resize variables that require grad")
+    if any(n < 0 for n in shape):
+        raise RuntimeError(f"resize_: the sizes {list(shape)} were given; needed sizes of 0 or more. Write them out.")
+    if base_of(self) is not None:
+        raise RuntimeError("resize_: the tensor is a view of another one, whose memory has its own shape. Clone it.")
+    check_in_place(self, (), "resize_")
+    value = np.asarray(self._value)
+    # The order in memory, whichever the strides are.
+    flat = value.ravel(order="K")
+    count = math.prod(shape)
+    made = flat[:count] if count <= flat.size else np.concatenate([flat, np.zeros(count - flat.size, flat.dtype)])
+    set_value(self, made.reshape(shape))
+    return self
+
+
 _add = binary_in_place(np.add, "AddBackward0", keeps=False)
 _sub = binary_in_place(np.subtract, "SubBackward0", keeps=False)
 _mul = binary_in_place(np.multiply, "MulBackward0")
 _pow = binary_in_place(np.power, "PowBackward0", other_title="PowBackward1")
 
 IN_PLACE: dict[str, Method] = {
-    "__setitem__": set_item,
+    "__setitem__": in_pytorchs_words(set_item),
     **dict.fromkeys(("__iadd__", "add_"), _add),
     **dict.fromkeys(("__isub__", "sub_", "subtract_"), _sub),
     **dict.fromkeys(("__imul__", "mul_", "multiply_"), _mul),
@@ -132,4 +162,6 @@ IN_PLACE: dict[str, Method] = {
     "fill_": _fill,
     "zero_": _zero,
     "copy_": _copy,
+    "resize_": _resize,
+    "resize_as_": lambda self, the_template, **options: _resize(self, *the_template.shape, **options),
 }

@@ -21,6 +21,7 @@ from funcgrad.autograd._tape.base import LeafNode, TensorBase, TensorTrace, is_t
 from funcgrad.autograd._tape.graph import Visitor, needed_nodes
 from funcgrad.autograd._tape.hooks import call_accumulated, hooked, registered
 from funcgrad.autograd._tape.mode import recorded
+from funcgrad.autograd._tape.saved import FREED, packed
 from funcgrad.autograd._tape.seeds import (
     Seed,
     check_inputs,
@@ -33,13 +34,6 @@ from funcgrad.autograd._tape.seeds import (
 from funcgrad.autograd._tape.writes import WRITES, was_read
 
 Tensors = Any | Sequence[Any]
-
-_FREED = (
-    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
-    "freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "
-    "retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors "
-    "after calling backward."
-)
 
 
 @folded
@@ -196,7 +190,8 @@ def _grad_of_each(
 
 
 def _refuse_inside_transforms(name: str) -> None:
-    if active_trace() is not None:
+    running = active_trace()
+    if running is not None and not running.keeps_backward:
         raise RuntimeError(
             f"{name}() called inside a functional transform of funcgrad. This is not supported, please use fg.grad or "
             f"fg.vjp instead or call {name}() outside of functional transforms."
@@ -213,7 +208,7 @@ def _run(
     """
     if trace is None:
         seeds = [(node, bar._value if is_tensor(bar) else bar) for node, bar in seeds]
-        if inputs is None and not retained and not registered:
+        if inputs is None and not retained and not registered and not packed:
             return _receivers(_pass(seeds, not retain, None))
         return _run_watched(seeds, retain, None, inputs)
     with recorded(True):
@@ -234,7 +229,7 @@ def _run_watched(
     if inputs is None:
         return [*_receivers(leaves), *found]
     if any(type(node) is not LeafNode and node not in wanted for node in leaves):
-        raise RuntimeError(_FREED)
+        raise RuntimeError(FREED)
     bars = {**leaves, **visitor.captured}
     asked = [(x, conjugated(bars[x._node])) for x in inputs if x._node in bars]
     return list({id(x): (x, bar) for x, bar in [*found, *asked]}.values())
@@ -250,7 +245,7 @@ def _receivers(leaves: dict[Any, Any]) -> list[tuple[Any, Any]]:
     found = []
     for node, bar in leaves.items():
         if type(node) is not LeafNode:
-            raise RuntimeError(_FREED)
+            raise RuntimeError(FREED)
         tensor = node.tensor()
         # A leaf that no longer requires a gradient gets none.
         if tensor is not None and tensor._node is not None:

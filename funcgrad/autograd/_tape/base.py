@@ -7,6 +7,7 @@ and the reverse pass of ``grad`` therefore work for tensors too.
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,7 +16,7 @@ from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.bind import bind
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.reverse import ReverseTrace, ReverseTracer
-from funcgrad._core.trace.tape import Node, new_leaf, next_serial
+from funcgrad._core.trace.tape import Node, is_joint, kept_by, new_leaf, next_serial, parents_of
 from funcgrad._types import Array, Tensor
 from funcgrad.autograd._tape.dtypes import result_dtype
 from funcgrad.autograd._tape.mode import inferring, recording
@@ -138,6 +139,10 @@ class TensorTrace(ReverseTrace):
     node_type = TensorNode
     # Renews the nodes of views after a write has changed a history (``_memory/history.py``).
     histories: Histories | None = None
+    # Packs the kept values of a result's node, while hooks of saved tensors exist (``saved.py``).
+    pack: Callable[[TensorTrace, Any], None] | None = None
+    # Whether there may be inference tensors.
+    has_inference = False
 
     def __init__(self, tracer_type: type[TensorBase]) -> None:
         super().__init__()
@@ -169,6 +174,30 @@ class TensorTrace(ReverseTrace):
             if type(x) is self.tracer_type and x._inference is not made._inference:
                 _inherit_inference(made, x)
         return made
+
+    def apply_hooked(self, primitive: Primitive, operands: tuple, params: dict) -> Any:
+        y = super().apply_hooked(primitive, operands, params)
+        if self.has_inference and recording.get():
+            for x in operands:
+                if type(x) is self.tracer_type and x._inference:
+                    _refuse_kept(x, y[0] if primitive.multiple_results else y)
+        if self.pack is not None and not primitive.multiple_results:
+            self.pack(self, y)
+        return y
+
+    def set_check(self, check: Callable[[Any, Primitive, tuple, dict, Any], None] | None) -> None:
+        super().set_check(check)
+        self.direct = self.direct and self.pack is None and not self.has_inference
+
+    def meet_inference(self) -> None:
+        """Look for inference tensors among the values that nodes keep, from now on."""
+        self.has_inference = True
+        self.direct = False
+
+    def set_pack(self, pack: Callable[[TensorTrace, Any], None] | None) -> None:
+        """Set the function that packs kept values, or remove it with ``None``."""
+        self.pack = pack
+        self.set_check(self.check)
 
     def keep(self, x: np.ndarray) -> np.ndarray:
         """Return the array itself: a pass refuses to read an overwritten array, as PyTorch does (``_writes.py``)."""
@@ -231,6 +260,25 @@ def _inherit_inference(made: TensorBase, x: TensorBase) -> None:
     y = made._value
     if type(y) is not _NDARRAY or np.may_share_memory(y, x._value):
         made._inference = x._inference
+
+
+def _refuse_kept(x: TensorBase, y: Any) -> None:
+    """Refuse a result whose node keeps the value of an inference tensor."""
+    node = getattr(y, "_node", None)
+    if node is None:
+        return
+    parents = parents_of(node)
+    hub = next((parent for parent in parents if parent is not None and is_joint(parent)), node)
+    if _keeps(kept_by(hub), x._value):
+        raise RuntimeError(
+            "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
+            "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and use "
+            "it in autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`."
+        )
+
+
+def _keeps(kept: Any, value: Array) -> bool:
+    return any(_keeps(one, value) if isinstance(one, tuple | list) else one is value for one in kept)
 
 
 def owned_array(value: Array) -> Any:

@@ -9,6 +9,7 @@ from funcgrad._core.trace.tape import is_joint, operands_of, parents_of, primiti
 from funcgrad.autograd._tape.base import LeafNode, TensorTrace
 from funcgrad.autograd._tape.handles import RemovableHandle
 from funcgrad.autograd._tape.hooks import prehooked, register, register_after
+from funcgrad.autograd._tape.saved import saved
 
 # PyTorch's names that differ from our primitives' names.
 _NAMES = {
@@ -49,9 +50,9 @@ class Function:
         self._trace = trace
 
     def name(self) -> str:
-        """Return PyTorch's name for the operation: ``MulBackward0``; ``AccumulateGrad`` for a leaf."""
+        """Return PyTorch's name for the operation: ``MulBackward0``; ``torch::autograd::AccumulateGrad`` for a leaf."""
         if type(self._node) is LeafNode:
-            return "AccumulateGrad"
+            return "torch::autograd::AccumulateGrad"
         if (title := getattr(self._node, "title", None)) is not None:
             return title
         name = primitive_of(self._node).name
@@ -77,6 +78,15 @@ class Function:
         if type(self._node) is not LeafNode:
             raise AttributeError(f"{self.name()} has no variable; only AccumulateGrad has")
         return self._node.tensor()
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a value that the operation keeps: ``_saved_self``, ``_saved_other`` or ``_saved_result``."""
+        if name.startswith("_saved_") and self._trace is not None and type(self._node) is not LeafNode:
+            try:
+                return saved(self._trace, self._node, name.removeprefix("_saved_"))
+            except AttributeError:
+                pass
+        raise AttributeError(f"'{self.name()}' object has no attribute '{name}'")
 
     def register_prehook(self, hook: Callable[[tuple[Any, ...]], Any]) -> RemovableHandle:
         """Register a function that each pass calls before this operation's derivative.

@@ -17,8 +17,9 @@ from funcgrad._core.trace.backward import Pieces
 from funcgrad._core.trace.checked import pulls_in_use
 from funcgrad._core.trace.tape import is_freed, is_joint, kept_by, parents_of, primitive_of, pulled
 from funcgrad._types import Array
-from funcgrad.autograd._tape.base import TensorBase, TensorNode, TensorTrace
+from funcgrad.autograd._tape.base import TensorNode, TensorTrace
 from funcgrad.autograd._tape.hooks import hooked, hooked_after
+from funcgrad.autograd._tape.saved import Packed, linked, packed, tensor_of, unpacked
 from funcgrad.autograd._tape.writes import WRITES
 
 
@@ -71,7 +72,7 @@ class Visitor:
         if node[0] < WRITES.last:
             WRITES.check(node)
         if self._trace is None:
-            x_bars = pulled(y_bar, node, self._pulls)
+            x_bars = pulled(y_bar, unpacked(node) if packed else node, self._pulls)
         elif is_joint(node):
             x_bars = _recorded_split(self._trace, node, y_bar)
         else:
@@ -103,7 +104,8 @@ def _linked_node(trace: TensorTrace, node: Any) -> Any:
     else:
         sources.setdefault(node.value_id, node)
     sources.update(dict.fromkeys(_copies(node), node))
-    return *node[: 2 + len(parents)], *_linked(trace, tuple(kept_by(node)), sources)
+    kept = tuple([linked(trace, node, x) if type(x) is Packed else _linked(trace, x, sources) for x in kept_by(node)])
+    return *node[: 2 + len(parents)], *kept
 
 
 def _copies(node: Any) -> list[int]:
@@ -114,14 +116,7 @@ def _copies(node: Any) -> list[int]:
 def _linked(trace: TensorTrace, kept: Any, sources: dict[int, Any]) -> Any:
     if type(kept) is tuple:
         return tuple([_linked(trace, x, sources) for x in kept])
-    return _tensor(trace, kept, sources[id(kept)]) if id(kept) in sources else kept
-
-
-def _tensor(trace: TensorTrace, value: Array, node: Any) -> TensorBase:
-    """Return the value as the result of a node that is on the tape already."""
-    tensor = trace.constant(value)
-    tensor._node = node
-    return tensor
+    return tensor_of(trace, kept, sources[id(kept)]) if id(kept) in sources else kept
 
 
 def _recorded_split(trace: TensorTrace, node: Any, y_bars: Any) -> Any:
@@ -129,7 +124,7 @@ def _recorded_split(trace: TensorTrace, node: Any, y_bars: Any) -> Any:
     primitive: Any = primitive_of(node)
     primals, active, params = kept_by(node)[2]
     operands = [
-        _tensor(trace, x, parent) if active >> i & 1 else x
+        tensor_of(trace, x, parent) if active >> i & 1 else x
         for i, (x, parent) in enumerate(zip(primals, parents_of(node), strict=True))
     ]
     _, rule, kept = primitive.derivative.record(primitive, tuple(operands), active, params)

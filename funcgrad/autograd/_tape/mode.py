@@ -47,6 +47,10 @@ class recorded:  # noqa: N801  (a verb, as in ``with recorded(True)``)
         recording.set(self._before)
 
 
+# Functions that are called when inference mode begins.
+on_inference: list[Callable[[], None]] = []
+
+
 class _Inferred:
     """Make inference tensors and record nothing inside a ``with`` statement, or neither: PyTorch's inference mode."""
 
@@ -57,6 +61,8 @@ class _Inferred:
 
     def __enter__(self) -> None:
         self._before = recording.get(), inferring.get()
+        for begin in on_inference if self._flag else ():
+            begin()
         recording.set(not self._flag)
         inferring.set(self._flag)
 
@@ -201,7 +207,7 @@ class inference_mode(_Mode):  # noqa: N801  (PyTorch's name)
     """``torch.inference_mode``: record nothing, as `no_grad`, and make inference tensors.
 
     It is a context manager and a decorator. ``t.is_inference()`` tells whether a tensor was made in this mode. Such a
-    tensor is used like any other tensor outside of it, too.
+    tensor cannot be written to outside of it, and no recorded operation can keep it: ``t.clone()`` is a usual tensor.
 
     Args:
         mode: whether the mode is on. ``inference_mode(False)`` records again.
@@ -214,7 +220,7 @@ class inference_mode(_Mode):  # noqa: N801  (PyTorch's name)
         >>> y.requires_grad, y.is_inference(), x.is_inference()
         (False, True, False)
 
-    Source: ``torch.inference_mode``. PyTorch refuses to differentiate an operation on an inference tensor.
+    Source: ``torch.inference_mode``.
     """
 
     def __new__(cls, mode: Any = True) -> Any:

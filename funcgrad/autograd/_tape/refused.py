@@ -106,6 +106,29 @@ def _of_mask(axis: int, shapes: Sequence[Shape]) -> str | None:
     )
 
 
+def _sizes(text: str) -> list[int]:
+    return [int(n) for n in re.findall(r"[0-9]+", text)]
+
+
+def _listed(text: str) -> str:
+    return str(_sizes(text))
+
+
+def _of_expansion(given: list[int], target: list[int]) -> str:
+    """Say at which axis a value does not fit the elements that it is assigned to."""
+    if len(given) > len(target):
+        return (
+            f"expand(torch.FloatTensor{{{given}}}, size={target}): the number of sizes provided ({len(target)}) must "
+            f"be greater or equal to the number of dimensions in the tensor ({len(given)})"
+        )
+    padded = [1] * (len(target) - len(given)) + given
+    axis = next(i for i, (n, m) in enumerate(zip(padded, target, strict=True)) if n not in (1, m))
+    return (
+        f"The expanded size of the tensor ({target[axis]}) must match the existing size ({padded[axis]}) at "
+        f"non-singleton dimension {axis}.  Target sizes: {target}.  Tensor sizes: {given}"
+    )
+
+
 # The classes and texts of NumPy's errors. A function of the match and of the operands' shapes gives PyTorch's text.
 _TRANSLATIONS: tuple[tuple[type, str, Callable[[re.Match[str], list[Shape]], str | None]], ...] = (
     (
@@ -142,6 +165,27 @@ _TRANSLATIONS: tuple[tuple[type, str, Callable[[re.Match[str], list[Shape]], str
         IndexError,
         r"boolean index did not match indexed array along axis (\d+)",
         lambda m, shapes: _of_mask(int(m[1]), shapes),
+    ),
+    (
+        IndexError,
+        r"shape mismatch: indexing arrays could not be broadcast together with shapes (.*?) ?$",
+        lambda m, _: (
+            "shape mismatch: indexing tensors could not be broadcast together with shapes "
+            + ", ".join(f"[{', '.join(re.findall(r'[0-9]+', shape))}]" for shape in m[1].split(") "))
+        ),
+    ),
+    (
+        ValueError,
+        r"shape mismatch: value array of shape \((.*?)\) could not be broadcast to indexing result of shape \((.*?)\)$",
+        lambda m, _: (
+            f"shape mismatch: value tensor of shape {_listed(m[1])} cannot be broadcast to indexing result of shape "
+            f"{_listed(m[2])}"
+        ),
+    ),
+    (
+        ValueError,
+        r"could not broadcast input array from shape \((.*?),?\) into shape \((.*?),?\)$",
+        lambda m, _: _of_expansion(_sizes(m[1]), _sizes(m[2])),
     ),
     (ValueError, "repeated axis in", lambda *_: "permute(): duplicate dims are not allowed."),
     (ValueError, "can only specify one unknown dimension", lambda *_: "only one dimension can be inferred"),

@@ -113,4 +113,4 @@ def implicit_seed(i: int, x: TensorBase) -> Seed:
 
 
 def _size_text(shape: tuple[int, ...]) -> str:
-    return f"Size({list(shape)})"
+    return f"torch.Size({list(shape)})"

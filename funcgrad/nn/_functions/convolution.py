@@ -269,6 +269,17 @@ def _conv(function: str, x: Array, weight: Array, bias: Array, how: tuple) -> An
     return _finished(function, conv(x, weight, _fitting(function, window, x, weight)), bias, batched)
 
 
+def _too_much_padding(more: tuple[int, ...], strides: tuple[int, ...], dilations: tuple[int, ...]) -> Exception:
+    """Return PyTorch's error, which names two axes or three; a signal's axis is the width."""
+    axes = ("depth", "height", "width")[-max(len(more), 2) :]
+    parts = [
+        f"{name}_{axis}: {n}"
+        for name, sizes, rest in (("output_padding", more, 0), ("stride", strides, 1), ("dilation", dilations, 1))
+        for axis, n in zip(axes, (*[rest] * (len(axes) - len(sizes)), *sizes), strict=True)
+    ]
+    return RuntimeError(f"output padding must be smaller than either stride or dilation, but got {' '.join(parts)}")
+
+
 def _conv_transpose(function: str, x: Array, weight: Array, bias: Array, how: tuple) -> Any:
     axes, stride, padding, dilation, groups, output_padding = how
     x, weight, batched = _operands(function, x, weight, axes)
@@ -277,10 +288,7 @@ def _conv_transpose(function: str, x: Array, weight: Array, bias: Array, how: tu
     cut = per_axis(function, "padding", padding, axes, 0)
     more = per_axis(function, "output_padding", output_padding, axes, 0)
     if any(n >= max(pair) for n, *pair in zip(more, strides, dilations, strict=True)):
-        raise ValueError(
-            f"{function}: output_padding is {output_padding!r} with stride={stride!r} and dilation={dilation!r}; "
-            "needed less than the larger of them. Pad the result instead."
-        )
+        raise _too_much_padding(more, strides, dilations)
     (groups,) = per_axis(function, "groups", groups, 1, 1)
     if x.shape[1] != weight.shape[0] or weight.shape[0] % groups:
         raise ValueError(

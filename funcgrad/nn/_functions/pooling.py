@@ -328,7 +328,7 @@ def _avg_pool(function: str, x: Array, how: tuple, count_include_pad: bool, divi
         by: Any = counts.flat[0] if (counts == counts.flat[0]).all() else counts
         by = np.asarray(by, x.dtype)
     elif divisor == 0:
-        raise ValueError(f"{function}: divisor_override is 0; needed another number.")
+        raise RuntimeError("divisor must be not zero")
     else:
         by = float(divisor)
     y = divide(_pooled(x, moves, 0, add), by)

@@ -26,6 +26,17 @@ def floating(kernel: str, x: Any) -> Any:
     return inexact(x)
 
 
+def refuse_integers(text: str, *tensors: Any) -> None:
+    """Refuse tensors of integers with PyTorch's text, in which ``{}`` stands for the dtype of the first such tensor."""
+    for x in tensors:
+        if is_integral_tensor(x):
+            raise RuntimeError(text.format(type_name(x.dtype)))
+
+
+# The mean of integers, which several functions end with.
+OF_MEAN = "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: {}"
+
+
 def check_floats(x: Any) -> None:
     """Refuse a tensor of integers whose elements would be written as floats."""
     if is_integral_tensor(x):

@@ -162,19 +162,8 @@ class RNNBase(Module):
 
     def _run(self, x: Array, states: list[Any], present: Array) -> tuple[Any, list[Any]]:
         """Run all layers over ``f32[steps, batch, width]``."""
-        lasts: list[State] = []
-        for layer in range(self.num_layers):
-            if layer and self.dropout and self.training:
-                x = F.dropout(x, self.dropout)
-            outputs = []
-            for direction, suffix in enumerate(self._suffixes(layer)):
-                first = tuple([each[layer * self._directions + direction] for each in states])
-                how: Any = {"reverse": direction == 1, "present": present}
-                y, last = run(self.mode, x, first, self._weights(suffix), **how)
-                outputs.append(y)
-                lasts.append(last)
-            x = outputs[0] if len(outputs) == 1 else fnp.concatenate(outputs, axis=-1)
-        return x, [fnp.stack(each) for each in zip(*lasts, strict=True)]
+        weights = [[self._weights(suffix) for suffix in self._suffixes(layer)] for layer in range(self.num_layers)]
+        return run_layers(self.mode, x, states, weights, self.dropout if self.training else 0.0, present)
 
     def _packed(self, packed: PackedSequence, hx: Array) -> tuple[PackedSequence, Any]:
         data = inexact(packed.data)
@@ -200,6 +189,33 @@ class RNNBase(Module):
         text += f", batch_first={self.batch_first}" if self.batch_first else ""
         text += f", dropout={self.dropout}" if self.dropout else ""
         return text + (f", bidirectional={self.bidirectional}" if self.bidirectional else "")
+
+
+def run_layers(
+    mode: str, x: Array, states: list[Any], weights: list[list[Weights]], dropout: float, present: Array
+) -> tuple[Any, list[Any]]:
+    """Run recurrent layers over sequences.
+
+    Args:
+        mode: the kind of cell.
+        x: ``f32[steps, batch, width]``.
+        states: the first states, each ``f32[layers * directions, batch, hidden_size]``.
+        weights: those of each layer, for each direction.
+        dropout: the probability of dropout between layers.
+        present: which rows of which steps exist; ``None`` for all.
+    """
+    lasts: list[State] = []
+    for layer, of_layer in enumerate(weights):
+        if layer and dropout:
+            x = F.dropout(x, dropout)
+        outputs = []
+        for direction, chosen in enumerate(of_layer):
+            first = tuple([each[layer * len(of_layer) + direction] for each in states])
+            y, last = run(mode, x, first, chosen, reverse=direction == 1, present=present)
+            outputs.append(y)
+            lasts.append(last)
+        x = outputs[0] if len(outputs) == 1 else fnp.concatenate(outputs, axis=-1)
+    return x, [fnp.stack(each) for each in zip(*lasts, strict=True)]
 
 
 def _permuted(x: Array, order: Any) -> Any:

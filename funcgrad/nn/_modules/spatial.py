@@ -1,9 +1,12 @@
-"""Pads, resizing and windows as modules; the functions are in `funcgrad.nn.functional`."""
+"""Pads, resizing, windows and sums over channels as modules; the functions are in `funcgrad.nn.functional`."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from funcgrad import numpy as fnp
 from funcgrad._types import Array, Padding, PerAxis, ScalarLike, ShapeLike
 from funcgrad.nn import functional as F
 from funcgrad.nn._functions.sizes import per_axis
@@ -300,3 +303,58 @@ class Fold(Unfold):
     def extra_repr(self) -> str:
         """Return the options."""
         return f"output_size={self.output_size}, {super().extra_repr()}"
+
+
+class CrossMapLRN2d(Module):
+    """Divide by the mean square of neighbouring channels, as Torch 7 did.
+
+    ``x / (k + alpha * s / size) ** beta``, where ``s`` is the sum of squares over about ``size`` channels.
+
+    Args:
+        size: the number of neighbouring channels.
+        alpha: the factor of the mean square, in inverse units of ``x**2``.
+        beta: the exponent, dimensionless.
+        k: the constant, dimensionless.
+
+    Raises:
+        ValueError: the input does not have four axes.
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad import nn
+        >>> nn.CrossMapLRN2d(1, alpha=3.0, beta=0.5)(np.ones((1, 1, 1, 2)))
+        array([[[[0.5, 0.5]]]])
+
+    Source: ``torch.nn.CrossMapLRN2d``. PyTorch's sum never leaves out channel 0 once it has entered; so does this one.
+    Gradients are those of the values; PyTorch's are not for even sizes.
+    """
+
+    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:
+        super().__init__()
+        self.size, self.alpha, self.beta, self.k = size, alpha, beta, k
+
+    def forward(self, input: Array) -> Any:
+        """Compute ``[batch, channels, height, width] -> [batch, channels, height, width]``."""
+        if len(input.shape) != 4:
+            raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {len(input.shape)}D instead.")
+        window = self._window(input.shape[1]).astype(input.dtype)
+        sums = fnp.einsum("cd,ndhw->nchw", window, fnp.square(input))
+        return input / (sums * (self.alpha / self.size) + self.k) ** self.beta
+
+    def _window(self, channels: int) -> np.ndarray:
+        """Return which squares each channel's sum has; PyTorch takes them from one channel's sum to the next one's."""
+        ahead = (self.size - 1) // 2 + 1
+        squares = np.eye(channels)
+        rows = [squares[:ahead].sum(0)]
+        for c in range(1, channels):
+            row = rows[-1].copy()
+            if c < channels - ahead + 1:
+                row += squares[c + ahead - 1]
+            if c > ahead:
+                row -= squares[c - ahead]
+            rows.append(row)
+        return np.stack(rows)
+
+    def extra_repr(self) -> str:
+        """Return the options."""
+        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"

@@ -12,7 +12,7 @@ from funcgrad._types import Array, OutputSize, PerAxis, ScalarLike
 from funcgrad.nn._functions import random, windows
 from funcgrad.nn._functions.convert import inexact
 from funcgrad.nn._functions.mixing import mixed
-from funcgrad.nn._functions.refusals import wrong_count
+from funcgrad.nn._functions.refusals import OF_MEAN, floating, refuse_integers, wrong_count
 from funcgrad.nn._functions.sizes import per_axis
 from funcgrad.numpy.extend import known_value
 
@@ -32,7 +32,9 @@ def _sizes(name: str, x: Array, output_size: OutputSize, axes: int) -> tuple[int
 
 
 def _adaptive_avg(name: str, input: Array, output_size: OutputSize, axes: int) -> Any:
-    x = inexact(input)
+    if tuple(np.ravel(output_size)) == (1,) * axes:
+        refuse_integers(OF_MEAN, input)
+    x = floating("adaptive_avg_pool2d" if axes < 3 else "adaptive_avg_pool3d_cpu", input)
     for i, size in enumerate(_sizes(name, x, output_size, axes)):
         axis = len(x.shape) - axes + i
         length = x.shape[axis]
@@ -47,7 +49,7 @@ def _adaptive_avg(name: str, input: Array, output_size: OutputSize, axes: int) -
 
 
 def _adaptive_max(name: str, input: Array, output_size: OutputSize, axes: int, return_indices: bool) -> Any:
-    x = inexact(input)
+    x = floating("adaptive_max_pool2d" if axes < 3 else "adaptive_max_pool3d_cpu", input)
     sizes = _sizes(name, x, output_size, axes)
     alongs = [windows.between(*windows.adaptive(n, size)) for n, size in zip(x.shape[-axes:], sizes, strict=True)]
     found = windows.maxima(x, alongs)

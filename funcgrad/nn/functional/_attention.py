@@ -16,6 +16,7 @@ from funcgrad._types import Array, DTypeLike
 from funcgrad.nn._functions.activations import softmax
 from funcgrad.nn._functions.convert import inexact
 from funcgrad.nn._functions.linear import linear
+from funcgrad.nn._functions.refusals import refuse_integers
 from funcgrad.nn.functional._dropout import dropout
 from funcgrad.nn.functional._losses import constant
 from funcgrad.numpy.extend import as_value
@@ -68,6 +69,7 @@ def scaled_dot_product_attention(
 
     Source: Vaswani et al., *Attention is all you need* (2017), eq. 1.
     """
+    refuse_integers("expected scalar type Float but found {}", query)
     q, k, v = inexact(query), inexact(key), inexact(value)
     if is_causal and attn_mask is not None:
         raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")

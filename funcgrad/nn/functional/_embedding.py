@@ -261,7 +261,7 @@ def one_hot(input: Array, num_classes: int = -1) -> Any:
                [0, 0, 1]])
     """
     x = input if hasattr(input, "dtype") else np.asarray(input)
-    if not is_integer(x.dtype):
+    if not is_integer(x.dtype) or (is_tensor(x) and x.dtype.itemsize < 8):
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
     known = known_value(x)
     if known is not None and known.size:

@@ -13,6 +13,7 @@ from funcgrad._core.words import shown
 from funcgrad._ops.layout.shape import reshape
 from funcgrad._types import Array, Padding, PerAxis
 from funcgrad.nn._functions.convert import inexact
+from funcgrad.nn._functions.refusals import floating
 from funcgrad.nn._functions.sizes import per_axis
 from funcgrad.nn.functional._embedding import indices as integers
 from funcgrad.numpy.extend import At, known_value
@@ -67,7 +68,7 @@ def unfold(input: Array, kernel_size: PerAxis, dilation: PerAxis = 1, padding: P
 
     Source: ``torch.nn.functional.unfold``.
     """
-    x = inexact(input)
+    x = floating("im2col_out_cpu", input)
     if len(x.shape) not in (3, 4):
         raise RuntimeError(
             "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, "

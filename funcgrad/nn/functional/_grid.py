@@ -16,6 +16,7 @@ from funcgrad._ops.layout.shape import reshape
 from funcgrad._transforms.custom.stop_gradient import stop_gradient
 from funcgrad._types import Array
 from funcgrad.nn._functions.convert import inexact
+from funcgrad.nn._functions.refusals import floating
 
 
 def _aligned(align_corners: bool | None) -> bool:
@@ -126,7 +127,7 @@ def grid_sample(
             f"'{padding_mode}'"
         )
     align = _aligned(align_corners)
-    x, points = inexact(input), inexact(grid)
+    x, points = floating("grid_sampler_2d_cpu_kernel_impl", input), inexact(grid)
     _check_shapes(x, points, mode)
     axes = len(x.shape) - 2
     space = x.shape[2:]

@@ -10,6 +10,7 @@ from funcgrad import numpy as fnp
 from funcgrad._transforms.custom.stop_gradient import stop_gradient
 from funcgrad._types import Array
 from funcgrad.nn._functions.convert import inexact
+from funcgrad.nn._functions.refusals import refuse_integers
 from funcgrad.nn.functional._losses import beside, legacy, reduced
 from funcgrad.numpy.extend import known_value
 
@@ -51,6 +52,7 @@ def kl_div(
         )
     by_batch = reduction == "batchmean"
     reduction = legacy(size_average, reduce, "sum" if by_batch else reduction)
+    refuse_integers("kl_div: Integral inputs not supported.", input)
     x = inexact(input)
     y = beside(target, x)
     if log_target:

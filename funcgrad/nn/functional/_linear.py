@@ -12,7 +12,7 @@ from funcgrad._types import Array
 from funcgrad.autograd.extend import pytorchs_error
 from funcgrad.nn._functions.convert import inexact
 from funcgrad.nn._functions.linear import linear as affine
-from funcgrad.nn._functions.refusals import check_dim
+from funcgrad.nn._functions.refusals import check_dim, refuse_integers
 from funcgrad.nn.functional._normalization import vector_norm
 
 
@@ -104,6 +104,7 @@ def cosine_similarity(x1: Array, x2: Array, dim: int = 1, eps: float = 1e-8) -> 
         >>> F.cosine_similarity(np.array([[3.0, 4.0]]), np.array([[1.0, 0.0]]))
         array([0.6])
     """
+    refuse_integers("expected common dtype to be floating point, yet common dtype is {}", x1)
     try:
         x, y = fnp.broadcast_arrays(inexact(x1), inexact(x2))
     except ValueError as error:

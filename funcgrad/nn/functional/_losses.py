@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from funcgrad._types import Array
 from funcgrad.autograd.extend import is_tensor, type_name
 from funcgrad.nn._functions import losses
 from funcgrad.nn._functions.convert import inexact
-from funcgrad.nn._functions.refusals import floating, is_integral_tensor
+from funcgrad.nn._functions.refusals import OF_MEAN, floating, is_integral_tensor, refuse_integers
 from funcgrad.numpy.extend import as_value, known_value
 
 
@@ -115,6 +115,8 @@ def l1_loss(
         np.float64(1.5)
     """
     reduction = legacy(size_average, reduce, reduction)
+    if reduction == "mean" and is_integral_tensor(target):
+        refuse_integers(OF_MEAN, input)
     x, y = _pair(input, target)
     return _weighted_mean(fnp.abs(fnp.subtract(x, y)), weight, reduction)
 
@@ -250,6 +252,18 @@ def cross_entropy(
     )
 
 
+def _refuse_spatial(shape: tuple[int, ...], target: Any, needed: tuple[int, ...], loss: str) -> NoReturn:
+    """Refuse class indices of a wrong shape for inputs with more than two axes."""
+    found = list(target.shape)
+    if len(shape) != 4 or loss != "nll":
+        raise RuntimeError(f"Expected target size {list(needed)}, got {found}")
+    if len(found) != 3:
+        raise RuntimeError(
+            f"only batches of spatial targets supported (3D tensors) but got targets of dimension: {len(found)}"
+        )
+    raise RuntimeError(f"size mismatch (got input: {list(shape)} , target: {found}")
+
+
 def _checked_classes(x: Any, target: Any, weight: Any, loss: str) -> Any:
     """Return class indices; refuse other shapes or dtypes, and weights of another number, in PyTorch's words."""
     shape = tuple(x.shape)
@@ -269,7 +283,7 @@ def _checked_classes(x: Any, target: Any, weight: Any, loss: str) -> Any:
     if len(shape) == 2 and len(target.shape) > 1:
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
     if len(shape) > 2 and tuple(target.shape) != needed:
-        raise RuntimeError(f"Expected target size {list(needed)}, got {list(target.shape)}")
+        _refuse_spatial(shape, target, needed, loss)
     if is_inexact(target.dtype) or (is_tensor(x) and str(target.dtype) not in ("int64", "uint8")):
         raise RuntimeError(f"expected target dtype to be Long or Byte, but got {type_name(target.dtype)}")
     classes = shape[min(len(shape) - 1, 1)]

@@ -12,6 +12,7 @@ from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.layout.fill import zeros_like
 from funcgrad._types import Array
 from funcgrad.nn._functions.convert import inexact
+from funcgrad.nn._functions.refusals import OF_MEAN, refuse_integers
 from funcgrad.nn.functional._linear import pairwise_distance
 from funcgrad.nn.functional._losses import beside, constant, legacy, reduced, stepped
 from funcgrad.nn.functional._smooth import logsigmoid
@@ -56,6 +57,8 @@ def hinge_embedding_loss(
         array([3. , 0.5])
     """
     reduction = legacy(size_average, reduce, reduction)
+    if reduction == "mean":
+        refuse_integers(OF_MEAN, input)
     x, y = inexact(input), constant(target)
     other = fnp.where(fnp.not_equal(y, 1), stepped(fnp.subtract(margin, x)), 0)
     return reduced(fnp.add(other, fnp.where(fnp.not_equal(y, -1), x, 0)), reduction)

@@ -10,6 +10,7 @@ from funcgrad._types import Array, Padding, PerAxis
 from funcgrad.nn._functions import pooling, windows
 from funcgrad.nn._functions.activations import relu
 from funcgrad.nn._functions.convert import inexact
+from funcgrad.nn._functions.refusals import floating
 from funcgrad.nn._functions.sizes import per_axis
 
 
@@ -77,7 +78,7 @@ def _stride(stride: Any) -> Any:
 
 
 def _max_pool(name: str, input: Array, how: tuple, return_indices: bool) -> Any:
-    x = inexact(input)
+    x = floating("max_pool1d_impl", input) if name == "max_pool1d" and not return_indices else inexact(input)
     rows = _window(name, x, how)
     if not return_indices:
         return getattr(pooling, name)(x, *how[1:])

@@ -12,6 +12,7 @@ from funcgrad._ops.layout.shape import reshape
 from funcgrad._types import Array, ScalarLike, ShapeLike
 from funcgrad.nn._functions.convert import inexact
 from funcgrad.nn._functions.mixing import cubic, interpolating, lanczos, mixed, smoothing, triangle
+from funcgrad.nn._functions.refusals import floating
 from funcgrad.nn.functional._adaptive import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 from funcgrad.numpy.extend import as_value
 
@@ -67,6 +68,8 @@ def interpolate(
             "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor as input"
         )
     _check_mode(mode, len(x.shape), bool(align_corners), antialias)
+    if mode != "area":
+        floating(f"compute_indices_weights_{mode}", input)
     if mode == "area":
         return (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)[axes - 1](x, sizes)
     for i, (count, factor) in enumerate(zip(sizes, factors, strict=True)):

@@ -12,7 +12,7 @@ from funcgrad._transforms.custom.stop_gradient import stop_gradient
 from funcgrad._types import Array, DTypeLike
 from funcgrad.nn._functions import activations, random
 from funcgrad.nn._functions.convert import inexact
-from funcgrad.nn._functions.refusals import check_dim, floating
+from funcgrad.nn._functions.refusals import check_dim, floating, refuse_integers
 from funcgrad.nn.functional._activations import overwritten, written
 
 
@@ -233,6 +233,11 @@ def gumbel_softmax(logits: Array, tau: float = 1, hard: bool = False, eps: float
     Source: Jang et al., *Categorical reparameterization with Gumbel-softmax* (2017), eq. 2.
     """
     del eps
+    refuse_integers(
+        "Exponential distribution is a continuous probability distribution. dtype must be a floating point but you "
+        "specified {}",
+        logits,
+    )
     x = inexact(logits)
     check_dim(x, dim)
     exponential = fnp.negative(fnp.log1p(fnp.negative(random.uniform("gumbel_softmax", x, x.shape))))

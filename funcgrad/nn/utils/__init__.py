@@ -4,6 +4,7 @@ The names are those of ``torch.nn.utils``.
 """
 
 from funcgrad._public import publish
+from funcgrad.nn._deprecated import deprecated
 from funcgrad.nn.utils import parametrizations, parametrize, prune, rnn
 from funcgrad.nn.utils._clip import clip_grad_norm_, clip_grad_value_, clip_grads_with_norm_, get_total_norm
 from funcgrad.nn.utils._fusion import (
@@ -15,6 +16,8 @@ from funcgrad.nn.utils._fusion import (
 )
 from funcgrad.nn.utils._norms import remove_spectral_norm, remove_weight_norm, spectral_norm, weight_norm
 from funcgrad.nn.utils._vectors import parameters_to_vector, vector_to_parameters
+
+clip_grad_norm = deprecated(clip_grad_norm_, "torch.nn.utils.clip_grad_norm", "torch.nn.utils.clip_grad_norm_")
 
 __all__ = [
     "clip_grad_norm_",

@@ -24,6 +24,7 @@ class PyTorch:
         counted_in_tensors: whether checkpoints keep that number as a tensor, or as a Python number.
         check_options: return the text of a refusal, or ``None``, for the options of the constructor together.
         eager: whether the constructor makes the slots; otherwise the first step does.
+        absent: what an argument means in a checkpoint that lacks it, as pairs, if that is not its default.
 
     Example:
         >>> import inspect
@@ -41,6 +42,7 @@ class PyTorch:
     counted_in_tensors: bool = True
     check_options: Callable[[dict[str, Any]], str | None] = lambda options: None
     eager: bool = False
+    absent: tuple[tuple[str, Any], ...] = ()
 
     def names(self) -> list[str]:
         """Return the names in ``arguments``, ``*`` among them."""

@@ -85,7 +85,10 @@ SGD_RULE = Rule(
     begins=True,
     by_rows=lambda hyper: hyper.momentum is None and hyper.weight_decay is None,
     sparse=lambda hyper: None if hyper.weight_decay is None else DECAYED_ROWS,
-    torch=PyTorch("lr, momentum, dampening, weight_decay, nesterov, *, maximize, foreach, differentiable, fused"),
+    torch=PyTorch(
+        "lr, momentum, dampening, weight_decay, nesterov, *, maximize, foreach, differentiable, fused",
+        absent=(("fused", False),),
+    ),
     formula="""
 d = -g if maximize else g
 d = d + weight_decay * p

@@ -120,7 +120,7 @@ class RuleOptimizer(Optimizer):
         # An older checkpoint, or one of PyTorch's, may lack options that were added since.
         later = {name: x for name, x in rule.defaults.items() if x is not REQUIRED}
         for options in (self.defaults, *self.param_groups):
-            for name, default in {**later, **self.kept}.items():
+            for name, default in {**later, **self.kept, **dict(rule.torch.absent)}.items():
                 options.setdefault(name, default)
             options.update(rule.fixed)
         for group in self.param_groups:

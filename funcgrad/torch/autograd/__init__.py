@@ -12,8 +12,10 @@ from funcgrad.autograd.extend import inference_mode as inference_mode
 from funcgrad.torch import _names
 from funcgrad.torch._typed import Variable as Variable
 from funcgrad.torch.autograd import anomaly_mode as anomaly_mode
+from funcgrad.torch.autograd import forward_ad as forward_ad
 from funcgrad.torch.autograd import function as function
 from funcgrad.torch.autograd import functional as functional
+from funcgrad.torch.autograd import graph as graph
 from funcgrad.torch.autograd._checks import GradcheckError as GradcheckError
 from funcgrad.torch.autograd._checks import gradcheck as gradcheck
 from funcgrad.torch.autograd._checks import gradgradcheck as gradgradcheck

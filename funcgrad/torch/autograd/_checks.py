@@ -63,8 +63,7 @@ def gradcheck(
     checked = [i for i, x in enumerate(given) if is_tensor(x) and x.requires_grad]
     if not checked:
         raise ValueError(
-            "gradcheck expects at least one input tensor to require gradient, but none of the them have "
-            "requires_grad=True."
+            "gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True."
         )
     if any(given[i].dtype not in (np.float64, np.complex128) for i in checked):
         warnings.warn(

@@ -13,7 +13,7 @@ from funcgrad._core.aval import Aval, aval_of
 from funcgrad._transforms.custom.decorators import custom_vjp
 from funcgrad._types import Array
 from funcgrad.autograd import is_grad_enabled, no_grad
-from funcgrad.autograd.extend import TRACE, conjugated, is_lifted, is_tensor, lift, lower
+from funcgrad.autograd.extend import TRACE, conjugated, is_lifted, is_tensor, lift, lower, take_result
 
 _REMEDY = "Write it as a method with @staticmethod."
 
@@ -42,7 +42,9 @@ class FunctionCtx:
     def __init__(self, needs_input_grad: tuple[bool, ...]) -> None:
         self.needs_input_grad = needs_input_grad
         self.saved_tensors: tuple[Any, ...] = ()
+        self.saved_for_forward: tuple[Any, ...] = ()
         self.constant_outputs: tuple[int, ...] = ()
+        self.dirty: tuple[int, ...] = ()
         self.materialize_grads = True
 
     def save_for_backward(self, *tensors: Any) -> None:
@@ -55,19 +57,16 @@ class FunctionCtx:
         self.saved_tensors = tensors
 
     def save_for_forward(self, *tensors: Any) -> None:
-        """Accept tensors for ``jvp``, which is not called here."""
-        del tensors
+        """Keep tensors, or ``None``, for ``jvp``, which reads them as ``ctx.saved_tensors``."""
+        self.saved_for_forward = tensors
 
     def mark_non_differentiable(self, *outputs: Any) -> None:
         """Declare outputs that carry no derivative."""
         self.constant_outputs = tuple([id(y) for y in outputs])
 
     def mark_dirty(self, *inputs: Any) -> None:
-        """Refuse to change inputs in place."""
-        raise NotImplementedError(
-            f"mark_dirty: {len(inputs)} inputs were to change in place; the results of a Function are new tensors. "
-            "Compute and return a new tensor."
-        )
+        """Declare inputs that ``forward`` has changed in place. It must return them."""
+        self.dirty = tuple([id(x) for x in inputs])
 
     def set_materialize_grads(self, value: bool) -> None:
         """Choose what ``backward`` gets for an output that nothing uses: zeros, or ``None``. Under `vmap`: zeros."""
@@ -125,6 +124,14 @@ class Function:
             f"backward mode AD. {_REMEDY}"
         )
 
+    @staticmethod
+    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+        """Return the tangents of the outputs by those of the arguments; an argument that is no tensor has ``None``."""
+        raise NotImplementedError(
+            "You must implement the jvp function for custom autograd.Function to use it with forward mode AD. "
+            f"{_REMEDY}"
+        )
+
     @classmethod
     def apply(cls, *args: Any) -> Any:
         """Call the operation on tensors and other values."""
@@ -146,6 +153,8 @@ class _Call:
     def __init__(self, kind: type[Function], args: tuple[Any, ...], places: list[int], ctx: FunctionCtx) -> None:
         self.kind, self.args, self.places, self.ctx = kind, args, places, ctx
         self.is_one = True
+        # The arguments that ``forward`` has changed in place, by the number of the output.
+        self.changed: dict[int, Any] = {}
 
     def outputs(self, tensors: list[Any]) -> Any:
         """Run ``forward`` with tensors in their places, and without recording."""
@@ -166,40 +175,67 @@ class _Call:
                     f"{self.kind.__name__}.forward: expected to return Tensors, but got {type(y).__name__}. Return "
                     "tensors, and keep other values on ctx."
                 )
+        if self.ctx.dirty:
+            self._note_changed(given, (out,) if self.is_one else out)
         return out
+
+    def _note_changed(self, given: list[Any], outs: tuple[Any, ...]) -> None:
+        """Note which outputs are arguments that ``forward`` has changed in place."""
+        numbers = {id(y): k for k, y in enumerate(outs)}
+        if any(one not in numbers for one in self.ctx.dirty):
+            raise RuntimeError(
+                "Some elements marked as dirty during the forward method were not returned as output. The inputs that "
+                "are modified inplace must all be outputs of the Function."
+            )
+        if any(is_lifted(given[i]) for i in self.places):
+            raise NotImplementedError(
+                f"mark_dirty: {self.kind.__name__} changed its argument in place inside of a transform. Compute and "
+                "return a new tensor."
+            )
+        self.changed = {numbers[id(given[i])]: self.args[i] for i in self.places if id(given[i]) in self.ctx.dirty}
 
     def recorded(self) -> Any:
         """Run ``forward`` and record ``backward`` as its derivative."""
         ys = self._custom()(*[_inner(self.args[i]) for i in self.places])
         ys = [_as_tensor(y) for y in ys]
-        made = []
-        for y, is_constant in zip(ys, self.constant, strict=True):
+        made, title = [], f"{self.kind.__name__}Backward"
+        for k, (y, is_constant) in enumerate(zip(ys, self.constant, strict=True)):
             if getattr(y, "_node", None) is not None:
-                y._node.title = f"{self.kind.__name__}Backward"
+                y._node.title = title
+            if k in self.changed:
+                y = take_result(self.changed[k], y, title)  # noqa: PLW2901  (the argument itself is the output)
             made.append(y.detach() if is_constant else y)
         return made[0] if self.is_one else tuple(made)
 
     def _custom(self) -> Callable[..., Any]:
         function: Any = custom_vjp(self._primal)
         function.defvjp(lambda *xs: self._forward(xs), self._backward, instantiate=False)
+        function.defjvp(self._pushed)
         functools.update_wrapper(function, self.kind.forward)
         function.__name__ = self.kind.__name__
         return function
 
-    def _primal(self, *xs: Any) -> tuple[Any, ...]:
-        """Return the outputs for arrays, traced values or tensors, in kind."""
+    def _several(self, xs: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Run ``forward`` and return its outputs as a tuple, after noting which are constant, and their types."""
         out = self.outputs([_as_tensor(x) for x in xs])
         outs = (out,) if self.is_one else out
         self.constant = tuple([id(y) in self.ctx.constant_outputs for y in outs])
         self.avals = tuple([aval_of(y) for y in outs])
+        return outs
+
+    def _primal(self, *xs: Any) -> tuple[Any, ...]:
+        """Return the outputs for arrays, traced values or tensors, in kind."""
+        outs = self._several(xs)
         return outs if any(map(is_tensor, xs)) else tuple(map(_value, outs))
 
     def _forward(self, xs: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         """Return the outputs, and what was saved, for arrays, traced values or tensors that are recorded."""
-        out = self.outputs([_as_tensor(x) for x in xs])
-        outs = (out,) if self.is_one else out
-        self.constant = tuple([id(y) in self.ctx.constant_outputs for y in outs])
-        self.avals = tuple([aval_of(y) for y in outs])
+        if self.changed:
+            raise RuntimeError(
+                f"{self.kind.__name__} has changed its argument in place, so its value before is lost and a further "
+                "derivative cannot run forward again. Compute and return a new tensor."
+            )
+        outs = self._several(xs)
         saved = self.ctx.saved_tensors
         is_traced = any(not is_tensor(x) and hasattr(x, "aval") for x in xs)
         is_recorded = any(is_tensor(x) and x.requires_grad for x in xs)
@@ -214,6 +250,19 @@ class _Call:
         bare = not any(map(is_tensor, xs))
         kept = tuple([_value(s) if bare and is_tensor(s) else s for s in saved])
         return tuple([_value(y) if bare else y for y in outs]), kept
+
+    def _pushed(self, xs: tuple[Any, ...], x_dots: tuple[Any, ...]) -> tuple[Any, Any]:
+        """Return the outputs and their tangents, by ``jvp``."""
+        outs = self._several(xs)
+        given: list[Any] = [None] * len(self.args)
+        for i, x_dot in zip(self.places, x_dots, strict=True):
+            given[i] = _as_tensor(x_dot)
+        self.ctx.saved_tensors = self.ctx.saved_for_forward
+        found = self.kind.jvp(self.ctx, *given)
+        dots = found if isinstance(found, tuple) else (found,)
+        y_dots = [y * 0 if y_dot is None else y_dot for y, y_dot in zip(outs, dots, strict=True)]
+        bare = not any(map(is_tensor, (*xs, *x_dots)))
+        return tuple([_value(y) if bare else y for y in outs]), tuple([_value(y) if bare else y for y in y_dots])
 
     def _backward(self, saved: tuple[Any, ...], bars: tuple[Any, ...]) -> tuple[Any, ...]:
         is_recorded = any(map(is_tensor, bars))
@@ -259,7 +308,7 @@ class _Call:
             if grad is None:
                 continue
             if not is_tensor(grad):
-                raise TypeError(f"expected Variable or None (got {type(grad).__name__})")
+                raise RuntimeError(f"expected Variable or None (got {type(grad).__name__})")
             if grad.shape != x.shape:
                 raise RuntimeError(
                     f"Function {name} returned an invalid gradient at index {i} - got {list(grad.shape)} but expected "

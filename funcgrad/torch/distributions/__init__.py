@@ -8,6 +8,8 @@ from funcgrad.torch.distributions import constraint_registry as constraint_regis
 from funcgrad.torch.distributions import constraints as constraints
 from funcgrad.torch.distributions import transforms as transforms
 from funcgrad.torch.distributions._base import Distribution as Distribution
+from funcgrad.torch.distributions._bounded import ContinuousBernoulli as ContinuousBernoulli
+from funcgrad.torch.distributions._bounded import GeneralizedPareto as GeneralizedPareto
 from funcgrad.torch.distributions._combined import Independent as Independent
 from funcgrad.torch.distributions._combined import MixtureSameFamily as MixtureSameFamily
 from funcgrad.torch.distributions._combined import TransformedDistribution as TransformedDistribution
@@ -32,6 +34,8 @@ from funcgrad.torch.distributions._gammas import FisherSnedecor as FisherSnedeco
 from funcgrad.torch.distributions._gammas import Gamma as Gamma
 from funcgrad.torch.distributions._gammas import StudentT as StudentT
 from funcgrad.torch.distributions._low_rank import LowRankMultivariateNormal as LowRankMultivariateNormal
+from funcgrad.torch.distributions._matrices import LKJCholesky as LKJCholesky
+from funcgrad.torch.distributions._matrices import Wishart as Wishart
 from funcgrad.torch.distributions._relaxed import OneHotCategoricalStraightThrough as OneHotCategoricalStraightThrough
 from funcgrad.torch.distributions._relaxed import RelaxedBernoulli as RelaxedBernoulli
 from funcgrad.torch.distributions._relaxed import RelaxedOneHotCategorical as RelaxedOneHotCategorical
@@ -60,6 +64,7 @@ from funcgrad.torch.distributions._transforms import Transform as Transform
 from funcgrad.torch.distributions._transforms import identity_transform as identity_transform
 from funcgrad.torch.distributions._transforms_more import AbsTransform as AbsTransform
 from funcgrad.torch.distributions._transforms_more import AffineTransform as AffineTransform
+from funcgrad.torch.distributions._transforms_more import CatTransform as CatTransform
 from funcgrad.torch.distributions._transforms_more import CorrCholeskyTransform as CorrCholeskyTransform
 from funcgrad.torch.distributions._transforms_more import (
     CumulativeDistributionTransform as CumulativeDistributionTransform,
@@ -67,6 +72,7 @@ from funcgrad.torch.distributions._transforms_more import (
 from funcgrad.torch.distributions._transforms_more import LowerCholeskyTransform as LowerCholeskyTransform
 from funcgrad.torch.distributions._transforms_more import PositiveDefiniteTransform as PositiveDefiniteTransform
 from funcgrad.torch.distributions._transforms_more import SoftmaxTransform as SoftmaxTransform
+from funcgrad.torch.distributions._transforms_more import StackTransform as StackTransform
 from funcgrad.torch.distributions._transforms_more import StickBreakingTransform as StickBreakingTransform
 from funcgrad.torch.distributions.constraint_registry import biject_to as biject_to
 from funcgrad.torch.distributions.constraint_registry import transform_to as transform_to

@@ -10,7 +10,7 @@ import numpy as np
 
 from funcgrad._types import Array, ArrayLike, Tensor
 from funcgrad.autograd import no_grad, tensor
-from funcgrad.autograd.extend import Shape, is_lifted, is_tensor
+from funcgrad.autograd.extend import Shape, is_lifted, is_tensor, pytorchs_error
 from funcgrad.torch.distributions import constraints
 
 Sizes = tuple[int, ...]
@@ -23,7 +23,10 @@ def as_tensors(*values: Any) -> tuple[Any, ...]:
     like = next((v for v in values if is_tensor(v)), None)
     dtype = None if like is None else like.dtype
     made = [v if is_tensor(v) else tensor(float(v), dtype=dtype) for v in values]
-    shape = np.broadcast_shapes(*[v.shape for v in made])
+    try:
+        shape = np.broadcast_shapes(*[v.shape for v in made])
+    except ValueError as error:
+        raise pytorchs_error(error, made) or error from None
     return tuple([v.expand(*shape) for v in made])
 
 

@@ -154,6 +154,7 @@ class Geometric(OfTrials):
     ) -> None:
         given = self._given(probs, logits)
         super().__init__(given.shape, (), validate_args)
+        self._check_probs()
         positive = given.detach() > 0
         if self._validates and probs is not None and not bool(positive.all()):
             raise ValueError(

@@ -13,7 +13,7 @@ from funcgrad._types import ArrayLike, Tensor
 from funcgrad.autograd.extend import is_tensor
 from funcgrad.scipy import special
 from funcgrad.torch.distributions import constraints
-from funcgrad.torch.distributions._transforms import Transform
+from funcgrad.torch.distributions._transforms import Transform, sum_rightmost
 
 
 class AbsTransform(Transform):
@@ -249,3 +249,124 @@ class CumulativeDistributionTransform(Transform):
         """Return the logarithm of the density."""
         del y
         return self.distribution.log_prob(x)
+
+
+class _Parts(constraints.Constraint):
+    """Values whose parts along an axis lie each in a set of its own."""
+
+    def __init__(self, sets: Sequence[Any], dim: int, lengths: Sequence[int] | None) -> None:
+        self.sets, self.dim, self.lengths = list(sets), dim, lengths
+        self.is_discrete = any(each.is_discrete for each in self.sets)
+        self.event_dim = max(each.event_dim for each in self.sets)
+        if lengths is None and dim + self.event_dim < 0:
+            self.event_dim += 1
+
+    def check(self, value: Tensor) -> Any:
+        """Return which values lie in the set."""
+        parts = value.unbind(self.dim) if self.lengths is None else value.split(list(self.lengths), self.dim)
+        found = [each.check(part) for each, part in zip(self.sets, parts, strict=True)]
+        return (fnp.stack if self.lengths is None else fnp.concatenate)(found, axis=self.dim)
+
+
+class CatTransform(Transform):
+    """A transform for each part along an axis.
+
+    Args:
+        tseq: the transforms.
+        dim: the axis.
+        lengths: the length of each part; 1 by default.
+        cache_size: accepted for PyTorch's sake.
+
+    Example:
+        >>> import funcgrad.torch as torch
+        >>> t = torch.distributions.CatTransform([torch.distributions.ExpTransform()] * 2, lengths=[1, 1])
+        >>> t(torch.zeros(2))
+        tensor([1., 1.])
+    """
+
+    def __init__(
+        self, tseq: Sequence[Any], dim: int = 0, lengths: Sequence[int] | None = None, cache_size: int = 0
+    ) -> None:
+        if not all(isinstance(t, Transform) for t in tseq):
+            raise AssertionError("All elements of tseq must be Transform instances")
+        super().__init__(cache_size)
+        self.transforms, self.dim = list(tseq), dim
+        self.lengths = [1] * len(self.transforms) if lengths is None else list(lengths)
+        if len(self.lengths) != len(self.transforms):
+            raise AssertionError(f"lengths ({len(self.lengths)}) must match transforms ({len(self.transforms)})")
+        self.bijective = all(t.bijective for t in self.transforms)
+        self.event_dim = max(t.domain.event_dim for t in self.transforms)
+        self.length = sum(self.lengths)
+        self.domain = _Parts([t.domain for t in self.transforms], dim, self.lengths)
+        self.codomain = _Parts([t.codomain for t in self.transforms], dim, self.lengths)
+
+    def _split(self, x: Any) -> Any:
+        if not -len(x.shape) <= self.dim < len(x.shape):
+            raise AssertionError(f"dim {self.dim} out of range for tensor with {len(x.shape)} dimensions")
+        if x.shape[self.dim] != self.length:
+            raise AssertionError(f"x.size({self.dim}) = {x.shape[self.dim]} must equal length {self.length}")
+        return x.split(self.lengths, self.dim)
+
+    def _call(self, x: Tensor) -> Any:
+        parts = zip(self.transforms, self._split(x), strict=True)
+        return fnp.concatenate([t(part) for t, part in parts], axis=self.dim)
+
+    def _inverse(self, y: Tensor) -> Any:
+        parts = zip(self.transforms, self._split(y), strict=True)
+        return fnp.concatenate([t.inv(part) for t, part in parts], axis=self.dim)
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
+        """Return the logarithm of the determinant: of each part, or the sum if the axis belongs to one value."""
+        found = []
+        for t, part, result in zip(self.transforms, self._split(x), self._split(y), strict=True):
+            logarithm = t.log_abs_det_jacobian(part, result)
+            found.append(sum_rightmost(logarithm, self.event_dim - t.domain.event_dim))
+        dim = (self.dim - len(x.shape) if self.dim >= 0 else self.dim) + self.event_dim
+        return fnp.concatenate(found, axis=dim) if dim < 0 else sum(found[1:], found[0])
+
+
+class StackTransform(Transform):
+    """A transform for each position along an axis.
+
+    Args:
+        tseq: the transforms, as many as the axis has positions.
+        dim: the axis.
+        cache_size: accepted for PyTorch's sake.
+
+    Example:
+        >>> import funcgrad.torch as torch
+        >>> kinds = torch.distributions
+        >>> kinds.StackTransform([kinds.ExpTransform(), kinds.identity_transform])(torch.zeros(2))
+        tensor([1., 0.])
+    """
+
+    def __init__(self, tseq: Sequence[Any], dim: int = 0, cache_size: int = 0) -> None:
+        if not all(isinstance(t, Transform) for t in tseq):
+            raise AssertionError("All elements of tseq must be Transform instances")
+        super().__init__(cache_size)
+        self.transforms, self.dim = list(tseq), dim
+        self.bijective = all(t.bijective for t in self.transforms)
+        self.domain = _Parts([t.domain for t in self.transforms], dim, None)
+        self.codomain = _Parts([t.codomain for t in self.transforms], dim, None)
+
+    def _split(self, x: Any) -> Any:
+        if not -len(x.shape) <= self.dim < len(x.shape):
+            raise AssertionError(f"dim {self.dim} out of range for tensor with {len(x.shape)} dimensions")
+        if x.shape[self.dim] != len(self.transforms):
+            raise AssertionError(
+                f"x.size({self.dim}) = {x.shape[self.dim]} must equal len(transforms) {len(self.transforms)}"
+            )
+        return x.unbind(self.dim)
+
+    def _call(self, x: Tensor) -> Any:
+        parts = zip(self.transforms, self._split(x), strict=True)
+        return fnp.stack([t(part) for t, part in parts], axis=self.dim)
+
+    def _inverse(self, y: Tensor) -> Any:
+        parts = zip(self.transforms, self._split(y), strict=True)
+        return fnp.stack([t.inv(part) for t, part in parts], axis=self.dim)
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
+        """Return the logarithm of the determinant of each part."""
+        parts = zip(self.transforms, self._split(x), self._split(y), strict=True)
+        return fnp.stack([t.log_abs_det_jacobian(part, result) for t, part, result in parts], axis=self.dim)

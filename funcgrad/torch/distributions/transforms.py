@@ -16,17 +16,20 @@ from funcgrad.torch.distributions._transforms import (
 from funcgrad.torch.distributions._transforms_more import (
     AbsTransform,
     AffineTransform,
+    CatTransform,
     CorrCholeskyTransform,
     CumulativeDistributionTransform,
     LowerCholeskyTransform,
     PositiveDefiniteTransform,
     SoftmaxTransform,
+    StackTransform,
     StickBreakingTransform,
 )
 
 __all__ = [
     "AbsTransform",
     "AffineTransform",
+    "CatTransform",
     "ComposeTransform",
     "CorrCholeskyTransform",
     "CumulativeDistributionTransform",
@@ -39,6 +42,7 @@ __all__ = [
     "SigmoidTransform",
     "SoftmaxTransform",
     "SoftplusTransform",
+    "StackTransform",
     "StickBreakingTransform",
     "TanhTransform",
     "Transform",

@@ -81,7 +81,7 @@ def _leaves_of(out: _Any) -> list[_Any]:
             if function is None or function in seen:
                 continue
             seen.add(function)
-            if function.name() == "AccumulateGrad":
+            if function.name() == "torch::autograd::AccumulateGrad":
                 found[id(function.variable)] = function.variable
             else:
                 pending.append(function)

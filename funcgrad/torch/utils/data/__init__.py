@@ -9,6 +9,7 @@ from funcgrad.torch.utils.data._loader import default_collate as default_collate
 from funcgrad.torch.utils.data._loader import default_convert as default_convert
 from funcgrad.torch.utils.data._loader import get_worker_info as get_worker_info
 from funcgrad.torch.utils.data._samplers import BatchSampler as BatchSampler
+from funcgrad.torch.utils.data._samplers import DistributedSampler as DistributedSampler
 from funcgrad.torch.utils.data._samplers import RandomSampler as RandomSampler
 from funcgrad.torch.utils.data._samplers import Sampler as Sampler
 from funcgrad.torch.utils.data._samplers import SequentialSampler as SequentialSampler

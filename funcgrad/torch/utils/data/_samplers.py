@@ -115,6 +115,53 @@ class WeightedRandomSampler(Sampler[int]):
         return self.num_samples
 
 
+class DistributedSampler(Sampler[int]):
+    """``torch.utils.data.DistributedSampler``: the positions that one of several processes reads.
+
+    Example:
+        >>> import funcgrad.torch as torch
+        >>> list(torch.utils.data.DistributedSampler([1, 2, 3], num_replicas=2, rank=1, shuffle=False))
+        [1, 0]
+    """
+
+    def __init__(
+        self,
+        dataset: Any,
+        num_replicas: int | None = None,
+        rank: int | None = None,
+        shuffle: bool = True,
+        seed: int = 0,
+        drop_last: bool = False,
+    ) -> None:
+        super().__init__()
+        if num_replicas is None or rank is None:
+            raise ValueError(
+                "Default process group has not been initialized, please make sure to call init_process_group."
+            )
+        if rank >= num_replicas or rank < 0:
+            raise ValueError(f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]")
+        self.dataset, self.num_replicas, self.rank = dataset, num_replicas, rank
+        self.shuffle, self.seed, self.drop_last, self.epoch = shuffle, seed, drop_last, 0
+        count = len(dataset)
+        self.num_samples = count // num_replicas if drop_last else -(-count // num_replicas)
+        self.total_size = self.num_samples * num_replicas
+
+    def __iter__(self) -> Iterator[int]:
+        count = len(self.dataset)
+        order = list(range(count))
+        if self.shuffle:
+            order = Generator().manual_seed(self.seed + self.epoch).permutation(count).tolist()
+        order = list(itertools.islice(itertools.cycle(order), self.total_size))
+        return iter(order[self.rank :: self.num_replicas])
+
+    def __len__(self) -> int:
+        return self.num_samples
+
+    def set_epoch(self, epoch: int) -> None:
+        """Set the number of the pass over the data, from which the next order is drawn."""
+        self.epoch = epoch
+
+
 class BatchSampler(Sampler[list[int]]):
     """``torch.utils.data.BatchSampler``: lists of positions, each of one length but for the last."""
 

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from funcgrad import nn
-from funcgrad import numpy as fnp
 from funcgrad._types import Array, ShapeLike
 from funcgrad.autograd.extend import RETURN_TYPES, TRACE
 from funcgrad.torch._functions import of_tensors, pivoted_rows
@@ -96,6 +95,49 @@ def embedding(
     return _F.embedding(indices, weight, padding, scale_grad_by_freq=scale_grad_by_freq, sparse=sparse)
 
 
+def embedding_bag(
+    weight: Array,
+    indices: Array,
+    offsets: Array,
+    scale_grad_by_freq: bool = False,
+    mode: int = 0,
+    sparse: bool = False,
+    per_sample_weights: Array = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> Any:
+    """Return the sum (mode 0), mean (1) or maximum (2) of each bag of rows, and three tensors of PyTorch's kernel.
+
+    They are the bag of each index, the sizes of the bags, and the rows of the maxima.
+    """
+    if mode not in range(3):
+        raise RuntimeError("embedding_bag: the mode must be 0 (sum), 1 (mean) or 2 (max)")
+    how = ("sum", "mean", "max")[mode]
+    padding = padding_idx if padding_idx is None or padding_idx >= 0 else None
+    y = _F.embedding_bag(
+        *(indices, weight, offsets, None, 2, scale_grad_by_freq, how, sparse),
+        *(per_sample_weights, include_last_offset, padding),
+    )
+    rows, starts = np.asarray(indices.detach()), np.asarray(offsets.detach())
+    ends = starts[1:] if include_last_offset else np.append(starts[1:], len(rows))
+    bags = np.repeat(np.arange(len(ends)), ends - starts[: len(ends)])
+    used = rows != padding if padding is not None else np.ones(len(rows), bool)
+    sizes = np.bincount(bags[used], minlength=len(ends)) if how != "sum" else np.zeros(len(starts))
+    if how == "max":
+        table = np.asarray(weight.detach())
+        best = np.zeros((len(ends), table.shape[1]))
+        for bag in range(len(ends)):
+            chosen = rows[used & (bags == bag)]
+            if len(chosen):
+                best[bag] = chosen[table[chosen].argmax(0)]
+    else:
+        best = sizes
+    # PyTorch's fast kernels, which have no float64, skip the first of them.
+    fast = how == "sum" and padding is None and weight.dtype.itemsize <= 4
+    made = [np.zeros(0) if fast else bags, sizes, best]
+    return (y, *[TRACE.constant(each.astype(rows.dtype)) for each in made])
+
+
 def binary_cross_entropy_with_logits(
     input: Array,  # noqa: A002  (PyTorch's name)
     target: Array,
@@ -169,57 +211,6 @@ def ctc_loss(
     return _F.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, how, zero_infinity)
 
 
-def _check_cell(gates: int, input: Array, hx: Array, w_ih: Array, w_hh: Array, which: int = 0) -> None:  # noqa: A002  (PyTorch's name)
-    """Refuse sizes that do not fit, in PyTorch's words."""
-    for x in (input, hx):
-        if len(x.shape) < 2:
-            raise IndexError("Dimension out of range (expected to be in range of [-1, 0], but got 1)")
-    if input.shape[1] != w_ih.shape[1]:
-        raise RuntimeError(f"input has inconsistent input_size: got {input.shape[1]} expected {w_ih.shape[1]}")
-    if hx.shape[0] != input.shape[0]:
-        raise RuntimeError(f"Input batch size {input.shape[0]} doesn't match hidden{which} batch size {hx.shape[0]}")
-    if hx.shape[1] != w_hh.shape[1]:
-        raise RuntimeError(f"hidden{which} has inconsistent hidden_size: got {hx.shape[1]}, expected {w_hh.shape[1]}")
-    rows = w_ih.shape[0], w_hh.shape[0]
-    if rows != (gates * hx.shape[1],) * 2:
-        raise RuntimeError(
-            f"weights of {rows[0]} and {rows[1]} rows were given; needed {gates} times the hidden size {hx.shape[1]}."
-        )
-
-
-def _plain_cell(name: str, activation: Callable[[Any], Any]) -> Callable[..., Any]:
-    def cell(input: Array, hx: Array, w_ih: Array, w_hh: Array, b_ih: Array = None, b_hh: Array = None) -> Any:  # noqa: A002  (PyTorch's name)
-        _check_cell(1, input, hx, w_ih, w_hh)
-        return activation(_F.linear(input, w_ih, b_ih) + _F.linear(hx, w_hh, b_hh))
-
-    cell.__name__ = cell.__qualname__ = name
-    cell.__doc__ = "Return the next state of a plain recurrent layer."
-    return cell
-
-
-def gru_cell(input: Array, hx: Array, w_ih: Array, w_hh: Array, b_ih: Array = None, b_hh: Array = None) -> Any:  # noqa: A002  (PyTorch's name)
-    """Return the next state of a layer of gated recurrent units."""
-    _check_cell(3, input, hx, w_ih, w_hh)
-    reset, update, new = _F.linear(input, w_ih, b_ih).chunk(3, 1)
-    held_reset, held_update, held_new = _F.linear(hx, w_hh, b_hh).chunk(3, 1)
-    candidate = (new + (reset + held_reset).sigmoid() * held_new).tanh()
-    return candidate + (update + held_update).sigmoid() * (hx - candidate)
-
-
-def lstm_cell(input: Array, hx: Array, w_ih: Array, w_hh: Array, b_ih: Array = None, b_hh: Array = None) -> Any:  # noqa: A002  (PyTorch's name)
-    """Return the next state and the next memory of a layer of long short-term memory."""
-    if not isinstance(hx, tuple | list):
-        raise TypeError(f"lstm_cell(): argument 'hx' (position 2) must be tuple of Tensors, not {type(hx).__name__}")
-    if len(hx) != 2:
-        raise RuntimeError("lstm_cell expects two hidden states")
-    for i, state in enumerate(hx):
-        _check_cell(4, input, state, w_ih, w_hh, i)
-    gates = _F.linear(input, w_ih, b_ih) + _F.linear(hx[0], w_hh, b_hh)
-    enter, keep, new, leave = gates.chunk(4, 1)
-    memory = keep.sigmoid() * hx[1] + enter.sigmoid() * new.tanh()
-    return leave.sigmoid() * memory.tanh(), memory
-
-
 def lu_solve(b: Any, LU_data: Array, LU_pivots: Array) -> Any:  # noqa: N803  (PyTorch's names)
     """Return the solution of ``A X = B`` by the result of ``linalg.lu_factor``."""
     if len(b.shape) < 2:
@@ -249,8 +240,6 @@ def lu_unpack(LU_data: Array, LU_pivots: Array, unpack_data: bool = True, unpack
 _PLAIN: tuple[Callable[..., Any], ...] = (
     *(batch_norm, instance_norm, layer_norm, group_norm, embedding, binary_cross_entropy_with_logits),
     *(hinge_embedding_loss, margin_ranking_loss, cosine_embedding_loss, triplet_margin_loss, kl_div),
-    *(poisson_nll_loss, ctc_loss, gru_cell, lstm_cell, lu_solve, lu_unpack),
-    _plain_cell("rnn_tanh_cell", fnp.tanh),
-    _plain_cell("rnn_relu_cell", _F.relu),
+    *(poisson_nll_loss, ctc_loss, embedding_bag, lu_solve, lu_unpack),
 )
 FUNCTIONS: dict[str, Callable[..., Any]] = {function.__name__: of_tensors(function) for function in _PLAIN}

@@ -1,0 +1,1 @@
+"""Functions of PyTorch's namespace that take the arguments of its kernels."""
