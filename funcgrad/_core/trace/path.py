@@ -41,6 +41,7 @@ class PathTrace(StagingTrace):
     """
 
     follows = True
+    unknown = "each number would need a path of its own"
 
     def __init__(
         self, transform: str, record: Record, ask: Ask, answers: Iterable[Any] = (), runs_effects: bool = True

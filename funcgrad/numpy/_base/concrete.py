@@ -14,7 +14,7 @@ from funcgrad._core.trace.place import is_number, new_place, settled
 from funcgrad._core.trace.staging import StagingTrace
 from funcgrad._engines import is_abstract
 from funcgrad._ops.index.gather import index
-from funcgrad._ops.layout.shape import reshape_p
+from funcgrad._ops.layout.shape import reshape, reshape_p
 from funcgrad._types import ArrayLike
 from funcgrad.errors import ConcretizationTypeError, TracerBoolConversionError, TracerIntegerConversionError
 
@@ -33,6 +33,9 @@ _SHAPE = (
     "known when the function is staged. Take it from the shape of an argument, or make the argument static "
     "(static_argnums), or make an array of the greatest length and choose by np.arange(length) < n."
 )
+
+# Arrays of more integers are not followed, because each integer is a guard of its own.
+_MOST_FOLLOWED = 32
 
 
 def innermost(x: ArrayLike) -> Any:
@@ -69,14 +72,26 @@ def as_number(y: ArrayLike) -> Any:
 
 
 def concrete_value(x: ArrayLike, asked: str) -> Any:
-    """Return the bare value, for results that carry no derivative; refuse a value that is not known yet."""
+    """Return the bare value, for results that carry no derivative; refuse a value that is not known yet.
+
+    A trace that follows numbers gives integers and bools, with a guard for each of them.
+    """
     value = innermost(x)
     if isinstance(value, Tracer):
+        if value._owner.follows and value.dtype.kind in "biu" and value.size <= _MOST_FOLLOWED:
+            return _followed(value)
         raise ConcretizationTypeError(
             f"{asked} needs the numbers of a value {value.aval}{_place()}, and under {value._owner.transform} "
             f"{value._owner.unknown}. {_STAGED_REMEDY}"
         )
     return value
+
+
+def _followed(value: Tracer) -> np.ndarray:
+    """Return the numbers of a staged array; each is an answer of its trace."""
+    elements = reshape(value, (value.size,))
+    answers = [value._owner.follow(index(elements, (i,)), "item") for i in range(value.size)]
+    return np.array(answers, value.dtype).reshape(value.shape)
 
 
 def known_value(x: ArrayLike) -> np.ndarray | None:
@@ -114,6 +129,20 @@ def to_bool(self: Tracer) -> bool:
             f"in_axes=None in vmap).{branch}"
         )
     return bool(value)
+
+
+def to_int(self: Tracer) -> int:
+    """Return ``int(x)``. It carries no derivative: it is constant between two integers."""
+    value = innermost(self)
+    return _staged_to_int(self) if isinstance(value, Tracer) else int(value)
+
+
+def to_list(self: Tracer) -> Any:
+    """Return ``x.tolist()`` of integers whose trace follows them, as an index needs; refuse what loses a derivative."""
+    value = innermost(self)
+    if isinstance(value, Tracer) and value._owner.follows and value.dtype.kind in "biu":
+        return concrete_value(self, "tolist()").tolist()
+    return _staged_to_list(self)
 
 
 def refuse(
@@ -159,7 +188,7 @@ def _is_countable(value: Tracer, asked: str) -> bool:
 
 to_float = refuse("float()", float)
 to_complex = refuse("complex()", complex)
-to_int = refuse("int()", int, TracerIntegerConversionError, "int")
+_staged_to_int = refuse("int()", int, TracerIntegerConversionError, "int")
 to_index = refuse("an integer index", operator.index, TracerIntegerConversionError, "index")
 to_item = refuse("item()", np.ndarray.item, follow="item")
-to_list = refuse("tolist()", np.ndarray.tolist)
+_staged_to_list = refuse("tolist()", np.ndarray.tolist)
