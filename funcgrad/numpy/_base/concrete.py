@@ -71,20 +71,28 @@ def as_number(y: ArrayLike) -> Any:
     return index(y, ()) if isinstance(y, Tracer) and not y.shape and not is_number(y) else y
 
 
-def concrete_value(x: ArrayLike, asked: str) -> Any:
+def concrete_value(x: ArrayLike, asked: str, has_path: bool = False) -> Any:
     """Return the bare value, for results that carry no derivative; refuse a value that is not known yet.
 
-    A trace that follows numbers gives integers and bools, with a guard for each of them.
+    A trace that follows numbers gives integers and bools, with a guard for each of them. ``has_path`` says that the
+    caller follows other numbers, too.
     """
     value = innermost(x)
     if isinstance(value, Tracer):
-        if value._owner.follows and value.dtype.kind in "biu" and value.size <= _MOST_FOLLOWED:
+        is_few = value.dtype.kind in "biu" and value.size <= _MOST_FOLLOWED
+        if value._owner.follows and is_few:
             return _followed(value)
         raise ConcretizationTypeError(
             f"{asked} needs the numbers of a value {value.aval}{_place()}, and under {value._owner.transform} "
-            f"{value._owner.unknown}. {_STAGED_REMEDY}"
+            f"{value._owner.unknown}. {_STAGED_REMEDY}{path_hint(value, is_few or has_path)}"
         )
     return value
+
+
+def path_hint(value: Tracer, has_path: bool = True, what: str = "numbers") -> str:
+    """Return the advice to compile a path, where `jit` refused what a path follows."""
+    is_jit = value._owner.transform == "jit" and not value._owner.follows
+    return f" Or follow the {what}: fg.jit(f, paths=8)." if is_jit and has_path else ""
 
 
 def _followed(value: Tracer) -> np.ndarray:
@@ -121,12 +129,11 @@ def to_bool(self: Tracer) -> bool:
     if isinstance(value, Tracer):
         if value._owner.follows:
             return value._owner.follow(value, "bool")
-        branch = " Or follow the branch: fg.jit(f, paths=8)." if value._owner.transform == "jit" else ""
         raise TracerBoolConversionError(
             f"bool() was asked of a value {value.aval}{_place()}, and under {value._owner.transform} "
             f"{value._owner.unknown}, so the branch cannot be chosen. {_dependence(value)}"
             "Compute both sides and choose with np.where (or fg.cond), or make the argument static (static_argnums; "
-            f"in_axes=None in vmap).{branch}"
+            f"in_axes=None in vmap).{path_hint(value, what='branch')}"
         )
     return bool(value)
 
@@ -140,9 +147,28 @@ def to_int(self: Tracer) -> int:
 def to_list(self: Tracer) -> Any:
     """Return ``x.tolist()`` of integers whose trace follows them, as an index needs; refuse what loses a derivative."""
     value = innermost(self)
-    if isinstance(value, Tracer) and value._owner.follows and value.dtype.kind in "biu":
+    if isinstance(value, Tracer) and value.dtype.kind in "biu":
         return concrete_value(self, "tolist()").tolist()
     return _staged_to_list(self)
+
+
+def to_hash(self: Tracer) -> int:
+    """Return the hash of an integer that is known or followed. Arrays with axes have that of their identity.
+
+    Other numbers are refused: sets and dictionaries compare numbers, and two equal ones would be two keys.
+    """
+    value = innermost(self)
+    if self.shape:
+        return object.__hash__(self)
+    if not isinstance(value, Tracer) and value.dtype.kind in "biu":
+        return hash(value)
+    if isinstance(value, Tracer) and value._owner.follows and value.dtype.kind in "biu":
+        return hash(value._owner.follow(value, "item"))
+    raise ConcretizationTypeError(
+        f"hash() was asked of a value {self.aval}{_place()}, which is traced under {self._owner.transform}, for a key "
+        "of a dictionary, an element of a set or an argument of a cached function. Equal numbers would be different "
+        "keys. Use a list, or a key that is known: int(x), a name, or id(x)."
+    )
 
 
 def refuse(
@@ -167,11 +193,12 @@ def refuse(
         trace = value._owner if staged else self._owner
         why = trace.unknown if staged else "the plain number would carry no derivative"
         remedy = _STAGED_REMEDY if staged else _REMEDY
-        if staged and follow and trace.transform == "jit" and not trace.follows:
-            remedy += " Or follow the number: fg.jit(f, paths=8)."
+        if staged and follow:
+            remedy += path_hint(value, _is_countable(value, follow), "number")
         if error is TracerIntegerConversionError and trace.note is None:
             # NumPy replaces the error by one of its own.
-            trace.note = _SHAPE.format(aval=self.aval, transform=trace.transform), "a single integer"
+            hint = path_hint(value, what="number") if staged else ""
+            trace.note = _SHAPE.format(aval=self.aval, transform=trace.transform) + hint, "a single integer"
         depends = _dependence(value) if staged else ""
         raise error(
             f"{asked} was asked of a value {self.aval}{_place()}, and under {trace.transform} {why}. {depends}{remedy}"

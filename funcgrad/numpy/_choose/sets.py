@@ -23,9 +23,11 @@ from funcgrad.numpy._choose.take import take
 from funcgrad.numpy._reduce.cumulative import flat
 from funcgrad.numpy._reduce.reductions import as_array
 
+_LENGTH = "numpy.{}, whose result is as long as its numbers say,"
+
 
 def _known(x: ArrayLike, name: str) -> np.ndarray:
-    return np.asarray(concrete_value(x, f"numpy.{name}, whose result is as long as its numbers say,"))
+    return np.asarray(concrete_value(x, _LENGTH.format(name)))
 
 
 @beside_numpys(np.unique)
@@ -42,7 +44,7 @@ def unique(
     value = innermost(x)
     if isinstance(value, Tracer) and value._owner.follows and axis is None and not options:
         return _followed(x, return_index, return_inverse, return_counts)
-    numbers = _known(x, "unique")
+    numbers = np.asarray(concrete_value(x, _LENGTH.format("unique"), has_path=axis is None and not options))
     found = np.unique(
         numbers, return_index=True, return_inverse=return_inverse, return_counts=return_counts, axis=axis, **options
     )
@@ -109,7 +111,7 @@ def _together(*arrays: ArrayLike) -> list[Any]:
 
 def _where(mask: ArrayLike, x: ArrayLike, name: str) -> Any:
     """Return the elements of a vector where a mask is true."""
-    (places,) = nonzero_of(mask, f"numpy.{name}, whose result is as long as its numbers say,")
+    (places,) = nonzero_of(mask, _LENGTH.format(name))
     return take(x, places)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -125,3 +126,55 @@ def test_a_refusal_says_why_a_number_is_not_followed() -> None:
     for asked in (float, math.isnan, lambda x: f"{x:.3f}"):
         with pytest.raises(errors.ConcretizationTypeError, match="each number would need a path of its own"):
             fg.jit(lambda x, asked=asked: (asked(x), x)[1], paths=4, engine="numpy")(2.5)
+
+
+FOLLOWED_BY_PATHS: dict[str, Callable[[Any], Any]] = {
+    "a branch": lambda x: x if x[0] > 0 else -x,
+    "a mask": lambda x: x[x > 0],
+    "nonzero": np.flatnonzero,
+    "where": lambda x: np.where(x > 0)[0],
+    "unique": np.unique,
+    "int": lambda x: x[: int(x[2])],
+    "list": lambda x: [1.0, 2.0, 3.0, 4.0][np.argmax(x)] * x,
+    "tolist": lambda x: x[np.argsort(x).tolist()[0]],
+    "item": lambda x: x[np.argsort(x)[0].item()],
+    "roots": np.roots,
+    "repeat": lambda x: np.repeat(x, np.argsort(x)),
+    "zeros": lambda x: np.zeros(np.argmax(x)) + x[0],
+    "checkpoint": fg.checkpoint(lambda x: x if x[0] > 0 else -x),
+}
+
+
+@pytest.mark.parametrize("name", FOLLOWED_BY_PATHS)
+def test_jit_names_the_option_that_follows_numbers(name: str) -> None:
+    f = FOLLOWED_BY_PATHS[name]
+    with pytest.raises(TypeError) as found:
+        fg.jit(f, engine="numpy")(X)
+    told = f"{found.value}{getattr(found.value, '__notes__', '')}"
+    assert re.search(r"Or follow the (branch|numbers?): fg\.jit\(f, paths=8\)\.", told)
+    np.testing.assert_array_equal(fg.jit(f, paths=8, engine="numpy")(X), f(X))
+
+
+def test_jit_does_not_name_it_where_it_refuses_too() -> None:
+    for f in (float, lambda x: x.item(), lambda x: np.reshape(x, (1,)).tolist(), lambda x: f"{x:.2f}"):
+        with pytest.raises(errors.ConcretizationTypeError) as found:
+            fg.jit(lambda x, f=f: (f(x), x)[1], engine="numpy")(2.5)
+        assert "paths=8" not in str(found.value)
+
+
+@pytest.mark.parametrize("transform", [fg.grad, lambda f: fg.jit(f, paths=4, engine="numpy"), fg.jit])
+def test_numbers_are_no_keys(transform: Callable[..., Any]) -> None:
+    """Two equal numbers would be two elements of a set, and a dictionary would not find one."""
+    for f in (lambda x: x[0] * len(set(x)), lambda x: {1.0: 2.0}[x[0]] * x[1]):
+        with pytest.raises(errors.ConcretizationTypeError, match=r"hash\(\) was asked of a value f64\[\] at"):
+            transform(f)(np.ones(3))
+
+
+def test_integers_of_a_path_are_keys() -> None:
+    table = {0: 10.0, 1: 20.0, 2: 30.0, 3: 40.0}
+    looked_up = fg.jit(
+        lambda x: table[np.argmax(x)] * x + len({i % 2 for i in np.argsort(x)[:2]}), paths=8, engine="numpy"
+    )
+    for x in (*INPUTS, *INPUTS):
+        expected = table[int(np.argmax(x))] * x + len({int(i % 2) for i in np.argsort(x)[:2]})
+        np.testing.assert_array_equal(looked_up(x), expected)
