@@ -56,11 +56,12 @@ class CustomCall:
         return f(*[self.fixed[i] if i in self.fixed else next(dynamic) for i in range(self._count)], **self._kwargs)
 
     def __eq__(self, other: object) -> bool:
-        """Return whether a call runs the same function on leaves of the same structure."""
+        """Return whether two calls ran the same function on leaves of the same structure."""
         return isinstance(other, CustomCall) and same_value(self._form(), other._form())
 
     def _form(self) -> tuple[Any, ...]:
-        return self.function, self.in_tree, self._count, self._kwargs, self.fixed
+        # A call that did not run yet has no result, so it equals no other.
+        return self.function, self.in_tree, self._count, self._kwargs, self.fixed, vars(self).get("out_tree", id(self))
 
     def stage(self) -> Graph:
         """Return the graph of the function itself."""
