@@ -26,6 +26,7 @@ SUITES = (
     "taylor",
     "unrolled",
     "loops",
+    "paths",
     "memory",
     "batching",
     "sgd",

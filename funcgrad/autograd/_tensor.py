@@ -366,6 +366,8 @@ class Tensor(TensorBase):
         # The pickle holds a NumPy array: without 64-bit mode, JAX would read float64 back as float32.
         return rebuild, (np.asarray(self._value), self.requires_grad, getattr(self, "_is_parameter", False))
 
+    # As in PyTorch, a tensor is a key by its identity.
+    __hash__ = object.__hash__
     # As in PyTorch, a number is the second operand, which `grad_fn` shows.
     __radd__: Any = vars(Tracer)["__add__"]
     __rmul__: Any = vars(Tracer)["__mul__"]

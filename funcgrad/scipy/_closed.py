@@ -19,6 +19,7 @@ from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.bind import Tracer, active_trace, untraced
 from funcgrad._core.graph.ir import Graph, trusted_graph
 from funcgrad._core.graph.key import canonical
+from funcgrad._core.graph.same import same_value
 from funcgrad._core.graph.simplify import simplify
 from funcgrad._core.trace.place import settled
 from funcgrad._core.trace.staging import StagingTrace
@@ -186,7 +187,7 @@ class Solver:
         arity: the number of operands.
     """
 
-    # A solver belongs to one call, so two programs with different solvers are different.
+    # A solver belongs to one call, so no other program is looked up for it. The paths of a program compare solvers.
     __hash__: Any = None
 
     def __init__(self, name: str, arity: int) -> None:
@@ -194,6 +195,10 @@ class Solver:
         self.arity = arity
         # Nested transforms need the same solution, each for its own derivative.
         self._last: tuple[list[bytes], list[np.ndarray]] | None = None
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether another solver solves the same problem."""
+        return type(other) is type(self) and same_value(vars(self) | {"_last": None}, vars(other) | {"_last": None})
 
     @property
     def avals(self) -> list[Aval]:

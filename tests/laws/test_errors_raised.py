@@ -129,9 +129,9 @@ MISTAKES: dict[str, Mistake] = {
         r"float\(\) was asked of a value f64\[\] at .*:\d+, and under grad.*fg\.stop_gradient",
     ),
     "int of a tracer": (
-        lambda: fg.grad(lambda x: int(x) * x)(2.0),
+        lambda: fg.vmap(lambda x: int(x) * x)(X),
         errors.ConcretizationTypeError,
-        r"int\(\) was asked of a value f64\[\] at .*:\d+, and under grad.*fg\.stop_gradient",
+        r"int\(\) was asked of a value f64\[\] at .*:\d+, and under vmap it stands for one value per element",
     ),
     "complex of a tracer": (
         lambda: fg.grad(lambda x: abs(complex(x)))(2.0),

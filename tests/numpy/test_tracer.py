@@ -51,13 +51,33 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], type[Exception]]] = {
     "math.sin": (math.sin, ConcretizationTypeError),
     "item": (lambda x: x.item(), ConcretizationTypeError),
     "tolist": (lambda x: x.tolist(), ConcretizationTypeError),
-    "int": (int, TracerIntegerConversionError),
     "list index": (lambda x: [1.0, 2.0][x], TracerIntegerConversionError),
     "range": (lambda x: range(x), TracerIntegerConversionError),
     "asarray to float": (lambda x: np.asarray(x, float), TracerArrayConversionError),
     "array of floats": (lambda x: np.array([x, x], dtype=float), TracerArrayConversionError),
     "float64": (lambda x: np.float64(x), TracerArrayConversionError),
 }
+
+
+@pytest.mark.parametrize("count", [int, math.floor, math.ceil, math.trunc, round])
+def test_integers_carry_no_derivative(count: Callable[[Any], int]) -> None:
+    """They are constant between two numbers, so Python's integer may choose lengths and indices."""
+
+    def part(x: Any) -> Any:
+        n = count(x[0])
+        assert type(n) is int
+        return np.sum(x[:n] ** 2) * n + [0.0, x[1], x[2], x[3]][n]
+
+    for first in (2.5, 1.7):
+        x = np.array([first, 3.0, 1.0, -1.0])
+        n = count(first)
+        expected = np.where(np.arange(4) < n, 2 * x * n, 0)
+        expected[n] += 1
+        np.testing.assert_allclose(fg.grad(part)(x), expected)
+        np.testing.assert_allclose(fg.jvp(part, (x,), (np.ones(4),))[1], expected.sum())
+    for x, error in ((np.nan, ValueError), (np.inf, OverflowError)):
+        with pytest.raises(error, match="cannot convert float"):
+            fg.grad(lambda x: count(x) * x)(x)
 
 
 @pytest.mark.parametrize("name", REFUSED)

@@ -14,7 +14,7 @@ import numpy as np
 
 from funcgrad._core.aval import Aval
 from funcgrad._core.bind import Tracer, bind, untraced
-from funcgrad._core.graph.ir import Literal, Operand
+from funcgrad._core.graph.ir import Literal, Operand, Var
 from funcgrad._core.trace.staging import StagedTracer, StagingTrace
 from funcgrad._types import Value
 
@@ -41,6 +41,7 @@ class PathTrace(StagingTrace):
     """
 
     follows = True
+    unknown = "each number would need a path of its own"
 
     def __init__(
         self, transform: str, record: Record, ask: Ask, answers: Iterable[Any] = (), runs_effects: bool = True
@@ -80,10 +81,8 @@ class PathTrace(StagingTrace):
         if type(found) is not Literal and found not in self._numbers:
             var, value, _ = next(reversed(self._constants.values()))
             assert var is found
-            while isinstance(value, Tracer) and value._owner.concrete:
-                # A value that an outer transform traces: its number decides.
-                value = value._value
-            self._numbers[var] = value
+            # The number decides of a value that an outer transform traces.
+            self._numbers[var] = _bare(value)
         return found
 
     def number(self, x: Operand) -> Any:
@@ -101,3 +100,63 @@ class PathTrace(StagingTrace):
         self._record(self, x, asked, answer)
         self.answers.append(answer)
         return answer
+
+
+class BodyTrace(StagingTrace):
+    """Stages a function that is called with values whose numbers are known, or followed by a path.
+
+    The program of the function, such as a checkpointed one, is made from types. If Python asks for a number, the value
+    is computed outside of the program, from the arguments, and is asked there. So a path records the guard.
+
+    Args:
+        transform: the name of the transform, for messages.
+        values: the values of the inputs outside, without the transforms that know their numbers.
+        ask: computes the answer of a value.
+    """
+
+    follows = True
+
+    def __init__(self, transform: str, values: Sequence[Value], ask: Ask) -> None:
+        super().__init__(transform, copies=True)
+        self._values = iter(values)
+        self._ask = ask
+        self._outside: dict[Operand, Any] = {}
+
+    def input(self, aval: Aval, is_array: Callable[[], bool] | None = None) -> StagedTracer:
+        """Return the tracer of the next argument."""
+        tracer = super().input(aval, is_array)
+        self._outside[tracer._variable] = next(self._values)
+        return tracer
+
+    def follow(self, x: StagedTracer, asked: str) -> Any:
+        """Ask the value that corresponds to ``x`` outside."""
+        with untraced():
+            return self._ask(asked, self._value(x._variable))
+
+    def _value(self, x: Operand) -> Any:
+        if type(x) is not Literal and x not in self._outside:
+            self._compute(x)
+        return x.value if type(x) is Literal else self._outside[x]
+
+    def _compute(self, x: Operand) -> None:
+        """Compute a variable outside, with all that it needs."""
+        for var, value, _ in self._constants.values():
+            self._outside.setdefault(var, _bare(value))
+        needed: list[Any] = []
+        wanted: set[Operand] = {x}
+        for equation in reversed(self.equations):
+            if not wanted.isdisjoint(equation.results):
+                needed.append(equation)
+                wanted.update(y for y in equation.operands if type(y) is Var and y not in self._outside)
+        for equation in reversed(needed):
+            results = bind(equation.primitive, tuple(map(self._value, equation.operands)), equation.params)
+            if not equation.primitive.multiple_results:
+                results = (results,)
+            self._outside.update(zip(equation.results, results, strict=True))
+
+
+def _bare(value: Value) -> Any:
+    """Return a value without the transforms that know its number."""
+    while isinstance(value, Tracer) and value._owner.concrete:
+        value = value._value
+    return value

@@ -28,7 +28,7 @@ ASKED: dict[str, Callable[[Any], Any]] = {
     "bool": bool,
     "int": int,
     "index": operator.index,
-    "item": lambda x: np.asarray(x).item(),
+    "item": lambda x: x.item() if isinstance(x, Tracer) else np.asarray(x).item(),
 }
 
 

@@ -8,16 +8,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from funcgrad._core.aval import Aval, aval_of
-from funcgrad._core.bind import is_value
+from funcgrad._core.bind import Tracer, is_value
 from funcgrad._core.graph.ir import Equation, Graph, Literal, Operand, Var, trusted_graph
 from funcgrad._core.graph.key import canonical
 from funcgrad._core.graph.simplify import simplify
+from funcgrad._core.trace.path import BodyTrace
 from funcgrad._core.trace.staging import StagingTrace
+from funcgrad._engines import is_abstract
 from funcgrad._ops.elementwise.cast import cast
+from funcgrad._ops.program.guard import answer_to
 from funcgrad._transforms.base.arguments import name_of, returned
 from funcgrad._types import Value
 from funcgrad.errors import TreeMismatchError
-from funcgrad.numpy.extend import as_value, is_number_dtype, is_object_array
+from funcgrad.numpy.extend import as_value, innermost, is_number_dtype, is_object_array
 from funcgrad.random.extend import DrawCheck
 from funcgrad.tree import TreeDef, flatten
 
@@ -38,8 +41,28 @@ class Body(NamedTuple):
         return [x.aval for x in self.graph.outputs]
 
 
+def body_trace(transform: str, values: Sequence[Value]) -> StagingTrace:
+    """Return the trace for a function that is called with these values and staged on their types.
+
+    The function may ask for numbers if those of the values are known, or followed by a path. `jit` refuses with a hint.
+    """
+    bare = [innermost(x) for x in values]
+    if all(_can_be_asked(x) for x in bare):
+        return BodyTrace(transform, bare, answer_to)
+    return StagingTrace(transform, copies=True)
+
+
+def _can_be_asked(x: Value) -> bool:
+    return x._owner.follows or x._owner.transform == "jit" if isinstance(x, Tracer) else not is_abstract(x)
+
+
 def stage_body(
-    transform: str, f: Callable[[list], Any], avals: Sequence[Aval], name: str, wanted: Sequence[Aval | None] = ()
+    transform: str,
+    f: Callable[[list], Any],
+    avals: Sequence[Aval],
+    name: str,
+    wanted: Sequence[Aval | None] = (),
+    trace: StagingTrace | None = None,
 ) -> Body:
     """Stage a function of flat values that returns a pytree.
 
@@ -49,7 +72,7 @@ def stage_body(
 
     ``wanted`` are types for the first results: a result of Python numbers alone is cast to its type.
     """
-    trace = StagingTrace(transform, copies=True)
+    trace = trace or StagingTrace(transform, copies=True)
     inputs: list[Any] = [trace.input(aval) for aval in avals]
     with DrawCheck(transform, name, f, is_body=True), trace:
         found, out_tree = flatten(f(inputs))

@@ -18,7 +18,7 @@ from funcgrad._transforms.base.arguments import (
     name_of,
     taken,
 )
-from funcgrad._transforms.base.bodies import stage_body
+from funcgrad._transforms.base.bodies import body_trace, stage_body
 from funcgrad._transforms.base.pickled import picklable
 from funcgrad.tree import flatten, unflatten
 
@@ -121,7 +121,8 @@ def checkpoint(f: F, *, policy: Policy | None = None) -> F:
     """Make a function for which reverse mode keeps only the arguments. Other values are computed again when needed.
 
     A chain of ``n`` steps cut into ``sqrt(n)`` checkpointed pieces needs memory for about ``2 * sqrt(n)`` steps instead
-    of ``n``, and the time of one more forward pass. Under a transform the function runs on types alone, as under `jit`.
+    of ``n``, and the time of one more forward pass. The function is staged on types, as under `jit`. Where numbers are
+    known, as under `grad`, it may branch on them: a number that a branch asks for is computed once more.
 
     Args:
         f: a function of pytrees. Leaves that are no arrays are passed on unchanged.
@@ -132,7 +133,7 @@ def checkpoint(f: F, *, policy: Policy | None = None) -> F:
         A function with the same values and derivatives.
 
     Raises:
-        ConcretizationTypeError: under a transform ``f`` needs a number, and only the type is known.
+        ConcretizationTypeError: under `jit` or `vmap` ``f`` needs a number, and only the type is known.
 
     Example:
         >>> import numpy as np
@@ -165,7 +166,8 @@ def checkpoint(f: F, *, policy: Policy | None = None) -> F:
             new_args, new_kwargs = unflatten(in_tree, [next(rest) if is_value(x) else x for x in leaves])
             return f(*new_args, **new_kwargs)
 
-        body = stage_body("checkpoint", flat, [aval_of(x) for x in arrays], name_of(f))
+        trace = body_trace("checkpoint", arrays)
+        body = stage_body("checkpoint", flat, [aval_of(x) for x in arrays], name_of(f), trace=trace)
         # An equal program that was staged earlier may have other named blocks.
         graph = body.graph if policy is None else body.staged
         return unflatten(body.out_tree, checkpointed(graph, [*body.captured, *arrays], policy))

@@ -10,12 +10,13 @@ import numpy as np
 from funcgrad._core.aval import Aval, aval_of, is_inexact
 from funcgrad._core.bind import Tracer, is_engine_value, is_value
 from funcgrad._core.graph.ir import Graph
+from funcgrad._core.graph.same import same_value
 from funcgrad._core.graph.simplify import simplify
 from funcgrad._core.trace.place import settled
-from funcgrad._core.trace.staging import StagingTrace
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.layout.copy import fresh
 from funcgrad._transforms.base.arguments import name_of, returned, taken
+from funcgrad._transforms.base.bodies import body_trace
 from funcgrad._types import PyTree, Value
 from funcgrad.errors import NotDifferentiableError, TreeMismatchError
 from funcgrad.numpy.extend import as_value
@@ -28,6 +29,7 @@ class CustomCall:
     out_tree: TreeDef
     # The level of the trace that takes the call. The user's rule runs at once, below this trace.
     level: int | None = None
+    __hash__: Any = None
 
     def __init__(self, f: Callable[..., Any], args: tuple, kwargs: dict, nondiff: Sequence[int]) -> None:
         self.function = f
@@ -52,6 +54,14 @@ class CustomCall:
         """Apply a function of the original arguments to other leaves."""
         dynamic = iter(unflatten(self.in_tree, xs))
         return f(*[self.fixed[i] if i in self.fixed else next(dynamic) for i in range(self._count)], **self._kwargs)
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether two calls ran the same function on leaves of the same structure."""
+        return isinstance(other, CustomCall) and same_value(self._form(), other._form())
+
+    def _form(self) -> tuple[Any, ...]:
+        # A call that did not run yet has no result, so it equals no other.
+        return self.function, self.in_tree, self._count, self._kwargs, self.fixed, vars(self).get("out_tree", id(self))
 
     def stage(self) -> Graph:
         """Return the graph of the function itself."""
@@ -92,7 +102,7 @@ def _own(fitted: Any, y: Value) -> Any:
 
 def staged(f: Callable[[list], list], xs: Sequence[Any], name: str) -> Graph:
     """Return the graph of a function of a flat list, for values like these."""
-    trace = StagingTrace(name, copies=True)
+    trace = body_trace(name, xs)
     inputs: list[Any] = [trace.input(aval_of(x)) for x in xs]
     with trace:
         return simplify(trace.graph(f(inputs), name))
@@ -109,8 +119,14 @@ def run(f: Callable[[list], list], xs: Sequence[Any], name: str) -> list:
 class VjpOfCall:
     """The pair of functions of ``custom_vjp``, on the flat lists of one call."""
 
-    # It belongs to one call, so a program that holds it equals no other.
+    # It belongs to one call, so no other program is looked up for it. The paths of a program compare them.
     __hash__: Any = None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, VjpOfCall) and same_value(self._form(), other._form())
+
+    def _form(self) -> tuple[Any, ...]:
+        return self._call, self._forward, self._backward, self.pushes, self.instantiate
 
     def __init__(
         self,
@@ -211,8 +227,11 @@ _MOVED = object()
 class JvpOfCall:
     """The rule of ``custom_jvp``, on the flat lists of one call."""
 
-    # It belongs to one call, so a program that holds it equals no other.
+    # As in `VjpOfCall`.
     __hash__: Any = None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, JvpOfCall) and same_value((self._call, self._push), (other._call, other._push))
 
     def __init__(self, call: CustomCall, push: Callable[..., Any]) -> None:
         self.name = call.name

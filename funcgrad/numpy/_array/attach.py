@@ -246,7 +246,7 @@ METHODS: dict[str, Any] = {
     "__copy__": shape.copy_by_module,
     "__deepcopy__": lambda self, memo: shape.copy_by_module(self),
     "__reduce__": object_arrays.refuse_pickling,
-    "__hash__": object.__hash__,
+    "__hash__": concrete.to_hash,
     "__array_ufunc__": _array_ufunc,
     "__array_function__": _array_function,
     "__array__": object_arrays.to_array,

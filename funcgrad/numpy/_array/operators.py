@@ -16,7 +16,7 @@ from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.place import writable
 from funcgrad._ops.contract.dot import matmul_p
 from funcgrad._ops.elementwise import arithmetic as ops
-from funcgrad._ops.elementwise.cast import weak_cast_p
+from funcgrad._ops.elementwise.cast import cast, weak_cast_p
 from funcgrad._types import ArrayLike
 from funcgrad.numpy._base import concrete
 from funcgrad.numpy._base.caller import caller, refuse_comparison
@@ -27,6 +27,9 @@ from funcgrad.numpy._math import elementwise as e
 from funcgrad.numpy._math import logic, rounding
 
 Function = Callable[[Any, Any], Any]
+_INT = np.dtype(np.int64)
+# Rounded floats below it fit into the integers of an array.
+_LARGEST = 2.0**62
 # The methods for ``x op y`` with the tracer as ``x``, and with the tracer as ``y``.
 Methods = tuple[Function, Function]
 
@@ -131,6 +134,32 @@ def _rounding(function: Callable[..., Any]) -> Callable[..., Any]:
     return method
 
 
+def _counting(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the method of a built-in function whose result is an integer if it gets no number of digits.
+
+    A path asks whether the integer fits into an array, and goes on with its value. Other staged floats stay floats:
+    they may be NaN, of which Python makes no integer.
+    """
+    rounded = _rounding(function)
+
+    def method(self: Tracer, digits: int | None = None) -> Any:
+        if digits is not None:
+            return rounded(self, digits)
+        y = rounded(self)
+        if self.shape or self.dtype.kind != "f":
+            return y
+        value = concrete.innermost(y)
+        if not isinstance(value, Tracer):
+            return int(value)
+        if not value._owner.follows:
+            return y
+        if not abs(y) < _LARGEST:
+            return int(y)
+        return weak_cast_p(cast(y, _INT), dtype=_INT)
+
+    return method
+
+
 def _round(x: Tracer, ndigits: int | None = None) -> Any:
     return rounding.round_(x, ndigits or 0)
 
@@ -193,10 +222,10 @@ _OTHERS: dict[str, Callable[..., Any]] = {
     "abs": e.by_operator(e.absolute),
     "pos": e.by_operator(e.positive),
     "invert": e.by_operator(logic.invert),
-    "round": _rounding(_round),
-    "floor": _rounding(rounding.floor),
-    "ceil": _rounding(rounding.ceil),
-    "trunc": _rounding(rounding.trunc),
+    "round": _counting(_round),
+    "floor": _counting(rounding.floor),
+    "ceil": _counting(rounding.ceil),
+    "trunc": _counting(rounding.trunc),
     "bool": concrete.to_bool,
     "float": concrete.to_float,
     "int": concrete.to_int,

@@ -14,7 +14,7 @@ from funcgrad._core.trace.place import is_number, new_place, settled
 from funcgrad._core.trace.staging import StagingTrace
 from funcgrad._engines import is_abstract
 from funcgrad._ops.index.gather import index
-from funcgrad._ops.layout.shape import reshape_p
+from funcgrad._ops.layout.shape import reshape, reshape_p
 from funcgrad._types import ArrayLike
 from funcgrad.errors import ConcretizationTypeError, TracerBoolConversionError, TracerIntegerConversionError
 
@@ -33,6 +33,9 @@ _SHAPE = (
     "known when the function is staged. Take it from the shape of an argument, or make the argument static "
     "(static_argnums), or make an array of the greatest length and choose by np.arange(length) < n."
 )
+
+# Arrays of more integers are not followed, because each integer is a guard of its own.
+_MOST_FOLLOWED = 32
 
 
 def innermost(x: ArrayLike) -> Any:
@@ -68,15 +71,35 @@ def as_number(y: ArrayLike) -> Any:
     return index(y, ()) if isinstance(y, Tracer) and not y.shape and not is_number(y) else y
 
 
-def concrete_value(x: ArrayLike, asked: str) -> Any:
-    """Return the bare value, for results that carry no derivative; refuse a value that is not known yet."""
+def concrete_value(x: ArrayLike, asked: str, has_path: bool = False) -> Any:
+    """Return the bare value, for results that carry no derivative; refuse a value that is not known yet.
+
+    A trace that follows numbers gives integers and bools, with a guard for each of them. ``has_path`` says that the
+    caller follows other numbers, too.
+    """
     value = innermost(x)
     if isinstance(value, Tracer):
+        is_few = value.dtype.kind in "biu" and value.size <= _MOST_FOLLOWED
+        if value._owner.follows and is_few:
+            return _followed(value)
         raise ConcretizationTypeError(
             f"{asked} needs the numbers of a value {value.aval}{_place()}, and under {value._owner.transform} "
-            f"{value._owner.unknown}. {_STAGED_REMEDY}"
+            f"{value._owner.unknown}. {_STAGED_REMEDY}{path_hint(value, is_few or has_path)}"
         )
     return value
+
+
+def path_hint(value: Tracer, has_path: bool = True, what: str = "numbers") -> str:
+    """Return the advice to compile a path, where `jit` refused what a path follows."""
+    is_jit = value._owner.transform == "jit" and not value._owner.follows
+    return f" Or follow the {what}: fg.jit(f, paths=8)." if is_jit and has_path else ""
+
+
+def _followed(value: Tracer) -> np.ndarray:
+    """Return the numbers of a staged array; each is an answer of its trace."""
+    elements = reshape(value, (value.size,))
+    answers = [value._owner.follow(index(elements, (i,)), "item") for i in range(value.size)]
+    return np.array(answers, value.dtype).reshape(value.shape)
 
 
 def known_value(x: ArrayLike) -> np.ndarray | None:
@@ -106,14 +129,46 @@ def to_bool(self: Tracer) -> bool:
     if isinstance(value, Tracer):
         if value._owner.follows:
             return value._owner.follow(value, "bool")
-        branch = " Or follow the branch: fg.jit(f, paths=8)." if value._owner.transform == "jit" else ""
         raise TracerBoolConversionError(
             f"bool() was asked of a value {value.aval}{_place()}, and under {value._owner.transform} "
             f"{value._owner.unknown}, so the branch cannot be chosen. {_dependence(value)}"
             "Compute both sides and choose with np.where (or fg.cond), or make the argument static (static_argnums; "
-            f"in_axes=None in vmap).{branch}"
+            f"in_axes=None in vmap).{path_hint(value, what='branch')}"
         )
     return bool(value)
+
+
+def to_int(self: Tracer) -> int:
+    """Return ``int(x)``. It carries no derivative: it is constant between two integers."""
+    value = innermost(self)
+    return _staged_to_int(self) if isinstance(value, Tracer) else int(value)
+
+
+def to_list(self: Tracer) -> Any:
+    """Return ``x.tolist()`` of integers whose trace follows them, as an index needs; refuse what loses a derivative."""
+    value = innermost(self)
+    if isinstance(value, Tracer) and value.dtype.kind in "biu":
+        return concrete_value(self, "tolist()").tolist()
+    return _staged_to_list(self)
+
+
+def to_hash(self: Tracer) -> int:
+    """Return the hash of an integer that is known or followed. Arrays with axes have that of their identity.
+
+    Other numbers are refused: sets and dictionaries compare numbers, and two equal ones would be two keys.
+    """
+    value = innermost(self)
+    if self.shape:
+        return object.__hash__(self)
+    if not isinstance(value, Tracer) and value.dtype.kind in "biu":
+        return hash(value)
+    if isinstance(value, Tracer) and value._owner.follows and value.dtype.kind in "biu":
+        return hash(value._owner.follow(value, "item"))
+    raise ConcretizationTypeError(
+        f"hash() was asked of a value {self.aval}{_place()}, which is traced under {self._owner.transform}, for a key "
+        "of a dictionary, an element of a set or an argument of a cached function. Equal numbers would be different "
+        "keys. Use a list, or a key that is known: int(x), a name, or id(x)."
+    )
 
 
 def refuse(
@@ -138,11 +193,12 @@ def refuse(
         trace = value._owner if staged else self._owner
         why = trace.unknown if staged else "the plain number would carry no derivative"
         remedy = _STAGED_REMEDY if staged else _REMEDY
-        if staged and follow and trace.transform == "jit" and not trace.follows:
-            remedy += " Or follow the number: fg.jit(f, paths=8)."
+        if staged and follow:
+            remedy += path_hint(value, _is_countable(value, follow), "number")
         if error is TracerIntegerConversionError and trace.note is None:
             # NumPy replaces the error by one of its own.
-            trace.note = _SHAPE.format(aval=self.aval, transform=trace.transform), "a single integer"
+            hint = path_hint(value, what="number") if staged else ""
+            trace.note = _SHAPE.format(aval=self.aval, transform=trace.transform) + hint, "a single integer"
         depends = _dependence(value) if staged else ""
         raise error(
             f"{asked} was asked of a value {self.aval}{_place()}, and under {trace.transform} {why}. {depends}{remedy}"
@@ -159,7 +215,7 @@ def _is_countable(value: Tracer, asked: str) -> bool:
 
 to_float = refuse("float()", float)
 to_complex = refuse("complex()", complex)
-to_int = refuse("int()", int, TracerIntegerConversionError, "int")
+_staged_to_int = refuse("int()", int, TracerIntegerConversionError, "int")
 to_index = refuse("an integer index", operator.index, TracerIntegerConversionError, "index")
 to_item = refuse("item()", np.ndarray.item, follow="item")
-to_list = refuse("tolist()", np.ndarray.tolist)
+_staged_to_list = refuse("tolist()", np.ndarray.tolist)

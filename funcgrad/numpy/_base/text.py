@@ -33,5 +33,5 @@ def to_format(self: Tracer, spec: str) -> str:
     """Return the text for an f-string. A format such as ``.3f`` is applied to the number."""
     if not spec:
         return str(self)
-    value = concrete_value(self, f"the format {spec!r}")
+    value = concrete_value(self, f"the format {spec!r} (fg.debug_print formats the numbers of each call)")
     return format(value.item() if getattr(value, "shape", None) == () else value, spec)

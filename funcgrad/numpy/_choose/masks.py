@@ -12,7 +12,7 @@ from funcgrad._core.bind import Tracer
 from funcgrad._engines import is_abstract
 from funcgrad._types import ArrayLike
 from funcgrad.errors import NonConcreteBooleanIndexError
-from funcgrad.numpy._base.concrete import concrete_value, innermost
+from funcgrad.numpy._base.concrete import concrete_value, innermost, path_hint
 
 
 def positions_of(mask: ArrayLike) -> tuple[Any, ...]:
@@ -28,6 +28,7 @@ def positions_of(mask: ArrayLike) -> tuple[Any, ...]:
         raise NonConcreteBooleanIndexError(
             f"an array was indexed by a traced mask {aval_of(mask)}: the shape of the result would depend on numbers "
             "that are not known yet. Write np.where(mask, x, 0) instead of x[mask], which keeps the shape."
+            + (path_hint(value) if isinstance(value, Tracer) else "")
         )
     known = np.asarray(value)
     return (np.zeros(int(known), np.intp),) if known.ndim == 0 else np.nonzero(known)
@@ -38,7 +39,7 @@ def nonzero_of(a: ArrayLike, asked: str) -> tuple[Any, ...]:
     value = innermost(a)
     if isinstance(value, Tracer) and value._owner.follows and a.shape:
         return _followed(np.not_equal(a, 0))
-    return np.nonzero(concrete_value(a, asked))
+    return np.nonzero(concrete_value(a, asked, has_path=bool(np.shape(a))))
 
 
 def _followed(mask: ArrayLike) -> tuple[Any, ...]:

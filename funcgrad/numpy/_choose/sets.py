@@ -18,13 +18,16 @@ from funcgrad.numpy._base.axes import normalize_axis
 from funcgrad.numpy._base.concrete import concrete_value, innermost, known_value
 from funcgrad.numpy._base.convert import promote
 from funcgrad.numpy._base.plain import beside_numpys
+from funcgrad.numpy._choose.masks import nonzero_of, positions_of
 from funcgrad.numpy._choose.take import take
 from funcgrad.numpy._reduce.cumulative import flat
 from funcgrad.numpy._reduce.reductions import as_array
 
+_LENGTH = "numpy.{}, whose result is as long as its numbers say,"
+
 
 def _known(x: ArrayLike, name: str) -> np.ndarray:
-    return np.asarray(concrete_value(x, f"numpy.{name}, whose result is as long as its numbers say,"))
+    return np.asarray(concrete_value(x, _LENGTH.format(name)))
 
 
 @beside_numpys(np.unique)
@@ -39,10 +42,9 @@ def unique(
     """Return ``numpy.unique``. The first of equal elements carries the derivative. Its length needs known numbers."""
     x = as_array(ar)
     value = innermost(x)
-    alone = not (return_index or return_inverse or return_counts or options) and axis is None
-    if alone and isinstance(value, Tracer) and value._owner.follows:
-        return _followed(flat(x))
-    numbers = _known(x, "unique")
+    if isinstance(value, Tracer) and value._owner.follows and axis is None and not options:
+        return _followed(x, return_index, return_inverse, return_counts)
+    numbers = np.asarray(concrete_value(x, _LENGTH.format("unique"), has_path=axis is None and not options))
     found = np.unique(
         numbers, return_index=True, return_inverse=return_inverse, return_counts=return_counts, axis=axis, **options
     )
@@ -51,14 +53,26 @@ def unique(
     return (values, *rest) if rest else values
 
 
-def _followed(x: ArrayLike) -> Any:
-    """Return the different elements of a vector in a trace that follows numbers. Their count is a guard."""
-    ordered = take(x, np.argsort(x, kind="stable"))
+def _followed(x: ArrayLike, return_index: bool, return_inverse: bool, return_counts: bool) -> Any:
+    """Return ``numpy.unique`` in a trace that follows numbers. The count of different elements is a guard."""
+    elements = flat(x)
+    order = np.argsort(elements, kind="stable")
+    ordered = take(elements, order)
     before, after = ordered[:-1], ordered[1:]
     # All NaN count as one element.
     both_nan = np.logical_and(np.isnan(before), np.isnan(after))
     differs = np.logical_and(before != after, np.logical_not(both_nan))
-    return ordered[np.concatenate([np.ones(min(1, x.size), bool), differs])]
+    begins = np.concatenate([np.ones(min(1, x.size), bool), differs])
+    (first,) = positions_of(begins)
+    found = [take(ordered, first)]
+    if return_index:
+        found.append(take(order, first))
+    if return_inverse:
+        places = take(np.cumsum(begins) - 1, np.argsort(order, kind="stable"))
+        found.append(reshape(places, x.shape))
+    if return_counts:
+        found.append(np.diff(np.concatenate([first, [x.size]])))
+    return tuple(found) if len(found) > 1 else found[0]
 
 
 def _first_places(numbers: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -95,6 +109,12 @@ def _together(*arrays: ArrayLike) -> list[Any]:
     return [flat(x) for x in promote(*[as_array(x) for x in arrays])]
 
 
+def _where(mask: ArrayLike, x: ArrayLike, name: str) -> Any:
+    """Return the elements of a vector where a mask is true."""
+    (places,) = nonzero_of(mask, _LENGTH.format(name))
+    return take(x, places)
+
+
 @beside_numpys(np.union1d)
 def union1d(ar1: ArrayLike, ar2: ArrayLike) -> Any:
     """``numpy.union1d``; see `unique`."""
@@ -105,29 +125,27 @@ def union1d(ar1: ArrayLike, ar2: ArrayLike) -> Any:
 def intersect1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, return_indices: bool = False) -> Any:
     """Return ``numpy.intersect1d``; the elements come from the first array. See `unique`."""
     a, b = _together(ar1, ar2)
+    if not return_indices:
+        a = sort(a, 0) if assume_unique else unique(a)
+        return _where(isin(a, b), a, "intersect1d")
     known = _known(a, "intersect1d"), _known(b, "intersect1d")
     _, first, second = np.intersect1d(known[0], known[1], assume_unique, return_indices=True)
-    values = take(a, first)
-    return (values, first, second) if return_indices else values
+    return take(a, first), first, second
 
 
 @beside_numpys(np.setdiff1d)
 def setdiff1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False) -> Any:
     """``numpy.setdiff1d``; see `unique`."""
     a = flat(as_array(ar1)) if assume_unique else unique(ar1)
-    known = _known(a, "setdiff1d")
-    return take(a, np.flatnonzero(~np.isin(known, _known(as_array(ar2), "setdiff1d"))))
+    return _where(isin(a, ar2, invert=True), a, "setdiff1d")
 
 
 @beside_numpys(np.setxor1d)
 def setxor1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False) -> Any:
     """``numpy.setxor1d``; see `unique`."""
-    both = [x if assume_unique else unique(x) for x in _together(ar1, ar2)]
-    whole = concatenate(both, 0)
-    numbers = _known(whole, "setxor1d")
-    order = np.argsort(numbers, kind="stable")
-    new = np.concatenate([[True], numbers[order][1:] != numbers[order][:-1], [True]])
-    return take(whole, order[new[1:] & new[:-1]] if len(order) else order)
+    a, b = [x if assume_unique else unique(x) for x in _together(ar1, ar2)]
+    alone = [_where(isin(x, y, invert=True), x, "setxor1d") for x, y in ((a, b), (b, a))]
+    return sort(concatenate(alone, 0), 0)
 
 
 @beside_numpys(np.isin)

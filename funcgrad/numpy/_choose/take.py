@@ -110,7 +110,7 @@ def along_axis(arr: ArrayLike, indices: ArrayLike, axis: int) -> tuple[Any, ...]
 @takes_out
 def compress(condition: ArrayLike, a: ArrayLike, axis: int | None = None, out: Array = None) -> Any:
     """``numpy.compress``."""
-    (positions,) = np.nonzero(concrete_value(as_value(condition), "numpy.compress"))
+    (positions,) = nonzero_of(as_value(condition), "numpy.compress")
     return take(a, positions, axis)
 
 

@@ -20,11 +20,12 @@ from funcgrad._ops.index.write import WHOLE, write
 from funcgrad._ops.layout.copy import copy as copy_op
 from funcgrad._ops.layout.fill import zeros_like
 from funcgrad._types import Array, ArrayLike, DTypeLike
-from funcgrad.numpy._base.concrete import concrete_value, no_number
+from funcgrad.numpy._base.concrete import no_number
 from funcgrad.numpy._base.convert import as_value, dtype_of, promote, promote_weakly, strong
 from funcgrad.numpy._base.dispatch import implements, refuse_option
 from funcgrad.numpy._base.foreign import is_number_dtype
 from funcgrad.numpy._base.out import takes_out
+from funcgrad.numpy._choose.masks import nonzero_of
 from funcgrad.numpy._math.elementwise import not_equal
 
 ml_dtypes = LazyModule("ml_dtypes")
@@ -45,7 +46,7 @@ def _truth(condition: ArrayLike) -> Any:
 def where(condition: ArrayLike, x: ArrayLike = _MISSING, y: ArrayLike = _MISSING, /) -> Any:
     """Return ``numpy.where``. With a condition alone it returns indices, and the condition has to be known."""
     if x is _MISSING and y is _MISSING:
-        return np.nonzero(np.asarray(concrete_value(as_value(condition), "numpy.where of one argument")))
+        return nonzero_of(as_value(condition), "numpy.where of one argument")
     if x is _MISSING or y is _MISSING:
         raise ValueError("either both or neither of x and y should be given")
     return no_number(_chosen(condition, x, y))

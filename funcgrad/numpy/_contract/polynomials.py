@@ -79,7 +79,8 @@ def _as_given(result: ArrayLike, *given: Any) -> Any:
 
 def without_zeros(p: ArrayLike, name: str, trim: str = "f") -> Any:
     """Return a vector without leading zeros, or without zeros at both ends. Their count has to be known."""
-    known = np.asarray(concrete_value(p, f"numpy.{name}, whose result depends on which coefficients are zero,"))
+    asked = f"numpy.{name}, whose result depends on which coefficients are zero,"
+    known = np.asarray(concrete_value(np.not_equal(p, 0), asked))
     places = np.flatnonzero(known)
     start, stop = (int(places[0]), int(places[-1]) + 1) if len(places) else (0, 0)
     return slice_axis(p, 0, start if "f" in trim else 0, stop if "b" in trim or not len(places) else len(known))

@@ -80,5 +80,7 @@ def real_if_close(a: ArrayLike, tol: float = 100) -> Any:
     x = as_value(a)
     if dtype_of(x).kind != "c":
         return no_number(x)
-    known = concrete_value(x, "numpy.real_if_close, whose dtype depends on the imaginary parts,")
-    return real(x) if np.isrealobj(np.real_if_close(known, tol)) else x
+    limit = tol * np.finfo(dtype_of(x)).eps if tol > 1 else tol
+    is_close = np.all(np.abs(imag(x)) < limit)
+    asked = "numpy.real_if_close, whose dtype depends on the imaginary parts,"
+    return real(x) if concrete_value(is_close, asked) else x

@@ -187,15 +187,15 @@ def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False) -> Any:
     x, edges = as_array(x), as_array(bins)
     if x.dtype.kind == "c":
         raise TypeError(f"digitize: x is {aval_of(x)} and may not be complex. Take its real part.")
-    known = np.asarray(concrete_value(edges, "numpy.digitize (numpy.searchsorted takes increasing bins)"))
-    steps = np.diff(known)
+    asked = "numpy.digitize (numpy.searchsorted takes increasing bins)"
+    before, after = edges[:-1], edges[1:]
     side = "left" if right else "right"
     x, edges = promote(x, edges)
-    if np.all(steps >= 0):
+    if concrete_value(np.all(after >= before), asked):
         return searchsorted(edges, x, side)
-    if not np.all(steps <= 0):
+    if not concrete_value(np.all(after <= before), asked):
         raise ValueError("digitize: bins must be monotonically increasing or decreasing. Sort them.")
-    return INDEX_DTYPE.type(len(known)) - searchsorted(flip(edges, (0,)), x, side)
+    return INDEX_DTYPE.type(edges.shape[0]) - searchsorted(flip(edges, (0,)), x, side)
 
 
 @beside_numpys(np.histogramdd)

@@ -105,7 +105,7 @@ def _all_real(name: str, a: ArrayLike, w: ArrayLike) -> bool:
     if a.dtype.kind == "c":
         return False
     told = f"numpy.{name} of a real matrix, whose dtype depends on them (a.astype(complex) has one),"
-    return bool(np.all(np.imag(concrete_value(w, told)) == 0))
+    return bool(concrete_value(np.all(np.imag(w) == 0), told))
 
 
 @implements(np.linalg.svd)

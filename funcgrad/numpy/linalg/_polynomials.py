@@ -97,12 +97,14 @@ def roots(p: ArrayLike) -> Any:
     p = coefficients(p)
     if len(p.shape) != 1:
         raise ValueError(f"roots: p is {aval_of(p)}. Input must be a rank-1 array. Use fg.vmap for more polynomials.")
-    known = np.asarray(concrete_value(p, "numpy.roots, of which there are as many as coefficients that are not zero,"))
+    asked = "numpy.roots, of which there are as many as coefficients that are not zero,"
+    known = np.asarray(concrete_value(np.not_equal(p, 0), asked))
     zeros = len(known) - len(np.trim_zeros(known, "b"))
     p = inexact(without_zeros(p, "roots", "fb"))
     count = p.shape[0] - 1
     if count < 1:
-        return np.roots(known)
+        # The only coefficient decides how many roots are zero, whatever its number is.
+        return np.roots(known.astype(p.dtype))
     below = np.eye(count - 1, count, dtype=p.dtype)
     found = real_eigvals("roots", concatenate([reshape(-p[1:] / p[0], (1, count)), below], 0))
     return concatenate([found, np.zeros(zeros, found.dtype)], 0) if zeros else found
@@ -127,5 +129,6 @@ def poly(seq_of_zeros: ArrayLike) -> Any:
         y = convolve(y, stack([np.ones((), found.dtype), -found[i]], 0))
     if found.dtype.kind != "c":
         return y
-    known = np.asarray(concrete_value(found, "numpy.poly of complex roots, whose dtype depends on them,"))
-    return bind(real_p, (y,), NO_PARAMS) if np.all(np.sort(known) == np.sort(known.conjugate())) else y
+    paired = np.all(np.sort(found) == np.sort(np.conjugate(found)))
+    known = concrete_value(paired, "numpy.poly of complex roots, whose dtype depends on them,")
+    return bind(real_p, (y,), NO_PARAMS) if known else y

@@ -16,7 +16,7 @@ from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy.extend import as_value, known_value
 from funcgrad.scipy._closed import Closed, is_traced, nothing_traced, plainly, refuse_traced, solved, traced_leaves
 from funcgrad.scipy.integrate._events import Event, at_times, close_events, moved_event, plain_events
-from funcgrad.scipy.integrate._flow import TIME, Flow, Plain, closed_slope, jacobian_of
+from funcgrad.scipy.integrate._flow import TIME, Described, Flow, Plain, closed_slope, jacobian_of
 
 theirs = LazyModule("scipy.integrate")
 sparse = LazyModule("scipy.sparse")
@@ -123,7 +123,7 @@ def _unpacked(args: Arguments) -> tuple:
     return tuple(args)
 
 
-class Integration:
+class Integration(Described):
     """A method of ``solve_ivp`` with its options.
 
     Args:

@@ -15,7 +15,7 @@ from funcgrad._types import ArrayLike
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy.extend import as_value, known_value
 from funcgrad.scipy._closed import Closed, nothing_traced, plainly, refuse_traced, solved, traced_leaves
-from funcgrad.scipy.integrate._flow import TIME, Flow, Plain, closed_slope, jacobian_of
+from funcgrad.scipy.integrate._flow import TIME, Described, Flow, Plain, closed_slope, jacobian_of
 
 theirs = LazyModule("scipy.integrate")
 
@@ -143,7 +143,7 @@ def _solution(f: Closed, options: dict[str, Any], operands: tuple, *, full: bool
     return solved(flow, operands)[0], report
 
 
-class Lsoda:
+class Lsoda(Described):
     """``odeint`` with its options, and the Jacobian if one was given."""
 
     name = _NAME

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import io
+import math
 import sys
 import warnings
 from collections.abc import Callable
@@ -31,9 +32,10 @@ _SCALARS = ("s", "np.sum(x)", "x[0]", "np.max(x)", "np.mean(y)", "y[-1]", "x[1] 
 _VECTORS = ("x", "y", "np.sin(x)", "x * s", "y + x", "np.abs(y)", "x[::-1]", "np.cumsum(y) * 0.1", "np.tanh(y - x)")
 # The function makes these arrays anew in each call.
 _VECTORS += ("x * np.array([0.5, -0.3, 1.0, 0.2])", "y + np.linspace(-1.0, 1.0, 4)")
+_ROUNDED = ("round(np.tanh(s) * 3.0) % 4", "math.floor(y[0]) % 4", "np.argsort(y).tolist()[1]")
 _LIMITS = ("0.0", "0.5", "-0.7", "1.5")
 # A line that begins so asks for a number.
-_ASKING = ("if", "while", "for", "n =", "s = max", "s = min", "s = sorted", "m =")
+_ASKING = ("if", "while", "for", "n =", "s = max", "s = min", "s = sorted", "m =", "u, c =", "y = fg.checkpoint")
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ class Branching:
         return f"# tests.laws.fuzz.branches.branching_of({self.seed})\n{self.source}"
 
     def made(self) -> Callable[..., Any]:
-        scope: dict[str, Any] = {"np": np, "fg": fg}
+        scope: dict[str, Any] = {"np": np, "fg": fg, "math": math}
         exec(compile(self.source, f"<branches {self.seed}>", "exec"), scope)
         return scope["f"]
 
@@ -112,7 +114,7 @@ def _write(rng: Random, depth: int) -> list[str]:
 
 def _index(rng: Random, depth: int) -> list[str]:
     del depth
-    n = rng.choice(("int(np.argmax(y))", "int(abs(np.tanh(fg.stop_gradient(s))) * 2.9)", "int(np.sum(x > 0.0)) % 4"))
+    n = rng.choice(("int(np.argmax(y))", "int(abs(np.tanh(s)) * 2.9)", "int(np.sum(x > 0.0)) % 4", *_ROUNDED))
     use = rng.choice(
         ("s = s + y[n]", "s = s + np.sum(y[: n + 1])", "y = y * (n + 1.0) * 0.3", "s = s + np.ones(n + 1)[n]")
     )
@@ -129,6 +131,17 @@ def _mask(rng: Random, depth: int) -> list[str]:
     mask = f"{rng.choice(_VECTORS)} > {rng.choice(_LIMITS)}"
     use = rng.choice(("y[m] = np.cos(y[m])", "y[m] *= 0.5", "s = s + np.sum(y[m])", "s = s + np.sum(np.unique(y[m]))"))
     return [f"m = {mask}", "y = y.copy()", use]
+
+
+def _counts(rng: Random, depth: int) -> list[str]:
+    del rng, depth
+    return ["u, c = np.unique(np.round(y), return_counts=True)", "s = s * 0.9 + np.sum(u * c) * 0.1"]
+
+
+def _checkpoint(rng: Random, depth: int) -> list[str]:
+    del depth
+    asked = f"{rng.choice(('v[0]', 'np.sum(v)', 's'))} > {rng.choice(_LIMITS)}"
+    return [f"y = fg.checkpoint(lambda v: np.sin(v) * s if {asked} else v * 0.5)(y)"]
 
 
 def _effect(rng: Random, depth: int) -> list[str]:
@@ -166,6 +179,7 @@ def _raise(rng: Random, depth: int) -> list[str]:
 
 
 _STATEMENTS = (_compute, _scalar, _write, _index, _choice, _if, _if, _if, _while, _for, _return, _raise, _effect, _mask)
+_STATEMENTS += (_counts, _checkpoint)
 
 
 def _inner(rng: Random, depth: int) -> list[str]:
