@@ -6,7 +6,18 @@ Other parts of the library may use everything here. `funcgrad.extend` has the na
 from funcgrad._public import publish
 from funcgrad.numpy._array.intercept import StandIns, intercept, is_intercepted
 from funcgrad.numpy._base.axes import ALL_AXES, normalize_axes, normalize_axis
-from funcgrad.numpy._base.concrete import arrays_of, concrete_value, innermost, is_array_without_axes, known_value
+from funcgrad.numpy._base.concrete import (
+    argument_value,
+    array_as,
+    array_if,
+    array_test,
+    arrays_of,
+    concrete_value,
+    innermost,
+    is_array_without_axes,
+    known_value,
+    no_number,
+)
 from funcgrad.numpy._base.convert import as_value, dtype_of, kind_of, operands_for, promote
 from funcgrad.numpy._base.dispatch import functions, implements, is_covered, special_functions
 from funcgrad.numpy._base.foreign import (
@@ -34,6 +45,10 @@ __all__ = [
     "ALL_AXES",
     "At",
     "StandIns",
+    "argument_value",
+    "array_as",
+    "array_if",
+    "array_test",
     "arrays_of",
     "as_value",
     "astype_method",
@@ -60,6 +75,7 @@ __all__ = [
     "is_strict",
     "kind_of",
     "known_value",
+    "no_number",
     "normalize_axes",
     "normalize_axis",
     "numpy_promotion",

@@ -20,7 +20,7 @@ from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.layout.copy import copy, holder
 from funcgrad._ops.random.bits import untyped
 from funcgrad.errors import ForeignArrayError, NotDifferentiableError
-from funcgrad.numpy.extend import as_value, is_foreign_array, is_object_array
+from funcgrad.numpy.extend import argument_value, as_value, is_foreign_array, is_object_array
 from funcgrad.tree import KeyPath, TreeDef, flatten, flatten_with_path, key_path_str, unflatten
 
 _NDARRAY = np.ndarray
@@ -121,8 +121,10 @@ def taken(x: Any) -> Any:
 
     Object arrays and foreign arrays are converted or refused. A typed key of JAX becomes its data.
     """
-    if isinstance(x, Tracer):
-        return settled(x)
+    return argument_value(x) if isinstance(x, Tracer) else _converted(x)
+
+
+def _converted(x: Any) -> Any:
     if is_engine_value(x):
         return untyped(x)
     return as_value(x) if is_object_array(x) or is_foreign_array(x) else x
@@ -130,7 +132,7 @@ def taken(x: Any) -> Any:
 
 def returned(transform: str, name: str, y: Any) -> Any:
     """Check a leaf of a function's result. Object arrays may not leave a transform, because they may hide a tracer."""
-    y = taken(y)
+    y = settled(y) if isinstance(y, Tracer) else _converted(y)
     if is_object_array(y):
         raise ForeignArrayError(
             f"{transform}: {name} returned an array of objects {aval_of(y)}, which are not numbers; needed arrays of "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from funcgrad._transforms.base.arguments import name_of
 from funcgrad._transforms.base.bodies import Body, stage_body
 from funcgrad._types import Value
 from funcgrad.errors import TreeMismatchError
+from funcgrad.numpy.extend import array_if, array_test, is_array_without_axes, no_number
 from funcgrad.tree import TreeDef, unflatten
 from funcgrad.tree import map as tree_map
 
@@ -35,7 +37,7 @@ def run_branch(f: Callable[..., Any], operands: tuple) -> Any:
         return f(*[tree_map(_copied, x) for x in operands])
     with _Branch() as trace:
         out = f(*[tree_map(lambda leaf: own_place(_copied(leaf), trace), x) for x in operands])
-        return tree_map(settled, out)
+    return tree_map(lambda y: no_number(settled(y)) if is_array_without_axes(y) else settled(y), out)
 
 
 def _copied(x: Value) -> Any:
@@ -52,39 +54,58 @@ class _Branch(Trace):
 _compared: set[Any] = set()
 
 
-def check_branches(transform: str, functions: Functions, avals: list[Aval], in_tree: TreeDef) -> None:
+def check_branches(transform: str, functions: Functions, leaves: list[Any], in_tree: TreeDef) -> None:
     """Refuse branches in eager code that a compiled program would refuse.
 
     The branches are staged, which takes 0.1 ms and more. So the same code with operands of the same types is staged
     once: what it returns decides about an error only, never about a value.
     """
-    key = (*[getattr(f, "__code__", f) for f in functions], *avals, in_tree)
+    key = (*[getattr(f, "__code__", f) for f in functions], *map(aval_of, leaves), in_tree)
     try:
         if key in _compared:
             return
     except TypeError:
         # A callable object that cannot be hashed.
         key = None
-    _compare(transform, functions, [_stage(transform, f, avals, in_tree) for f in functions])
+    _compare(transform, functions, [_stage(transform, f, leaves, in_tree) for f in functions])
     if key is not None:
         _compared.add(key)
 
 
-def stage_branches(transform: str, functions: Functions, avals: list[Aval], in_tree: TreeDef) -> list[Body]:
+def stage_branches(transform: str, functions: Functions, leaves: list[Any], in_tree: TreeDef) -> list[Body]:
     """Stage functions of the same operands, with results of the same types.
 
     A result of Python numbers alone takes the dtype of the others.
     """
-    bodies = [_stage(transform, f, avals, in_tree) for f in functions]
+    bodies = [_stage(transform, f, leaves, in_tree) for f in functions]
     common = _compare(transform, functions, bodies)
     pairs = zip(functions, bodies, strict=True)
-    return [body if body.outputs == common else _stage(transform, f, avals, in_tree, common) for f, body in pairs]
+    return [body if body.outputs == common else _stage(transform, f, leaves, in_tree, common) for f, body in pairs]
 
 
 def _stage(
-    transform: str, f: Callable[..., Any], avals: list[Aval], in_tree: TreeDef, wanted: Sequence[Aval] = ()
+    transform: str, f: Callable[..., Any], leaves: list[Any], in_tree: TreeDef, wanted: Sequence[Aval] = ()
 ) -> Body:
-    return stage_body(transform, lambda values: f(*unflatten(in_tree, values)), avals, name_of(f), wanted)
+    kinds = list(map(array_test, leaves))
+    avals = list(map(aval_of, leaves))
+    return stage_body(transform, lambda xs: f(*unflatten(in_tree, xs)), avals, name_of(f), wanted, kinds)
+
+
+def result_of(transform: str, functions: Functions, bodies: Sequence[Body], ys: Sequence[Any]) -> Any:
+    """Return the result of these values, with arrays without axes and numbers as the functions returned them."""
+
+    def kind(i: int) -> bool:
+        found = [is_array_without_axes(body.returned[i]) for body in bodies]
+        if len(set(found)) > 1:
+            names = [definition_of(functions[found.index(flag)]) for flag in (True, False)]
+            raise TypeError(
+                f"{transform}: {names[0]} returned an array without axes, and {names[1]} a number. Other names of an "
+                "array see a write to it, and those of a number do not, so that the program would have to know which "
+                "function runs; needed the same of both. Convert one: x[()] is a number, and np.asarray(x) an array."
+            )
+        return found[0]
+
+    return unflatten(bodies[0].out_tree, [array_if(y, partial(kind, i)) for i, y in enumerate(ys)])
 
 
 def _compare(transform: str, functions: Functions, bodies: list[Body]) -> list[Aval]:

@@ -20,6 +20,7 @@ from funcgrad._transforms.base.arguments import (
 )
 from funcgrad._transforms.base.bodies import stage_body
 from funcgrad._transforms.base.pickled import picklable
+from funcgrad.numpy.extend import array_test
 from funcgrad.tree import flatten, unflatten
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -165,9 +166,11 @@ def checkpoint(f: F, *, policy: Policy | None = None) -> F:
             new_args, new_kwargs = unflatten(in_tree, [next(rest) if is_value(x) else x for x in leaves])
             return f(*new_args, **new_kwargs)
 
-        body = stage_body("checkpoint", flat, [aval_of(x) for x in arrays], name_of(f))
+        body = stage_body(
+            "checkpoint", flat, [aval_of(x) for x in arrays], name_of(f), kinds=list(map(array_test, arrays))
+        )
         # An equal program that was staged earlier may have other named blocks.
         graph = body.graph if policy is None else body.staged
-        return unflatten(body.out_tree, checkpointed(graph, [*body.captured, *arrays], policy))
+        return body.result(checkpointed(graph, [*body.captured, *arrays], policy))
 
     return rematerialised  # pyright: ignore[reportReturnType]  (wraps keeps the signature)

@@ -12,13 +12,13 @@ from funcgrad._core.bind import Tracer, is_engine_value, is_value
 from funcgrad._core.graph.ir import Graph
 from funcgrad._core.graph.simplify import simplify
 from funcgrad._core.trace.place import settled
-from funcgrad._core.trace.staging import StagingTrace
+from funcgrad._core.trace.staging import StagedTracer, StagingTrace
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.layout.copy import fresh
 from funcgrad._transforms.base.arguments import name_of, returned, taken
 from funcgrad._types import PyTree, Value
 from funcgrad.errors import NotDifferentiableError, TreeMismatchError
-from funcgrad.numpy.extend import as_value
+from funcgrad.numpy.extend import array_as, array_test, as_value, is_array_without_axes, no_number
 from funcgrad.tree import TreeDef, flatten, flatten_up_to, unflatten
 
 
@@ -26,6 +26,8 @@ class CustomCall:
     """A call, flattened: its array leaves, and the way to rebuild the arguments."""
 
     out_tree: TreeDef
+    # The leaves of the function's own result.
+    _returned: Sequence[Any]
     # The level of the trace that takes the call. The user's rule runs at once, below this trace.
     level: int | None = None
 
@@ -50,8 +52,16 @@ class CustomCall:
 
     def apply(self, f: Callable[..., Any], xs: Sequence[Any]) -> Any:
         """Apply a function of the original arguments to other leaves."""
-        dynamic = iter(unflatten(self.in_tree, xs))
+        dynamic = iter(self.arguments(xs))
         return f(*[self.fixed[i] if i in self.fixed else next(dynamic) for i in range(self._count)], **self._kwargs)
+
+    def arguments(self, xs: Sequence[Any]) -> Any:
+        """Return the differentiable arguments with other leaves, which are arrays without axes where they were."""
+        return unflatten(self.in_tree, list(map(_like, xs, self.leaves)))
+
+    def result(self, ys: Sequence[Any]) -> Any:
+        """Return these values as the function's result, which are arrays without axes where its own were."""
+        return unflatten(self.out_tree, list(map(array_as, ys, self._returned)))
 
     def stage(self) -> Graph:
         """Return the graph of the function itself."""
@@ -59,8 +69,8 @@ class CustomCall:
 
     def settle(self, out: Value) -> list[Any]:
         """Return the leaves of the function's result as arrays, and store its structure."""
-        found, self.out_tree = flatten(out)
-        return [as_array(returned("a custom rule", self.name, x)) for x in found]
+        self._returned, self.out_tree = flatten(out)
+        return [as_array(returned("a custom rule", self.name, x)) for x in self._returned]
 
     def value(self, xs: Sequence[Any]) -> list[Any]:
         """Return the result for other leaves that no trace takes, such as tensors outside of recording."""
@@ -85,6 +95,15 @@ def as_array(x: Value) -> Any:
     return x if hasattr(x, "dtype") else np.asarray(x)[()]
 
 
+def _like(x: Value, leaf: Value) -> Any:
+    """Return a value without axes as an array if the caller's argument is one."""
+    if getattr(x, "shape", None) != () or x is leaf:
+        return x
+    if type(x) is StagedTracer and x._variable in x._owner.without_axes:
+        return x
+    return no_number(x) if is_array_without_axes(leaf) else x
+
+
 def _own(fitted: Any, y: Value) -> Any:
     """Return a derivative in memory of its own: the user's rule may return an array that other code refers to."""
     return fresh(fitted, y) if type(y) is np.ndarray else fitted
@@ -93,7 +112,7 @@ def _own(fitted: Any, y: Value) -> Any:
 def staged(f: Callable[[list], list], xs: Sequence[Any], name: str) -> Graph:
     """Return the graph of a function of a flat list, for values like these."""
     trace = StagingTrace(name, copies=True)
-    inputs: list[Any] = [trace.input(aval_of(x)) for x in xs]
+    inputs: list[Any] = [trace.input(aval_of(x), array_test(x)) for x in xs]
     with trace:
         return simplify(trace.graph(f(inputs), name))
 
@@ -102,8 +121,10 @@ def run(f: Callable[[list], list], xs: Sequence[Any], name: str) -> list:
     """Run the user's function. If NumPy's functions in it would get bare values of another engine, run its graph."""
     if any(is_engine_value(x) for x in xs):
         return staged(f, xs, name).evaluate(*xs)
+    # The function may write into its arguments, and the caller must not see it.
+    given = [x.copy() if type(x) is np.ndarray else x for x in xs]
     # An argument that is returned unchanged may be a place, which code that flattens results does not expect.
-    return [settled(y) for y in f(list(xs))]
+    return [settled(y) for y in f(given)]
 
 
 class VjpOfCall:
@@ -227,7 +248,7 @@ class JvpOfCall:
         call, arity = self._call, len(xs)
 
         def flat(values: list) -> list:
-            primals = unflatten(call.in_tree, values[:arity])
+            primals = call.arguments(values[:arity])
             tangents = unflatten(call.in_tree, values[arity:])
             return self._split(self._push(*call.fixed.values(), primals, tangents))
 
