@@ -7,16 +7,11 @@ from funcgrad._public import publish
 from funcgrad.numpy._array.intercept import StandIns, intercept, is_intercepted
 from funcgrad.numpy._base.axes import ALL_AXES, normalize_axes, normalize_axis
 from funcgrad.numpy._base.concrete import (
-    argument_value,
-    array_as,
-    array_if,
-    array_test,
     arrays_of,
     concrete_value,
     innermost,
     is_array_without_axes,
     known_value,
-    no_number,
 )
 from funcgrad.numpy._base.convert import as_value, dtype_of, kind_of, operands_for, promote
 from funcgrad.numpy._base.dispatch import functions, implements, is_covered, special_functions
@@ -27,6 +22,16 @@ from funcgrad.numpy._base.foreign import (
     is_object_array,
     is_sparse,
     stands_for_numbers,
+)
+from funcgrad.numpy._base.kinds import (
+    Carried,
+    argument_value,
+    array_as,
+    array_if_all,
+    array_like_argument,
+    array_test,
+    later_rounds,
+    refuse_another_round,
 )
 from funcgrad.numpy._base.strict import bits as float_bits
 from funcgrad.numpy._base.strict import is_strict, numpy_promotion, widening
@@ -44,10 +49,12 @@ from funcgrad.numpy.linalg._matrices import squares, systems
 __all__ = [
     "ALL_AXES",
     "At",
+    "Carried",
     "StandIns",
     "argument_value",
     "array_as",
-    "array_if",
+    "array_if_all",
+    "array_like_argument",
     "array_test",
     "arrays_of",
     "as_value",
@@ -75,13 +82,14 @@ __all__ = [
     "is_strict",
     "kind_of",
     "known_value",
-    "no_number",
+    "later_rounds",
     "normalize_axes",
     "normalize_axis",
     "numpy_promotion",
     "operands_for",
     "parse",
     "promote",
+    "refuse_another_round",
     "reshape_method",
     "sliding_window_view",
     "special_functions",

@@ -202,7 +202,7 @@ def test_a_carry_that_turns_from_an_array_into_a_number_is_refused_if_it_is_writ
 
     for name, loop in LOOPS.items():
         assert loop(body)(np.float64(3.0)) == 3 * 3**3, name
-        with pytest.raises(TypeError, match=r"goes into .* as an array without axes and comes out as a number"):
+        with pytest.raises(TypeError, match=r"goes into .* as an array and comes out as a number"):
             loop(body)(np.array(3.0))
         # Without a write there is no difference.
         assert loop(lambda c: np.copy(c) * 2.0)(np.array(3.0)) == 24, name
@@ -217,7 +217,7 @@ def test_branches_that_return_an_array_and_a_number_are_refused_if_the_result_is
         return y + 0.0
 
     assert fg.jit(functools.partial(f, writes=False), engine="numpy")(np.array(3.0)) == 3
-    with pytest.raises(TypeError, match=r"returned an array without axes, and .* a number"):
+    with pytest.raises(TypeError, match=r"one function returned an array without axes, and another a number"):
         fg.jit(functools.partial(f, writes=True), engine="numpy")(np.array(3.0))
 
 

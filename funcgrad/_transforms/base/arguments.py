@@ -121,10 +121,8 @@ def taken(x: Any) -> Any:
 
     Object arrays and foreign arrays are converted or refused. A typed key of JAX becomes its data.
     """
-    return argument_value(x) if isinstance(x, Tracer) else _converted(x)
-
-
-def _converted(x: Any) -> Any:
+    if isinstance(x, Tracer):
+        return argument_value(x)
     if is_engine_value(x):
         return untyped(x)
     return as_value(x) if is_object_array(x) or is_foreign_array(x) else x
@@ -132,7 +130,7 @@ def _converted(x: Any) -> Any:
 
 def returned(transform: str, name: str, y: Any) -> Any:
     """Check a leaf of a function's result. Object arrays may not leave a transform, because they may hide a tracer."""
-    y = settled(y) if isinstance(y, Tracer) else _converted(y)
+    y = taken(y)
     if is_object_array(y):
         raise ForeignArrayError(
             f"{transform}: {name} returned an array of objects {aval_of(y)}, which are not numbers; needed arrays of "

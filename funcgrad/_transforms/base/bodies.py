@@ -19,18 +19,16 @@ from funcgrad._transforms.base.arguments import name_of, returned
 from funcgrad._types import Value
 from funcgrad.errors import TreeMismatchError
 from funcgrad.numpy.extend import (
+    Carried,
     array_as,
-    array_test,
     as_value,
-    is_array_without_axes,
     is_number_dtype,
     is_object_array,
+    later_rounds,
+    refuse_another_round,
 )
 from funcgrad.random.extend import DrawCheck
 from funcgrad.tree import TreeDef, flatten, unflatten
-
-# Says whether a value without axes is an array.
-Kind = Callable[[], bool]
 
 
 class Body(NamedTuple):
@@ -65,7 +63,7 @@ def stage_body(
     avals: Sequence[Aval],
     name: str,
     wanted: Sequence[Aval | None] = (),
-    kinds: Sequence[Kind] = (),
+    kinds: Sequence[Callable[[], bool]] = (),
 ) -> Body:
     """Stage a function of flat values that returns a pytree.
 
@@ -148,9 +146,9 @@ def stage_loop_body(
     """
     leaves, carry_tree, paths = init
     avals = [aval_of(x) for x in leaves]
-    kinds = list(map(_Asked, leaves))
+    tests = list(map(Carried, leaves))
     while True:
-        body = stage_body(transform, flat, [*avals, *others], name_of(f), avals, kinds)
+        body = stage_body(transform, flat, [*avals, *others], name_of(f), avals, tests)
         carry_out = body.out_tree.children()[0]
         if carry_out != carry_tree:
             raise TreeMismatchError(
@@ -162,37 +160,10 @@ def stage_loop_body(
         if fitted == avals:
             break
         avals = fitted
-    changed = [
-        i
-        for i, kind in enumerate(kinds)
-        if kind.answer is not None and kind.answer != is_array_without_axes(body.returned[i])
-    ]
-    if changed:
-        later = [kind if i not in changed else array_test(body.returned[i]) for i, kind in enumerate(kinds)]
-        again = stage_body(transform, flat, [*avals, *others], name_of(f), avals, later)
-        if again.graph is not body.graph:
-            path = paths[changed[0]]
-            first, second = ("an array", "a number")[:: 1 if kinds[changed[0]].answer else -1]
-            raise TypeError(
-                f"{transform}: the carry{path} goes into {name_of(f)} as {first} without axes and comes out as "
-                f"{second}. The function writes to the carry, and other names of an array see the write while those of "
-                "a number do not, so that its first round differs from the others; needed the same of both. Convert "
-                "the initial carry, or what the function returns: x[()] is a number, and np.asarray(x) an array."
-            )
+    later = later_rounds(tests, body.returned)
+    if later and stage_body(transform, flat, [*avals, *others], name_of(f), avals, later).graph is not body.graph:
+        refuse_another_round(transform, name_of(f), tests, body.returned)
     return body, [in_type(x, aval) for x, aval in zip(leaves, avals, strict=True)]
-
-
-class _Asked:
-    """Says whether a value is an array without axes, and keeps the answer that was given."""
-
-    answer: bool | None = None
-
-    def __init__(self, x: Value) -> None:
-        self._value = x
-
-    def __call__(self) -> bool:
-        self.answer = is_array_without_axes(self._value)
-        return self.answer
 
 
 def in_type(x: Value, aval: Aval) -> Any:

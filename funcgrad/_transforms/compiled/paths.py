@@ -241,13 +241,8 @@ class PathsFunction(Jitted):
         found, in_tree = flatten((args, kwargs))
         found = [taken(x) for x in found]
         dynamic = [leaf for leaf in found if is_stageable(leaf)]
-        key = (
-            static,
-            in_tree,
-            avals_of(dynamic),
-            arrays_of(dynamic, is_array_argument),
-            *[x for x in found if not is_stageable(x)],
-        )
+        arrays = arrays_of(dynamic, is_array_argument)
+        key = (static, in_tree, avals_of(dynamic), arrays, *[x for x in found if not is_stageable(x)])
         types = self._types.get(key)
         if types is None:
             types = self._types.setdefault(key, TypedPaths(in_tree))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,13 +12,13 @@ from funcgrad._core.bind import Trace, Tracer, active_trace
 from funcgrad._core.definition import definition_of
 from funcgrad._core.graph.ir import Graph, Var, trusted_graph
 from funcgrad._core.graph.key import canonical
-from funcgrad._core.trace.place import own_place, settled
+from funcgrad._core.trace.place import own_place
 from funcgrad._engines import is_abstract
 from funcgrad._transforms.base.arguments import name_of
 from funcgrad._transforms.base.bodies import Body, stage_body
 from funcgrad._types import Value
 from funcgrad.errors import TreeMismatchError
-from funcgrad.numpy.extend import array_if, array_test, is_array_without_axes, no_number
+from funcgrad.numpy.extend import argument_value, array_if_all, array_test
 from funcgrad.tree import TreeDef, unflatten
 from funcgrad.tree import map as tree_map
 
@@ -37,7 +36,7 @@ def run_branch(f: Callable[..., Any], operands: tuple) -> Any:
         return f(*[tree_map(_copied, x) for x in operands])
     with _Branch() as trace:
         out = f(*[tree_map(lambda leaf: own_place(_copied(leaf), trace), x) for x in operands])
-    return tree_map(lambda y: no_number(settled(y)) if is_array_without_axes(y) else settled(y), out)
+    return tree_map(argument_value, out)
 
 
 def _copied(x: Value) -> Any:
@@ -91,21 +90,11 @@ def _stage(
     return stage_body(transform, lambda xs: f(*unflatten(in_tree, xs)), avals, name_of(f), wanted, kinds)
 
 
-def result_of(transform: str, functions: Functions, bodies: Sequence[Body], ys: Sequence[Any]) -> Any:
+def result_of(transform: str, bodies: Sequence[Body], ys: Sequence[Any]) -> Any:
     """Return the result of these values, with arrays without axes and numbers as the functions returned them."""
-
-    def kind(i: int) -> bool:
-        found = [is_array_without_axes(body.returned[i]) for body in bodies]
-        if len(set(found)) > 1:
-            names = [definition_of(functions[found.index(flag)]) for flag in (True, False)]
-            raise TypeError(
-                f"{transform}: {names[0]} returned an array without axes, and {names[1]} a number. Other names of an "
-                "array see a write to it, and those of a number do not, so that the program would have to know which "
-                "function runs; needed the same of both. Convert one: x[()] is a number, and np.asarray(x) an array."
-            )
-        return found[0]
-
-    return unflatten(bodies[0].out_tree, [array_if(y, partial(kind, i)) for i, y in enumerate(ys)])
+    returned = zip(*[body.returned for body in bodies], strict=True)
+    found = [array_if_all(transform, y, each) for y, each in zip(ys, returned, strict=True)]
+    return unflatten(bodies[0].out_tree, found)
 
 
 def _compare(transform: str, functions: Functions, bodies: list[Body]) -> list[Aval]:

@@ -352,7 +352,7 @@ def cond(pred: Value, true_fun: Callable[..., Any], false_fun: Callable[..., Any
         return run_branch(true_fun if pred else false_fun, operands)
     bodies = stage_branches("cond", functions, leaves, in_tree)
     graphs, captured = with_common_inputs(bodies)
-    return result_of("cond", functions, bodies, Branches(*graphs)(_truth(pred), *captured, *leaves))
+    return result_of("cond", bodies, Branches(*graphs)(_truth(pred), *captured, *leaves))
 
 
 def _truth(x: ArrayLike) -> Any:

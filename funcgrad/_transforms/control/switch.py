@@ -71,7 +71,7 @@ def switch(index: Value, branches: Sequence[Callable[..., Any]], *operands: Any)
         return run_branch(functions[min(max(int(index), 0), len(functions) - 1)], operands)
     bodies = stage_branches("switch", functions, leaves, in_tree)
     graphs, captured = with_common_inputs(bodies)
-    return result_of("switch", functions, bodies, _chosen(index, graphs, [*captured, *leaves]))
+    return result_of("switch", bodies, _chosen(index, graphs, [*captured, *leaves]))
 
 
 def _checked(branches: Any) -> list[Callable[..., Any]]:

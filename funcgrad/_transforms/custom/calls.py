@@ -12,13 +12,13 @@ from funcgrad._core.bind import Tracer, is_engine_value, is_value
 from funcgrad._core.graph.ir import Graph
 from funcgrad._core.graph.simplify import simplify
 from funcgrad._core.trace.place import settled
-from funcgrad._core.trace.staging import StagedTracer, StagingTrace
+from funcgrad._core.trace.staging import StagingTrace
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.layout.copy import fresh
 from funcgrad._transforms.base.arguments import name_of, returned, taken
 from funcgrad._types import PyTree, Value
 from funcgrad.errors import NotDifferentiableError, TreeMismatchError
-from funcgrad.numpy.extend import array_as, array_test, as_value, is_array_without_axes, no_number
+from funcgrad.numpy.extend import array_as, array_like_argument, array_test, as_value
 from funcgrad.tree import TreeDef, flatten, flatten_up_to, unflatten
 
 
@@ -57,7 +57,7 @@ class CustomCall:
 
     def arguments(self, xs: Sequence[Any]) -> Any:
         """Return the differentiable arguments with other leaves, which are arrays without axes where they were."""
-        return unflatten(self.in_tree, list(map(_like, xs, self.leaves)))
+        return unflatten(self.in_tree, list(map(array_like_argument, xs, self.leaves)))
 
     def result(self, ys: Sequence[Any]) -> Any:
         """Return these values as the function's result, which are arrays without axes where its own were."""
@@ -93,15 +93,6 @@ def as_array(x: Value) -> Any:
     """Return a result leaf as a value with a shape and a dtype."""
     x = as_value(x)
     return x if hasattr(x, "dtype") else np.asarray(x)[()]
-
-
-def _like(x: Value, leaf: Value) -> Any:
-    """Return a value without axes as an array if the caller's argument is one."""
-    if getattr(x, "shape", None) != () or x is leaf:
-        return x
-    if type(x) is StagedTracer and x._variable in x._owner.without_axes:
-        return x
-    return no_number(x) if is_array_without_axes(leaf) else x
 
 
 def _own(fitted: Any, y: Value) -> Any:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from funcgrad._core.bind import Tracer, bind
 from funcgrad._core.graph.line import user_line
-from funcgrad._core.trace.place import is_number, is_place, new_place, settled
-from funcgrad._core.trace.staging import StagedTracer, StagingTrace
+from funcgrad._core.trace.place import is_number, new_place, settled
+from funcgrad._core.trace.staging import StagingTrace
 from funcgrad._engines import is_abstract
 from funcgrad._ops.index.gather import index
 from funcgrad._ops.layout.shape import reshape_p
@@ -62,42 +61,6 @@ def is_array_without_axes(x: ArrayLike) -> bool:
 def arrays_of(leaves: Sequence[Any], is_array: Callable[[Any], bool] = is_array_without_axes) -> tuple[int, ...]:
     """Return the positions of the leaves that are arrays without axes, as a key of what was staged for them."""
     return tuple([i for i, leaf in enumerate(leaves) if is_array(leaf)])
-
-
-def array_if(y: ArrayLike, is_array: Callable[[], bool]) -> Any:
-    """Return a new result without axes as an array if it is one. For a staged value this is asked only if needed."""
-    if getattr(y, "shape", None) != ():
-        return y
-    if type(y) is StagedTracer and isinstance(y._owner, StagingTrace):
-        y._owner.without_axes[y._variable] = is_array
-        return y
-    return no_number(y) if is_array() else y
-
-
-def array_as(y: ArrayLike, x: ArrayLike) -> Any:
-    """Return a result without axes as an array if another value is one."""
-    values = innermost(y), innermost(x)
-    # The same staged value may have several tracers.
-    first, second = [getattr(value, "_variable", value) for value in values]
-    if first is not second:
-        return array_if(y, array_test(x))
-    return no_number(y) if is_place(x) else y
-
-
-def argument_value(x: ArrayLike) -> Any:
-    """Return the value of an argument that is traced. That of a place without axes is an array, as the place is."""
-    y = settled(x)
-    if y is x or y.shape or not isinstance(y, Tracer):
-        return y
-    y = bind(reshape_p, (y,), {"shape": ()})
-    if isinstance(bare := innermost(y), StagedTracer):
-        bare._owner.without_axes[bare._variable] = lambda: True
-    return y
-
-
-def array_test(x: ArrayLike) -> Callable[[], bool]:
-    """Return the function that says whether a value is an array without axes."""
-    return partial(is_array_without_axes, x)
 
 
 def as_number(y: ArrayLike) -> Any:
