@@ -6,7 +6,13 @@ Other parts of the library may use everything here. `funcgrad.extend` has the na
 from funcgrad._public import publish
 from funcgrad.numpy._array.intercept import StandIns, intercept, is_intercepted
 from funcgrad.numpy._base.axes import ALL_AXES, normalize_axes, normalize_axis
-from funcgrad.numpy._base.concrete import arrays_of, concrete_value, innermost, is_array_without_axes, known_value
+from funcgrad.numpy._base.concrete import (
+    arrays_of,
+    concrete_value,
+    innermost,
+    is_array_without_axes,
+    known_value,
+)
 from funcgrad.numpy._base.convert import as_value, dtype_of, kind_of, operands_for, promote
 from funcgrad.numpy._base.dispatch import functions, implements, is_covered, special_functions
 from funcgrad.numpy._base.foreign import (
@@ -16,6 +22,16 @@ from funcgrad.numpy._base.foreign import (
     is_object_array,
     is_sparse,
     stands_for_numbers,
+)
+from funcgrad.numpy._base.kinds import (
+    Carried,
+    argument_value,
+    array_as,
+    array_if_all,
+    array_like_argument,
+    array_test,
+    later_rounds,
+    refuse_another_round,
 )
 from funcgrad.numpy._base.strict import bits as float_bits
 from funcgrad.numpy._base.strict import is_strict, numpy_promotion, widening
@@ -33,7 +49,13 @@ from funcgrad.numpy.linalg._matrices import squares, systems
 __all__ = [
     "ALL_AXES",
     "At",
+    "Carried",
     "StandIns",
+    "argument_value",
+    "array_as",
+    "array_if_all",
+    "array_like_argument",
+    "array_test",
     "arrays_of",
     "as_value",
     "astype_method",
@@ -60,12 +82,14 @@ __all__ = [
     "is_strict",
     "kind_of",
     "known_value",
+    "later_rounds",
     "normalize_axes",
     "normalize_axis",
     "numpy_promotion",
     "operands_for",
     "parse",
     "promote",
+    "refuse_another_round",
     "reshape_method",
     "sliding_window_view",
     "special_functions",

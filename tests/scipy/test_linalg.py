@@ -138,7 +138,8 @@ def test_second_derivatives_of_a_batch_of_gaussian_processes(engine: Any, rng: n
 def test_only_one_triangle_is_read(rng: np.random.Generator) -> None:
     a, b = np.tril(triangular(rng, 3, 3)), rng.normal(size=3)
     spoilt = a + np.triu(np.full((3, 3), np.nan), 1)
-    y, pullback = fg.vjp(lambda a, b: linalg.solve_triangular(a, b, lower=True), spoilt, b)
+    solve = lambda a, b: linalg.solve_triangular(a, b, lower=True, check_finite=False)
+    y, pullback = fg.vjp(solve, spoilt, b)
     np.testing.assert_allclose(y, scipy.linalg.solve_triangular(a, b, lower=True), rtol=1e-12)
     a_bar, _ = pullback(np.ones(3))
     np.testing.assert_array_equal(np.triu(a_bar, 1), 0)

@@ -11,7 +11,7 @@ import numpy as np
 
 from funcgrad._core.aval import Aval, is_inexact
 from funcgrad._engines.xla.modes import inside_jax_trace
-from funcgrad._engines.xla.run import as_arrays, scope
+from funcgrad._engines.xla.run import as_arrays, as_numpy, scope
 from funcgrad._types import Value
 
 
@@ -42,10 +42,10 @@ class JaxFunction:
         """
         with scope():
             if not inside_jax_trace():
-                return [np.array(y) for y in self._jitted(*as_arrays(xs))]
+                return [as_numpy(y) for y in self._jitted(*as_arrays(xs))]
             try:
                 with jax.ensure_compile_time_eval():
-                    return [np.array(y) for y in self._jitted(*as_arrays(xs))]
+                    return [as_numpy(y) for y in self._jitted(*as_arrays(xs))]
             except (jax.errors.UnexpectedTracerError, jax.errors.TracerArrayConversionError):
                 return list(self._jitted(*as_arrays(xs)))
 

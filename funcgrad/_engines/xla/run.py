@@ -172,13 +172,22 @@ def lasting(x: Value, given: Iterable[Any] = ()) -> Any:
     """Return a value in the form that a caller outside our scope can keep; ``given`` are the caller's arguments.
 
     Outside JAX's 64-bit mode the next operation would cut a 64-bit array to 32 bits. There the value becomes a new,
-    writeable NumPy array, unless one of the arguments is a 64-bit ``jax.Array``. Inside a user's JAX trace the user's
-    mode applies. An array on other machines stays as it is.
+    writeable NumPy array or a NumPy number, unless one of the arguments is a 64-bit ``jax.Array``. Inside a user's JAX
+    trace the user's mode applies. An array on other machines stays as it is.
     """
     if x.dtype not in WIDE or wide_last() or is_jax_tracer(x) or any(map(_is_wide_array, given)):
         return x
     # A program of another engine may return NumPy arguments unchanged.
-    return np.array(x) if isinstance(x, Array) and x.is_fully_addressable else x
+    return as_numpy(x) if isinstance(x, Array) and x.is_fully_addressable else x
+
+
+def as_numpy(x: Value) -> Any:
+    """Return a writeable NumPy array, or NumPy's number if there are no axes.
+
+    A JAX array never changes: after ``first = y``, ``y += 1`` must not change ``first``. It would change an array.
+    """
+    y = np.array(x)
+    return y if y.shape else y[()]
 
 
 def _is_wide_array(x: Value) -> bool:

@@ -20,7 +20,7 @@ from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.layout.copy import copy, holder
 from funcgrad._ops.random.bits import untyped
 from funcgrad.errors import ForeignArrayError, NotDifferentiableError
-from funcgrad.numpy.extend import as_value, is_foreign_array, is_object_array
+from funcgrad.numpy.extend import argument_value, as_value, is_foreign_array, is_object_array
 from funcgrad.tree import KeyPath, TreeDef, flatten, flatten_with_path, key_path_str, unflatten
 
 _NDARRAY = np.ndarray
@@ -122,7 +122,7 @@ def taken(x: Any) -> Any:
     Object arrays and foreign arrays are converted or refused. A typed key of JAX becomes its data.
     """
     if isinstance(x, Tracer):
-        return settled(x)
+        return argument_value(x)
     if is_engine_value(x):
         return untyped(x)
     return as_value(x) if is_object_array(x) or is_foreign_array(x) else x

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,25 +21,44 @@ from funcgrad._ops.program.guard import answer_to
 from funcgrad._transforms.base.arguments import name_of, returned
 from funcgrad._types import Value
 from funcgrad.errors import TreeMismatchError
-from funcgrad.numpy.extend import as_value, innermost, is_number_dtype, is_object_array
+from funcgrad.numpy.extend import (
+    Carried,
+    array_as,
+    as_value,
+    innermost,
+    is_number_dtype,
+    is_object_array,
+    later_rounds,
+    refuse_another_round,
+)
 from funcgrad.random.extend import DrawCheck
-from funcgrad.tree import TreeDef, flatten
+from funcgrad.tree import TreeDef, flatten, unflatten
 
 
 class Body(NamedTuple):
     """A staged function: its graph, which takes the closed-over values first, and the structure of its result.
 
     ``staged`` is the graph of this call. ``graph`` is the first one that was the same program, perhaps of other lines.
+    ``returned`` are the leaves of the function's own result.
     """
 
     graph: Graph
     captured: list[Any]
     out_tree: TreeDef
     staged: Graph
+    returned: list[Any]
 
     @property
     def outputs(self) -> list[Aval]:
         return [x.aval for x in self.graph.outputs]
+
+    def result(self, ys: Sequence[Any]) -> Any:
+        """Return the function's result of these values, with arrays and numbers as the function returned them."""
+        return unflatten(self.out_tree, self.as_returned(ys))
+
+    def as_returned(self, ys: Sequence[Any]) -> list[Any]:
+        """Return values for the first leaves of the result, as arrays without axes where the function's are."""
+        return list(map(array_as, ys, self.returned))
 
 
 def body_trace(transform: str, values: Sequence[Value]) -> StagingTrace:
@@ -62,6 +82,7 @@ def stage_body(
     avals: Sequence[Aval],
     name: str,
     wanted: Sequence[Aval | None] = (),
+    kinds: Sequence[Callable[[], bool]] = (),
     trace: StagingTrace | None = None,
 ) -> Body:
     """Stage a function of flat values that returns a pytree.
@@ -70,17 +91,18 @@ def stage_body(
     compile again. The key is the staged program and not the function, so closed-over values may change between calls.
     Arrays among them are operands, and other numbers need no new compilation.
 
-    ``wanted`` are types for the first results: a result of Python numbers alone is cast to its type.
+    ``wanted`` are types for the first results: a result of Python numbers alone is cast to its type. ``kinds`` say
+    whether the first values are arrays without axes. The others are numbers if they have no axes.
     """
     trace = trace or StagingTrace(transform, copies=True)
-    inputs: list[Any] = [trace.input(aval) for aval in avals]
+    inputs: list[Any] = [trace.input(aval, kind) for aval, kind in zip_longest(avals, kinds)]
     with DrawCheck(transform, name, f, is_body=True), trace:
         found, out_tree = flatten(f(inputs))
         ys = [_result(transform, name, y) for y in found]
         ys = [_in_type(y, aval) for y, aval in zip(ys, [*wanted, *[None] * len(ys)], strict=False)]
         graph = simplify(trace.graph(ys, name), numbers_are_data=True)
     graph, captured = _lifted(graph)
-    return Body(canonical(graph), captured, out_tree, graph)
+    return Body(canonical(graph), captured, out_tree, graph, found)
 
 
 def _result(transform: str, name: str, y: Value) -> Any:
@@ -144,8 +166,9 @@ def stage_loop_body(
     """
     leaves, carry_tree, paths = init
     avals = [aval_of(x) for x in leaves]
+    tests = list(map(Carried, leaves))
     while True:
-        body = stage_body(transform, flat, [*avals, *others], name_of(f), avals)
+        body = stage_body(transform, flat, [*avals, *others], name_of(f), avals, tests)
         carry_out = body.out_tree.children()[0]
         if carry_out != carry_tree:
             raise TreeMismatchError(
@@ -155,8 +178,12 @@ def stage_loop_body(
         pairs = zip(avals, body.outputs, paths, strict=False)
         fitted = [_fit(transform, name_of(f), before, after, path) for before, after, path in pairs]
         if fitted == avals:
-            return body, [in_type(x, aval) for x, aval in zip(leaves, avals, strict=True)]
+            break
         avals = fitted
+    later = later_rounds(tests, body.returned)
+    if later and stage_body(transform, flat, [*avals, *others], name_of(f), avals, later).graph is not body.graph:
+        refuse_another_round(transform, name_of(f), tests, body.returned)
+    return body, [in_type(x, aval) for x, aval in zip(leaves, avals, strict=True)]
 
 
 def in_type(x: Value, aval: Aval) -> Any:

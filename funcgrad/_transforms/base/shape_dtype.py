@@ -13,7 +13,7 @@ from funcgrad._core.aval import type_text
 from funcgrad._core.words import shown
 from funcgrad._public import published_as
 from funcgrad._types import DTypeLike, ShapeLike
-from funcgrad.numpy.extend import is_number_dtype
+from funcgrad.numpy.extend import is_array_without_axes, is_number_dtype
 from funcgrad.tree import register_leaf
 
 
@@ -22,7 +22,8 @@ from funcgrad.tree import register_leaf
 class ShapeDtype:
     """The shape and dtype of an array, for functions that need no numbers.
 
-    These are `make_graph`, and ``lower`` and ``graph`` of `jit`.
+    These are `make_graph`, and ``lower`` and ``graph`` of `jit`. A type without axes stands for an array, and not for a
+    number: pass ``np.float64(0)`` for a number. They differ where a function writes (``z *= 2``).
 
     Args:
         shape: the length of each axis, or one number for one axis.
@@ -84,6 +85,11 @@ class ShapeDtype:
 
     def __repr__(self) -> str:
         return f"ShapeDtype({type_text(self.shape, self.dtype)})"
+
+
+def is_array_argument(x: object) -> bool:
+    """Return whether an argument without axes is an array, or the type of one, and no number."""
+    return not x.shape if type(x) is ShapeDtype else is_array_without_axes(x)
 
 
 def _checked_shape(shape: Any) -> tuple[int, ...]:

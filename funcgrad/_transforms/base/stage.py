@@ -28,10 +28,10 @@ from funcgrad._transforms.base.arguments import (
     taken,
 )
 from funcgrad._transforms.base.pickled import picklable
-from funcgrad._transforms.base.shape_dtype import ShapeDtype
+from funcgrad._transforms.base.shape_dtype import ShapeDtype, is_array_argument
 from funcgrad._types import Value
 from funcgrad.errors import ForeignArrayError
-from funcgrad.numpy.extend import innermost, is_array_without_axes, is_number_dtype
+from funcgrad.numpy.extend import innermost, is_number_dtype
 from funcgrad.random.extend import DrawCheck
 from funcgrad.tree import TreeDef, flatten, unflatten
 
@@ -141,7 +141,7 @@ def stage_leaves(
     named: Named | None = None,
     *,
     rolls_above: int | None = None,
-    is_array: Callable[[Any], bool] = is_array_without_axes,
+    is_array: Callable[[Any], bool] = is_array_argument,
 ) -> tuple[Graph, TreeDef]:
     """Run ``f`` on abstract values of the dynamic leaves, with the other leaves unchanged.
 

@@ -19,11 +19,12 @@ from funcgrad._engines.engine import Engine
 from funcgrad._engines.signature import MISS
 from funcgrad._ops.program.call import call
 from funcgrad._transforms.base.arguments import StaticArguments, checked_argnums, name_of, owned, taken
+from funcgrad._transforms.base.shape_dtype import is_array_argument
 from funcgrad._transforms.base.stage import is_stageable, stage_leaves
 from funcgrad._transforms.compiled import log
 from funcgrad._transforms.debug import checked_call
 from funcgrad._transforms.tap import open_taps
-from funcgrad.numpy.extend import arrays_of, is_array_without_axes
+from funcgrad.numpy.extend import arrays_of
 from funcgrad.tree import TreeDef, flatten, leaves, unflatten
 
 
@@ -152,7 +153,7 @@ class Jitted:
         args: tuple,
         kwargs: dict,
         static_key: Any,
-        is_array: Callable[[Any], bool] = is_array_without_axes,
+        is_array: Callable[[Any], bool] = is_array_argument,
     ) -> tuple[Graph, TreeDef, list[Any], TreeDef]:
         found, in_tree = flatten((args, kwargs))
         found = [taken(x) for x in found]

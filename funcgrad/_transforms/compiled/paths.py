@@ -30,11 +30,12 @@ from funcgrad._ops.program.branch import While
 from funcgrad._ops.program.callback import callback_p
 from funcgrad._ops.program.guard import answer_to
 from funcgrad._transforms.base.arguments import StaticArguments, name_of, owned, taken
+from funcgrad._transforms.base.shape_dtype import is_array_argument
 from funcgrad._transforms.base.stage import is_stageable, stage_leaves, stage_path
 from funcgrad._transforms.compiled.jitted import Jitted, is_lasting
 from funcgrad._types import Value
 from funcgrad.errors import ConcretizationTypeError, PathsWarning
-from funcgrad.numpy.extend import arrays_of, innermost, is_array_without_axes
+from funcgrad.numpy.extend import arrays_of, innermost
 from funcgrad.tree import TreeDef, flatten, leaves, unflatten
 
 # A compiled program may answer a guard in another way than the staged numbers, by rounding. The call then grows the
@@ -240,7 +241,8 @@ class PathsFunction(Jitted):
         found, in_tree = flatten((args, kwargs))
         found = [taken(x) for x in found]
         dynamic = [leaf for leaf in found if is_stageable(leaf)]
-        key = (static, in_tree, avals_of(dynamic), arrays_of(dynamic), *[x for x in found if not is_stageable(x)])
+        arrays = arrays_of(dynamic, is_array_argument)
+        key = (static, in_tree, avals_of(dynamic), arrays, *[x for x in found if not is_stageable(x)])
         types = self._types.get(key)
         if types is None:
             types = self._types.setdefault(key, TypedPaths(in_tree))
@@ -252,7 +254,7 @@ class PathsFunction(Jitted):
         args: tuple,
         kwargs: dict,
         static_key: Any,
-        is_array: Callable[[Any], bool] = is_array_without_axes,
+        is_array: Callable[[Any], bool] = is_array_argument,
     ) -> tuple[Graph, TreeDef, list[Any], TreeDef]:
         """Return the path that these numbers take, as a graph without guards."""
         bound = self._bound((function, args, kwargs, static_key))

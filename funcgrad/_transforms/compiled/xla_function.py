@@ -20,7 +20,7 @@ from funcgrad._engines.engine import Engine, Tracing
 from funcgrad._engines.signature import MISS
 from funcgrad._engines.xla.extend import Order, XlaProgram, donation_order, reordered, restored, spans
 from funcgrad._transforms.base.arguments import StaticArguments, argument_name, name_of, taken
-from funcgrad._transforms.base.shape_dtype import ShapeDtype
+from funcgrad._transforms.base.shape_dtype import ShapeDtype, is_array_argument
 from funcgrad._transforms.base.stage import abstract, is_stageable
 from funcgrad._transforms.compiled.jitted import Jitted
 from funcgrad._transforms.compiled.size import warn_if_large
@@ -233,9 +233,16 @@ class XlaFunction(Jitted):
             order, _ = self._donation(args, kwargs)
             donated = self._donated if order is None else tuple(order.index(i) for i in self._donated)
 
+            given = leaves(self._static.bind(args, kwargs)[1:3])
+            arrays = arrays_of(given, is_array_argument)
+
             @functools.wraps(self._function)
             def evaluated(*args: Any, **kwargs: Any) -> Any:
-                graph, operands, out_tree = self._own(*self._stage(restored(args, order), kwargs))
+                bound = self._static.bind(restored(args, order), kwargs)
+                tracers = leaves(bound[1:3])
+                of_arrays = {id(tracers[i]) for i in arrays}
+                staged = self._stage_bound(*bound, lambda leaf: id(leaf) in of_arrays)
+                graph, operands, out_tree = self._own(*staged)
                 return unflatten(out_tree, graph.evaluate(*operands))
 
             asked, out_shardings = self._shardings

@@ -12,12 +12,13 @@ from funcgrad._core.bind import Trace, Tracer, active_trace
 from funcgrad._core.definition import definition_of
 from funcgrad._core.graph.ir import Graph, Var, trusted_graph
 from funcgrad._core.graph.key import canonical
-from funcgrad._core.trace.place import own_place, settled
+from funcgrad._core.trace.place import own_place
 from funcgrad._engines import is_abstract
 from funcgrad._transforms.base.arguments import name_of
 from funcgrad._transforms.base.bodies import Body, stage_body
 from funcgrad._types import Value
 from funcgrad.errors import TreeMismatchError
+from funcgrad.numpy.extend import argument_value, array_if_all, array_test
 from funcgrad.tree import TreeDef, unflatten
 from funcgrad.tree import map as tree_map
 
@@ -35,7 +36,7 @@ def run_branch(f: Callable[..., Any], operands: tuple) -> Any:
         return f(*[tree_map(_copied, x) for x in operands])
     with _Branch() as trace:
         out = f(*[tree_map(lambda leaf: own_place(_copied(leaf), trace), x) for x in operands])
-        return tree_map(settled, out)
+    return tree_map(argument_value, out)
 
 
 def _copied(x: Value) -> Any:
@@ -52,39 +53,48 @@ class _Branch(Trace):
 _compared: set[Any] = set()
 
 
-def check_branches(transform: str, functions: Functions, avals: list[Aval], in_tree: TreeDef) -> None:
+def check_branches(transform: str, functions: Functions, leaves: list[Any], in_tree: TreeDef) -> None:
     """Refuse branches in eager code that a compiled program would refuse.
 
     The branches are staged, which takes 0.1 ms and more. So the same code with operands of the same types is staged
     once: what it returns decides about an error only, never about a value.
     """
-    key = (*[getattr(f, "__code__", f) for f in functions], *avals, in_tree)
+    key = (*[getattr(f, "__code__", f) for f in functions], *map(aval_of, leaves), in_tree)
     try:
         if key in _compared:
             return
     except TypeError:
         # A callable object that cannot be hashed.
         key = None
-    _compare(transform, functions, [_stage(transform, f, avals, in_tree) for f in functions])
+    _compare(transform, functions, [_stage(transform, f, leaves, in_tree) for f in functions])
     if key is not None:
         _compared.add(key)
 
 
-def stage_branches(transform: str, functions: Functions, avals: list[Aval], in_tree: TreeDef) -> list[Body]:
+def stage_branches(transform: str, functions: Functions, leaves: list[Any], in_tree: TreeDef) -> list[Body]:
     """Stage functions of the same operands, with results of the same types.
 
     A result of Python numbers alone takes the dtype of the others.
     """
-    bodies = [_stage(transform, f, avals, in_tree) for f in functions]
+    bodies = [_stage(transform, f, leaves, in_tree) for f in functions]
     common = _compare(transform, functions, bodies)
     pairs = zip(functions, bodies, strict=True)
-    return [body if body.outputs == common else _stage(transform, f, avals, in_tree, common) for f, body in pairs]
+    return [body if body.outputs == common else _stage(transform, f, leaves, in_tree, common) for f, body in pairs]
 
 
 def _stage(
-    transform: str, f: Callable[..., Any], avals: list[Aval], in_tree: TreeDef, wanted: Sequence[Aval] = ()
+    transform: str, f: Callable[..., Any], leaves: list[Any], in_tree: TreeDef, wanted: Sequence[Aval] = ()
 ) -> Body:
-    return stage_body(transform, lambda values: f(*unflatten(in_tree, values)), avals, name_of(f), wanted)
+    kinds = list(map(array_test, leaves))
+    avals = list(map(aval_of, leaves))
+    return stage_body(transform, lambda xs: f(*unflatten(in_tree, xs)), avals, name_of(f), wanted, kinds)
+
+
+def result_of(transform: str, bodies: Sequence[Body], ys: Sequence[Any]) -> Any:
+    """Return the result of these values, with arrays without axes and numbers as the functions returned them."""
+    returned = zip(*[body.returned for body in bodies], strict=True)
+    found = [array_if_all(transform, y, each) for y, each in zip(ys, returned, strict=True)]
+    return unflatten(bodies[0].out_tree, found)
 
 
 def _compare(transform: str, functions: Functions, bodies: list[Body]) -> list[Aval]:

@@ -20,6 +20,7 @@ from funcgrad._transforms.base.arguments import (
 )
 from funcgrad._transforms.base.bodies import body_trace, stage_body
 from funcgrad._transforms.base.pickled import picklable
+from funcgrad.numpy.extend import array_test
 from funcgrad.tree import flatten, unflatten
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -166,10 +167,10 @@ def checkpoint(f: F, *, policy: Policy | None = None) -> F:
             new_args, new_kwargs = unflatten(in_tree, [next(rest) if is_value(x) else x for x in leaves])
             return f(*new_args, **new_kwargs)
 
-        trace = body_trace("checkpoint", arrays)
-        body = stage_body("checkpoint", flat, [aval_of(x) for x in arrays], name_of(f), trace=trace)
+        trace, kinds = body_trace("checkpoint", arrays), list(map(array_test, arrays))
+        body = stage_body("checkpoint", flat, [aval_of(x) for x in arrays], name_of(f), kinds=kinds, trace=trace)
         # An equal program that was staged earlier may have other named blocks.
         graph = body.graph if policy is None else body.staged
-        return unflatten(body.out_tree, checkpointed(graph, [*body.captured, *arrays], policy))
+        return body.result(checkpointed(graph, [*body.captured, *arrays], policy))
 
     return rematerialised  # pyright: ignore[reportReturnType]  (wraps keeps the signature)

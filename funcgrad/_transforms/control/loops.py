@@ -21,13 +21,14 @@ from funcgrad._transforms.base.bodies import stage_body, stage_loop_body
 from funcgrad._transforms.control.branches import (
     check_branches,
     is_known,
+    result_of,
     run_branch,
     stage_branches,
     with_common_inputs,
 )
 from funcgrad._transforms.control.pieces import checked_piece, scan_in_pieces
 from funcgrad._types import Array, ArrayLike, PyTree, Value
-from funcgrad.numpy.extend import as_value
+from funcgrad.numpy.extend import array_test, as_value
 from funcgrad.tree import TreeDef, flatten, flatten_with_path, key_path_str, structure, unflatten
 
 
@@ -111,7 +112,9 @@ def scan(
     body, carry = stage_loop_body("scan", f, flat, init_parts, row_avals)
     loop = Loop(body.graph, len(body.captured), count, steps, reverse, _unrolled("scan", unroll, steps))
     results = loop(*body.captured, *carry, *rows)
-    return unflatten(init_parts[1], results[:count]), unflatten(body.out_tree.children()[1], results[count:])
+    return unflatten(init_parts[1], body.as_returned(results[:count])), unflatten(
+        body.out_tree.children()[1], results[count:]
+    )
 
 
 def _piece(
@@ -230,7 +233,7 @@ def fori_loop(
     staged, carry = stage_loop_body("fori_loop", body, flat, counted, [])
     steps = max(last - first, 0)
     loop = Loop(staged.graph, len(staged.captured), len(carry), steps, False, _unrolled("fori_loop", unroll, steps))
-    return unflatten(carry_tree, loop(*staged.captured, *carry)[1:])
+    return unflatten(carry_tree, staged.as_returned(loop(*staged.captured, *carry))[1:])
 
 
 def _unrolled(transform: str, unroll: Any, steps: int) -> int:
@@ -296,10 +299,13 @@ def while_loop(cond: Callable[[Any], Any], body: Callable[[Any], Any], init: PyT
 
     staged, carry = stage_loop_body("while_loop", body, flat, parts, [])
     avals = [aval_of(x) for x in carry]
-    condition = stage_body("while_loop", lambda values: _truth(cond(unflatten(parts[1], values))), avals, name_of(cond))
+    kinds = list(map(array_test, parts[0]))
+    condition = stage_body(
+        "while_loop", lambda values: _truth(cond(unflatten(parts[1], values))), avals, name_of(cond), kinds=kinds
+    )
     _check_predicate("while_loop", name_of(cond), condition.outputs)
     loop = While(condition.graph, staged.graph, len(condition.captured), len(staged.captured))
-    return unflatten(parts[1], loop(*condition.captured, *staged.captured, *carry))
+    return unflatten(parts[1], staged.as_returned(loop(*condition.captured, *staged.captured, *carry)))
 
 
 @folded
@@ -342,11 +348,11 @@ def cond(pred: Value, true_fun: Callable[..., Any], false_fun: Callable[..., Any
     leaves = [as_value(taken(x)) for x in leaves]
     functions = true_fun, false_fun
     if is_known(pred):
-        check_branches("cond", functions, [aval_of(x) for x in leaves], in_tree)
+        check_branches("cond", functions, leaves, in_tree)
         return run_branch(true_fun if pred else false_fun, operands)
-    bodies = stage_branches("cond", functions, [aval_of(x) for x in leaves], in_tree)
+    bodies = stage_branches("cond", functions, leaves, in_tree)
     graphs, captured = with_common_inputs(bodies)
-    return unflatten(bodies[0].out_tree, Branches(*graphs)(_truth(pred), *captured, *leaves))
+    return result_of("cond", bodies, Branches(*graphs)(_truth(pred), *captured, *leaves))
 
 
 def _truth(x: ArrayLike) -> Any:

@@ -17,6 +17,7 @@ from funcgrad._transforms.base.arguments import check_callable, taken
 from funcgrad._transforms.control.branches import (
     check_branches,
     is_known,
+    result_of,
     run_branch,
     stage_branches,
     with_common_inputs,
@@ -24,7 +25,7 @@ from funcgrad._transforms.control.branches import (
 )
 from funcgrad._types import Value
 from funcgrad.numpy.extend import as_value
-from funcgrad.tree import flatten, unflatten
+from funcgrad.tree import flatten
 
 
 @folded
@@ -65,13 +66,12 @@ def switch(index: Value, branches: Sequence[Callable[..., Any]], *operands: Any)
         raise TypeError(f"switch: the index is {what}; needed an integer scalar. Convert it with .astype(int).")
     leaves, in_tree = flatten(operands)
     leaves = [as_value(taken(x)) for x in leaves]
-    avals = [aval_of(x) for x in leaves]
     if is_known(index):
-        check_branches("switch", functions, avals, in_tree)
+        check_branches("switch", functions, leaves, in_tree)
         return run_branch(functions[min(max(int(index), 0), len(functions) - 1)], operands)
-    bodies = stage_branches("switch", functions, avals, in_tree)
+    bodies = stage_branches("switch", functions, leaves, in_tree)
     graphs, captured = with_common_inputs(bodies)
-    return unflatten(bodies[0].out_tree, _chosen(index, graphs, [*captured, *leaves]))
+    return result_of("switch", bodies, _chosen(index, graphs, [*captured, *leaves]))
 
 
 def _checked(branches: Any) -> list[Callable[..., Any]]:

@@ -19,7 +19,7 @@ from funcgrad._transforms.base.arguments import name_of, returned, taken
 from funcgrad._transforms.base.bodies import body_trace
 from funcgrad._types import PyTree, Value
 from funcgrad.errors import NotDifferentiableError, TreeMismatchError
-from funcgrad.numpy.extend import as_value
+from funcgrad.numpy.extend import array_as, array_like_argument, array_test, as_value
 from funcgrad.tree import TreeDef, flatten, flatten_up_to, unflatten
 
 
@@ -27,6 +27,8 @@ class CustomCall:
     """A call, flattened: its array leaves, and the way to rebuild the arguments."""
 
     out_tree: TreeDef
+    # The leaves of the function's own result.
+    _returned: Sequence[Any]
     # The level of the trace that takes the call. The user's rule runs at once, below this trace.
     level: int | None = None
     __hash__: Any = None
@@ -52,7 +54,7 @@ class CustomCall:
 
     def apply(self, f: Callable[..., Any], xs: Sequence[Any]) -> Any:
         """Apply a function of the original arguments to other leaves."""
-        dynamic = iter(unflatten(self.in_tree, xs))
+        dynamic = iter(self.arguments(xs))
         return f(*[self.fixed[i] if i in self.fixed else next(dynamic) for i in range(self._count)], **self._kwargs)
 
     def __eq__(self, other: object) -> bool:
@@ -63,14 +65,22 @@ class CustomCall:
         # A call that did not run yet has no result, so it equals no other.
         return self.function, self.in_tree, self._count, self._kwargs, self.fixed, vars(self).get("out_tree", id(self))
 
+    def arguments(self, xs: Sequence[Any]) -> Any:
+        """Return the differentiable arguments with other leaves, which are arrays without axes where they were."""
+        return unflatten(self.in_tree, list(map(array_like_argument, xs, self.leaves)))
+
+    def result(self, ys: Sequence[Any]) -> Any:
+        """Return these values as the function's result, which are arrays without axes where its own were."""
+        return unflatten(self.out_tree, list(map(array_as, ys, self._returned)))
+
     def stage(self) -> Graph:
         """Return the graph of the function itself."""
         return staged(lambda xs: self.settle(self.apply(self.function, xs)), self.leaves, self.name)
 
     def settle(self, out: Value) -> list[Any]:
         """Return the leaves of the function's result as arrays, and store its structure."""
-        found, self.out_tree = flatten(out)
-        return [as_array(returned("a custom rule", self.name, x)) for x in found]
+        self._returned, self.out_tree = flatten(out)
+        return [as_array(returned("a custom rule", self.name, x)) for x in self._returned]
 
     def value(self, xs: Sequence[Any]) -> list[Any]:
         """Return the result for other leaves that no trace takes, such as tensors outside of recording."""
@@ -103,7 +113,7 @@ def _own(fitted: Any, y: Value) -> Any:
 def staged(f: Callable[[list], list], xs: Sequence[Any], name: str) -> Graph:
     """Return the graph of a function of a flat list, for values like these."""
     trace = body_trace(name, xs)
-    inputs: list[Any] = [trace.input(aval_of(x)) for x in xs]
+    inputs: list[Any] = [trace.input(aval_of(x), array_test(x)) for x in xs]
     with trace:
         return simplify(trace.graph(f(inputs), name))
 
@@ -112,8 +122,10 @@ def run(f: Callable[[list], list], xs: Sequence[Any], name: str) -> list:
     """Run the user's function. If NumPy's functions in it would get bare values of another engine, run its graph."""
     if any(is_engine_value(x) for x in xs):
         return staged(f, xs, name).evaluate(*xs)
+    # The function may write into its arguments, and the caller must not see it.
+    given = [x.copy() if type(x) is np.ndarray else x for x in xs]
     # An argument that is returned unchanged may be a place, which code that flattens results does not expect.
-    return [settled(y) for y in f(list(xs))]
+    return [settled(y) for y in f(given)]
 
 
 class VjpOfCall:
@@ -246,7 +258,7 @@ class JvpOfCall:
         call, arity = self._call, len(xs)
 
         def flat(values: list) -> list:
-            primals = unflatten(call.in_tree, values[:arity])
+            primals = call.arguments(values[:arity])
             tangents = unflatten(call.in_tree, values[arity:])
             return self._split(self._push(*call.fixed.values(), primals, tangents))
 

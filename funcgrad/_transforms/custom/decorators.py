@@ -21,7 +21,6 @@ from funcgrad._transforms.base.arguments import (
 )
 from funcgrad._transforms.custom.calls import CustomCall, JvpOfCall, VjpOfCall
 from funcgrad.tree import map as tree_map
-from funcgrad.tree import unflatten
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -35,9 +34,9 @@ def called(call: CustomCall, bind: Callable[..., list[Any]]) -> Any:
     if trace is not None:
         call.level = trace.level
         outs = bind(*call.leaves, graph=None)
-        return unflatten(call.out_tree, outs)
+        return call.result(outs)
     graph, captured = lift_tracers(call.stage())
-    return unflatten(call.out_tree, bind(*call.leaves, *captured, graph=graph))
+    return call.result(bind(*call.leaves, *captured, graph=graph))
 
 
 class _Custom(Generic[P, R]):

@@ -188,7 +188,7 @@ def _comparison(function: Function, unlike: bool | None = None, *, orders: bool 
             by = caller()
             refuse_comparison(by)
             if orders and not by.module.startswith("funcgrad."):
-                refuse_nan(self, other)
+                refuse_nan(self, other, by)
         result = function(self, other)
         return bool(result) if type(result) is np.bool_ and is_weak(self) and is_weak(other) else result
 

@@ -17,6 +17,8 @@ from collections.abc import Iterator
 from types import CodeType, FrameType
 from typing import Any
 
+import numpy as np
+
 from funcgrad._core.numbers import PYTHON_NUMBERS
 from funcgrad._core.tracebacks import compares, has_ours, instead, scipys_name, scipys_refusal
 from funcgrad.errors import UnsupportedFunctionError
@@ -94,6 +96,13 @@ class Caller:
     def joined_numbers(self) -> list[Any]:
         """The Python numbers that ``np.r_[...]`` joins, if the function is the one of ``np.r_``."""
         return [item for item in self._frame.f_locals.get("key", ()) if type(item) in PYTHON_NUMBERS]
+
+    @property
+    def numpys_operands(self) -> list[Any]:
+        """The lists and arrays that a function of NumPy's works on; none if the function is another's."""
+        if self.module.partition(".")[0] != "numpy":
+            return []
+        return [x for x in self._frame.f_locals.values() if isinstance(x, list | tuple | np.ndarray)]
 
     @property
     def scipys(self) -> tuple[str, str] | None:

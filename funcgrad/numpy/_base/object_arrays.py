@@ -7,6 +7,7 @@ one of our functions takes it or when it leaves a transform.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -128,8 +129,9 @@ def to_array(self: Tracer, dtype: DTypeLike = None, copy: bool | None = None) ->
     self._owner.made_objects = True
     warnings.warn(
         "numpy made an object array of traced values: derivatives are right, but each element is computed on its own, "
-        "and NumPy's comparisons in it (maximum, fmax, sort) refuse NaN beside a traced value; they compare its plain "
-        "numbers as Python does. Write np.stack([...]) or fnp.asarray(x) instead of np.array([...]) or np.asarray(x).",
+        "and NumPy compares plain numbers in it as Python does, which loses NaN: np.max, np.clip and np.sort refuse it "
+        "there, but np.maximum([nan, x], 0.0) and other ufuncs of lists cannot. Write np.stack([...]) or "
+        "fnp.asarray(x) instead of np.array([...]) or np.asarray(x).",
         ObjectArrayWarning,
         stacklevel=caller_level(),
     )
@@ -138,19 +140,21 @@ def to_array(self: Tracer, dtype: DTypeLike = None, copy: bool | None = None) ->
     return _locked(elements(cast(self, np.dtype(float)) if whole else self), copy)
 
 
-def refuse_nan(x: ArrayLike, y: ArrayLike) -> None:
+def refuse_nan(x: ArrayLike, y: ArrayLike, by: Caller | None = None) -> None:
     """Refuse to order NaN after NumPy made an array of objects.
 
     NumPy's maximum, fmax and sort compare objects by Python's operators, for which NaN is neither greater nor less. So
     they would give other numbers than for an array of numbers. Nothing tells their comparisons from those of the user.
-    Plain numbers in the array are compared without us: ``np.max([nan, 1.0, x])`` stays Python's.
+    NumPy compares the plain numbers of the array without us. So ``by``, the function that compares, is asked for the
+    others if it is NumPy's, as in ``np.max([nan, 1.0, x])``. Of ``np.maximum([nan, x], 0.0)`` nothing is known.
 
     Raises:
-        TracerArrayConversionError: one of two values without axes is NaN, as far as their numbers are known.
+        TracerArrayConversionError: one of the values is NaN, as far as their numbers are known.
     """
     if not any(isinstance(each, Tracer) and each._owner.made_objects for each in (x, y)):
         return
-    for each in (innermost(x), innermost(y)):
+    beside = _flat(by.numpys_operands) if by is not None else ()
+    for each in (innermost(x), innermost(y), *beside):
         if not isinstance(each, Tracer) and np.shape(each) == () and each != each:  # noqa: PLR0124  (NaN alone)
             raise TracerArrayConversionError(
                 "a traced value was compared with NaN, after NumPy had made an array of objects of traced values "
@@ -158,6 +162,17 @@ def refuse_nan(x: ArrayLike, y: ArrayLike) -> None:
                 "as Python does, and give other numbers than for an array of numbers. Write np.stack([...]) or "
                 "fnp.array([...]) for the list; where your own code compares, ask np.isnan first."
             )
+
+
+def _flat(operands: Sequence[Any]) -> Iterator[Any]:
+    """Yield the elements of lists and of arrays of objects. Arrays of numbers are none of them."""
+    for x in operands:
+        if isinstance(x, list | tuple):
+            yield from _flat(x)
+        elif isinstance(x, np.ndarray):
+            yield from x.flat if x.dtype == object else ()
+        elif isinstance(x, float | np.generic):
+            yield x
 
 
 def _refuse_beside_number(self: Tracer, by: Caller) -> None:

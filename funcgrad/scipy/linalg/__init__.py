@@ -2,7 +2,9 @@
 
 SciPy's functions accept no other arrays: call the functions here, which take stacks of matrices too. A singular matrix,
 or one that is not positive definite, is a ``LinAlgError`` on NumPy, as in SciPy; on XLA the result is infinite or NaN,
-as in JAX. SciPy's options that change no result (``overwrite_a``, ``check_finite``, drivers) are accepted.
+as in JAX. Infinities and NaN in NumPy arrays raise ``ValueError`` unless ``check_finite`` is false, as in SciPy. JAX
+arrays are not checked, nor is any array under ``jit`` and ``vmap``. SciPy's options that change no result
+(``overwrite_a``, drivers) are accepted.
 """
 
 from typing import Any

@@ -12,7 +12,7 @@ from funcgrad._core.aval import type_text
 from funcgrad._ops.linalg.matrices import conjugated, swapped
 from funcgrad._types import ArrayLike
 from funcgrad.errors import UnsupportedFunctionError
-from funcgrad.numpy.extend import as_value
+from funcgrad.numpy.extend import as_value, innermost
 
 
 def array(x: ArrayLike) -> Any:
@@ -23,6 +23,29 @@ def array(x: ArrayLike) -> Any:
 def refuse(name: str, what: str, remedy: str) -> NoReturn:
     """Refuse an option."""
     raise UnsupportedFunctionError(f"scipy.linalg.{name}: {what}, which has no derivative here. {remedy}")
+
+
+def refuse_infinite(name: str, asked: bool, *xs: ArrayLike | None) -> None:
+    """Refuse infinities and NaN in NumPy arrays, as SciPy does. A staged value and a JAX array are not looked at.
+
+    Args:
+        name: the function.
+        asked: its ``check_finite``.
+        xs: its arguments: arrays, pairs of arrays, or None.
+    """
+    if not asked:
+        return
+    for x in xs:
+        if isinstance(x, tuple):
+            refuse_infinite(name, asked, *x)
+            continue
+        value = None if x is None else innermost(as_value(x))
+        if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "fc" and not np.isfinite(value).all():
+            raise ValueError(
+                f"scipy.linalg.{name}: array must not contain infs or NaNs, and an argument, "
+                f"{type_text(value.shape, value.dtype)}, does. Remove them; a function with "
+                "check_finite takes them if it is False."
+            )
 
 
 def mirrored(a: ArrayLike, lower: bool, *, conjugate: bool) -> Any:

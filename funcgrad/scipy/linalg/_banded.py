@@ -14,7 +14,7 @@ from funcgrad._ops.linalg.factor import cholesky
 from funcgrad._ops.linalg.matrices import conjugated
 from funcgrad._types import ArrayLike
 from funcgrad.numpy.extend import promote
-from funcgrad.scipy.linalg._arguments import array, mirrored, of_bands
+from funcgrad.scipy.linalg._arguments import array, mirrored, of_bands, refuse_infinite
 
 
 def _inexact(x: ArrayLike) -> Any:
@@ -59,7 +59,7 @@ def solve_banded(
         b: f[n] or f[n, m].
         overwrite_ab: ignored; no argument is overwritten.
         overwrite_b: ignored; no argument is overwritten.
-        check_finite: ignored; numbers are not checked.
+        check_finite: whether infinities and NaN raise ``ValueError``; not checked under `jit` and `vmap`.
 
     Returns:
         f[n] or f[n, m], like ``b``.
@@ -77,7 +77,8 @@ def solve_banded(
     Rule: Giles, "Collected matrix derivative results for forward and reverse mode algorithmic differentiation", 2008,
     section 2.3, cut to the diagonals.
     """
-    del overwrite_ab, overwrite_b, check_finite
+    del overwrite_ab, overwrite_b
+    refuse_infinite("solve_banded", check_finite, ab, b)
     lower, upper = map(int, l_and_u)
     ab, b, vector = _system("solve_banded", ab, b, lower + upper + 1)
     y = banded_solve(ab, b, lower=lower, upper=upper)
@@ -113,7 +114,7 @@ def solveh_banded(
         overwrite_ab: ignored; no argument is overwritten.
         overwrite_b: ignored; no argument is overwritten.
         lower: which triangle it is.
-        check_finite: ignored; numbers are not checked.
+        check_finite: whether infinities and NaN raise ``ValueError``; not checked under `jit` and `vmap`.
 
     Returns:
         f[n] or f[n, m], like ``b``. A matrix that is not positive definite is solved too; SciPy refuses it.
@@ -124,7 +125,8 @@ def solveh_banded(
         >>> fg.scipy.linalg.solveh_banded(np.array([[2.0, 2.0], [1.0, 0.0]]), np.array([3.0, 3.0]), lower=True)
         array([1., 1.])
     """
-    del overwrite_ab, overwrite_b, check_finite
+    del overwrite_ab, overwrite_b
+    refuse_infinite("solveh_banded", check_finite, ab, b)
     ab, b, vector = _system("solveh_banded", ab, b, None)
     if not b.shape[-2]:
         return b[..., 0] if vector else b
@@ -140,7 +142,7 @@ def cholesky_banded(ab: ArrayLike, overwrite_ab: bool = False, lower: bool = Fal
         ab: f[u + 1, n], the diagonals as rows, as in `solveh_banded`.
         overwrite_ab: ignored; no argument is overwritten.
         lower: which triangle it is, and is returned.
-        check_finite: ignored; numbers are not checked.
+        check_finite: whether infinities and NaN raise ``ValueError``; not checked under `jit` and `vmap`.
 
     Returns:
         f[u + 1, n], the diagonals of the factor; zero in the corners that are not read.
@@ -155,7 +157,8 @@ def cholesky_banded(ab: ArrayLike, overwrite_ab: bool = False, lower: bool = Fal
         array([[2., 2.],
                [1., 0.]])
     """
-    del overwrite_ab, check_finite
+    del overwrite_ab
+    refuse_infinite("cholesky_banded", check_finite, ab)
     ab = _inexact(ab)
     if 0 in ab.shape:
         return ab
@@ -179,7 +182,7 @@ def cho_solve_banded(
         cb_and_lower: the diagonals of the factor, f[u + 1, n], and whether it is the lower one.
         b: f[n] or f[n, m].
         overwrite_b: ignored; no argument is overwritten.
-        check_finite: ignored; numbers are not checked.
+        check_finite: whether infinities and NaN raise ``ValueError``; not checked under `jit` and `vmap`.
 
     Returns:
         f[n] or f[n, m], like ``b``.
@@ -191,7 +194,8 @@ def cho_solve_banded(
         >>> fg.scipy.linalg.cho_solve_banded((factor, True), np.array([6.0, 7.0]))
         array([1., 1.])
     """
-    del overwrite_b, check_finite
+    del overwrite_b
+    refuse_infinite("cho_solve_banded", check_finite, cb_and_lower[0], b)
     bands, lower = cb_and_lower
     bands, b, vector = _system("cho_solve_banded", bands, b, None)
     if not b.shape[-2]:

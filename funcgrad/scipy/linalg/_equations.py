@@ -13,7 +13,7 @@ from funcgrad._ops.linalg.matrices import adjoint, conjugated, identity_like, pr
 from funcgrad._ops.linalg.sylvester import sylvester
 from funcgrad._types import ArrayLike
 from funcgrad.numpy.extend import promote, squares
-from funcgrad.scipy.linalg._arguments import array
+from funcgrad.scipy.linalg._arguments import array, refuse_infinite
 
 # SciPy solves larger systems with a bilinear map, and smaller ones as one linear system.
 _SMALL = 10
@@ -43,6 +43,7 @@ def solve_sylvester(a: ArrayLike, b: ArrayLike, q: ArrayLike) -> Any:
     Source: Bartels and Stewart, "Solution of the matrix equation AX + XB = C", 1972.
     """
     name = "scipy.linalg.solve_sylvester"
+    refuse_infinite("solve_sylvester", True, a, b)
     a, b, q = promote(squares(name, a), squares(name, b, "b"), array(q))
     if len(q.shape) < 2 or q.shape[-2:] != (a.shape[-1], b.shape[-1]):
         raise ValueError(
@@ -101,6 +102,7 @@ def solve_discrete_lyapunov(a: ArrayLike, q: ArrayLike, method: str | None = Non
     system stability and control", 2008.
     """
     name = "scipy.linalg.solve_discrete_lyapunov"
+    refuse_infinite("solve_discrete_lyapunov", True, a, q)
     # SciPy's identity is one of doubles.
     a, q, _ = promote(squares(name, a), squares(name, q, "q"), np.zeros(()))
     size = a.shape[-1]

@@ -11,7 +11,7 @@ from funcgrad._ops.linalg import factor
 from funcgrad._ops.linalg.matrices import adjoint, identity_like
 from funcgrad._types import ArrayLike
 from funcgrad.numpy.extend import squares
-from funcgrad.scipy.linalg._arguments import array, refuse
+from funcgrad.scipy.linalg._arguments import array, refuse, refuse_infinite
 
 
 def cholesky(a: ArrayLike, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
@@ -22,7 +22,7 @@ def cholesky(a: ArrayLike, lower: bool = False, overwrite_a: bool = False, check
             respect to all elements, as in PyTorch.
         lower: whether to return the lower triangular ``L``.
         overwrite_a: ignored; no argument is overwritten.
-        check_finite: ignored; numbers are not checked.
+        check_finite: whether infinities and NaN raise ``ValueError``; not checked under `jit` and `vmap`.
 
     Returns:
         f[..., n, n], zero in the other triangle.
@@ -39,7 +39,8 @@ def cholesky(a: ArrayLike, lower: bool = False, overwrite_a: bool = False, check
 
     Rule: Murray, "Differentiation of the Cholesky decomposition", 2016, equations 8 and 10.
     """
-    del overwrite_a, check_finite
+    del overwrite_a
+    refuse_infinite("cholesky", check_finite, a)
     a = squares("scipy.linalg.cholesky", a)
     return factor.cholesky(a) if lower else adjoint(factor.cholesky(adjoint(a)))
 
@@ -61,7 +62,8 @@ def cho_factor(
         >>> linalg.cho_solve(factored, np.array([8.0, 12.0]))
         array([1., 2.])
     """
-    del overwrite_a, check_finite
+    del overwrite_a
+    refuse_infinite("cho_factor", check_finite, a)
     return cholesky(a, lower), lower
 
 
@@ -71,7 +73,7 @@ def lu_factor(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True
     Args:
         a: f[..., n, n].
         overwrite_a: ignored; no argument is overwritten.
-        check_finite: ignored; numbers are not checked.
+        check_finite: whether infinities and NaN raise ``ValueError``; not checked under `jit` and `vmap`.
 
     Returns:
         both triangular factors in one matrix, f[..., n, n] (without the ones on the diagonal of the lower one), and
@@ -84,7 +86,8 @@ def lu_factor(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True
         >>> linalg.lu_solve(factored, np.array([2.0, 9.0]))
         array([2., 1.])
     """
-    del overwrite_a, check_finite
+    del overwrite_a
+    refuse_infinite("lu_factor", check_finite, a)
     factors, pivots, _ = factor.lu(squares("scipy.linalg.lu_factor", a))
     return factors, pivots
 
@@ -98,7 +101,7 @@ def lu(
         a: f[..., n, n]; SciPy's takes others.
         permute_l: whether to return ``p l`` and ``u``.
         overwrite_a: ignored; no argument is overwritten.
-        check_finite: ignored; numbers are not checked.
+        check_finite: whether infinities and NaN raise ``ValueError``; not checked under `jit` and `vmap`.
         p_indices: whether ``p`` is given as the order of rows, so that ``a = l[p] u``.
 
     Returns:
@@ -112,7 +115,8 @@ def lu(
         array([[0., 2.],
                [4., 1.]])
     """
-    del overwrite_a, check_finite
+    del overwrite_a
+    refuse_infinite("lu", check_finite, a)
     a = array(a)
     if len(a.shape) > 1 and a.shape[-1] != a.shape[-2]:
         refuse("lu", f"the factors of matrices that are not square, {a.shape}, were asked for", "Use qr.")
@@ -144,7 +148,7 @@ def qr(
         mode: 'economic', 'r', or 'full', SciPy's default. 'full' is refused for more rows than columns, because the
             columns that complete a basis are not unique.
         pivoting: refused.
-        check_finite: ignored; numbers are not checked.
+        check_finite: whether infinities and NaN raise ``ValueError``; not checked under `jit` and `vmap`.
 
     Returns:
         ``(q, r)``, or ``(r,)`` in the mode 'r'.
@@ -162,7 +166,8 @@ def qr(
 
     Rule: Walter and Lehmann, "Algorithmic differentiation of linear algebra functions", 2012.
     """
-    del overwrite_a, lwork, check_finite
+    del overwrite_a, lwork
+    refuse_infinite("qr", check_finite, a)
     return _qr("qr", a, mode, pivoting)
 
 
@@ -197,7 +202,7 @@ def rq(
         overwrite_a: ignored; no argument is overwritten.
         lwork: SciPy's.
         mode: 'economic', 'r', or 'full', which is refused for more columns than rows.
-        check_finite: ignored; numbers are not checked.
+        check_finite: whether infinities and NaN raise ``ValueError``; not checked under `jit` and `vmap`.
 
     Returns:
         ``(r, q)``, or ``r`` in the mode 'r'.
@@ -210,7 +215,8 @@ def rq(
         array([[3., 1.],
                [4., 2.]])
     """
-    del overwrite_a, lwork, check_finite
+    del overwrite_a, lwork
+    refuse_infinite("rq", check_finite, a)
     # Turned around in both axes and transposed, it is the other factorisation: LAPACK's reflectors are the same then.
     found = _qr("rq", adjoint(_turned(array(a))), mode, False)
     first, *rest = [_turned(adjoint(each)) for each in reversed(found)]

@@ -14,7 +14,7 @@ from funcgrad._ops.linalg.solve import solve
 from funcgrad._ops.program.barrier import stop_gradient_p
 from funcgrad._types import ArrayLike
 from funcgrad.numpy.extend import as_value, concrete_value, known_value, promote, squares
-from funcgrad.scipy.linalg._arguments import array, refuse
+from funcgrad.scipy.linalg._arguments import array, refuse, refuse_infinite
 
 
 def expm(A: ArrayLike) -> Any:  # noqa: N803  (SciPy's name)
@@ -56,7 +56,7 @@ def expm_frechet(
         E: f[..., n, n], the direction.
         method: SciPy's; there is one way here.
         compute_expm: whether to return the exponential too.
-        check_finite: ignored; numbers are not checked.
+        check_finite: whether infinities and NaN raise ``ValueError``; not checked under `jit` and `vmap`.
 
     Returns:
         f[..., n, n] twice, or only the derivative.
@@ -70,7 +70,8 @@ def expm_frechet(
 
     Source: Najfeld and Havel, "Derivatives of the matrix exponential and their computation", 1995, equation 10.
     """
-    del method, check_finite
+    del method
+    refuse_infinite("expm_frechet", check_finite, A, E)
     name = "scipy.linalg.expm_frechet"
     # SciPy computes in double precision.
     a, e, _ = promote(squares(name, A, "A"), squares(name, E, "E"), np.empty(0))
@@ -112,6 +113,7 @@ def sqrtm(A: ArrayLike) -> Any:  # noqa: N803  (SciPy's name)
 
     Rule: Higham, "Functions of matrices", 2008, section 6.1: the derivative solves a Sylvester equation.
     """
+    refuse_infinite("sqrtm", True, A)
     return _principal(root.sqrtm, squares("scipy.linalg.sqrtm", A, "A"))
 
 
@@ -136,6 +138,7 @@ def logm(A: ArrayLike) -> Any:  # noqa: N803  (SciPy's name)
 
     Rule: Higham, "Functions of matrices", 2008, theorem 3.6: a block of the logarithm of a matrix twice as large.
     """
+    refuse_infinite("logm", True, A)
     return _principal(logarithm.logm, _double(squares("scipy.linalg.logm", A, "A")))
 
 
@@ -163,6 +166,7 @@ def fractional_matrix_power(A: ArrayLike, t: ArrayLike) -> Any:  # noqa: N803  (
     a = squares("scipy.linalg.fractional_matrix_power", A, "A")
     if isinstance(t, int | float | np.integer | np.floating) and float(t).is_integer():
         return fnp.linalg.matrix_power(a, int(t))
+    refuse_infinite("fractional_matrix_power", True, a)
     return exponential.expm(as_value(t) * _principal(logarithm.logm, _double(a)))
 
 
@@ -247,6 +251,7 @@ def funm(A: ArrayLike, func: Any, disp: bool = True) -> Any:  # noqa: N803  (Sci
     """
     if not disp:
         refuse("funm", "disp=False asks for an estimate of the error", "Leave it out.")
+    refuse_infinite("funm", True, A)
     a = squares("scipy.linalg.funm", A, "A")
     w, v = general.eig(a)
     inverse = fnp.linalg.inv(v)
@@ -281,7 +286,7 @@ def norm(
         >>> fg.grad(fg.scipy.linalg.norm)(np.array([3.0, 4.0]))
         array([0.6, 0.8])
     """
-    del check_finite
+    refuse_infinite("norm", check_finite, a)
     a = array(a)
     euclidean = ord is None or ord == "fro" or (ord == 2 and len(a.shape) == 1)
     if not euclidean or axis is not None or keepdims or 0 in a.shape or a.dtype.kind not in "fc":

@@ -13,7 +13,7 @@ from funcgrad._core.lazy import is_since
 from funcgrad._ops.linalg.matrices import conjugated
 from funcgrad._types import ArrayLike
 from funcgrad.numpy.extend import known_value, promote
-from funcgrad.scipy.linalg._arguments import array, embedded, refuse, widened
+from funcgrad.scipy.linalg._arguments import array, embedded, refuse, refuse_infinite, widened
 from funcgrad.scipy.linalg._systems import solve
 
 
@@ -275,7 +275,7 @@ def solve_toeplitz(c_or_cr: ArrayLike, b: ArrayLike, check_finite: bool = True) 
     Args:
         c_or_cr: f[n], the first column, or a pair of it and the first row.
         b: f[n] or f[n, m].
-        check_finite: ignored; numbers are not checked.
+        check_finite: whether infinities and NaN raise ``ValueError``; not checked under `jit` and `vmap`.
 
     Returns:
         f[n] or f[n, m], like ``b``.
@@ -286,7 +286,7 @@ def solve_toeplitz(c_or_cr: ArrayLike, b: ArrayLike, check_finite: bool = True) 
         >>> fg.scipy.linalg.solve_toeplitz(np.array([2.0, 1.0]), np.array([3.0, 3.0]))
         array([1., 1.])
     """
-    del check_finite
+    refuse_infinite("solve_toeplitz", check_finite, c_or_cr, b)
     return solve(_in_double(_first_column_and_row("solve_toeplitz", c_or_cr)), _in_double(array(b)))
 
 
@@ -296,7 +296,7 @@ def matmul_toeplitz(c_or_cr: ArrayLike, x: ArrayLike, check_finite: bool = False
     Args:
         c_or_cr: f[m], the first column, or a pair of it and the first row, f[n].
         x: f[n] or f[n, k].
-        check_finite: ignored; numbers are not checked.
+        check_finite: whether infinities and NaN raise ``ValueError``; not checked under `jit` and `vmap`.
         workers: SciPy's.
 
     Returns:
@@ -308,7 +308,8 @@ def matmul_toeplitz(c_or_cr: ArrayLike, x: ArrayLike, check_finite: bool = False
         >>> fg.scipy.linalg.matmul_toeplitz(np.array([2.0, 1.0]), np.array([1.0, 1.0]))
         array([3., 3.])
     """
-    del check_finite, workers
+    del workers
+    refuse_infinite("matmul_toeplitz", check_finite, c_or_cr, x)
     t, x = _first_column_and_row("matmul_toeplitz", c_or_cr), array(x)
     return fnp.matmul(_in_double(t), _in_double(x))
 

@@ -10,7 +10,7 @@ from funcgrad._ops.linalg.matrices import adjoint, hermitian_part, product
 from funcgrad._ops.linalg.polar import unitary_factor
 from funcgrad._types import ArrayLike
 from funcgrad.numpy.extend import promote
-from funcgrad.scipy.linalg._arguments import array
+from funcgrad.scipy.linalg._arguments import array, refuse_infinite
 
 
 def _matrices(name: str, *xs: ArrayLike) -> list[Any]:
@@ -48,6 +48,7 @@ def polar(a: ArrayLike, side: str = "right") -> tuple[Any, Any]:
     """
     if side not in ("right", "left"):
         raise ValueError(f"scipy.linalg.polar: side is {side!r}; `side` must be either 'right' or 'left'. Pass one.")
+    refuse_infinite("polar", True, a)
     (a,) = _matrices("polar", a)
     u = _nearest(a)
     return u, hermitian_part(product(adjoint(u), a) if side == "right" else product(a, adjoint(u)))
@@ -63,7 +64,7 @@ def orthogonal_procrustes(
     Args:
         A: f[m, n].
         B: f[m, n].
-        check_finite: ignored; numbers are not checked.
+        check_finite: whether infinities and NaN raise ``ValueError``; not checked under `jit` and `vmap`.
 
     Returns:
         ``R``, f[n, n], and the sum of the singular values of ``A.T B``.
@@ -76,7 +77,7 @@ def orthogonal_procrustes(
         array([[0., 1.],
                [1., 0.]])
     """
-    del check_finite
+    refuse_infinite("orthogonal_procrustes", check_finite, A, B)
     a, b = _matrices("orthogonal_procrustes", A, B)
     if a.shape != b.shape:
         raise ValueError(
@@ -105,6 +106,7 @@ def subspace_angles(A: ArrayLike, B: ArrayLike) -> Any:  # noqa: N803  (SciPy's 
 
     Source: Knyazev and Argentati, "Principal angles between subspaces in an A-based scalar product", 2002.
     """
+    refuse_infinite("subspace_angles", True, A, B)
     a, b = [fnp.linalg.qr(x)[0] for x in _matrices("subspace_angles", A, B)]
     along = product(adjoint(a), b)
     cosines = fnp.linalg.svdvals(along)

@@ -17,7 +17,7 @@ from funcgrad._ops.linalg.matrices import adjoint, product
 from funcgrad._ops.linalg.triangular import triangular_solve
 from funcgrad._types import ArrayLike
 from funcgrad.numpy.extend import promote, squares
-from funcgrad.scipy.linalg._arguments import array, embedded, mirrored, of_bands, picked, refuse
+from funcgrad.scipy.linalg._arguments import array, embedded, mirrored, of_bands, picked, refuse, refuse_infinite
 from funcgrad.scipy.linalg._factors import cholesky
 
 _TYPES = (1, 2, 3)
@@ -49,7 +49,7 @@ def eigh(
         overwrite_a: ignored; no argument is overwritten.
         overwrite_b: ignored; no argument is overwritten.
         type: with ``b``: 1 for ``a v = w b v``, 2 for ``a b v = w v``, 3 for ``b a v = w v``.
-        check_finite: ignored; numbers are not checked.
+        check_finite: whether infinities and NaN raise ``ValueError``; not checked under `jit` and `vmap`.
         subset_by_index: the first and the last of the values to return.
         subset_by_value: refused: the number of values would depend on the numbers.
         driver: SciPy's; there is one way here.
@@ -70,7 +70,8 @@ def eigh(
     Rule: Giles, "Collected matrix derivative results for forward and reverse mode algorithmic differentiation", 2008,
     section 3.1, of the standard problem that the Cholesky factor of ``b`` makes of it.
     """
-    del overwrite_a, overwrite_b, check_finite, driver
+    del overwrite_a, overwrite_b, driver
+    refuse_infinite("eigh", check_finite, a, b)
     w, v = _eigh(a, b, lower, type)
     kept = picked("eigh", w, subset_by_index, subset_by_value)
     return w[..., kept] if eigvals_only else (w[..., kept], v[..., kept])
@@ -118,7 +119,8 @@ def eigvalsh(
         array([[1., 0.],
                [0., 0.]])
     """
-    del overwrite_a, overwrite_b, check_finite, driver
+    del overwrite_a, overwrite_b, driver
+    refuse_infinite("eigvalsh", check_finite, a, b)
     w = _eigh(a, b, lower, type)[0]
     return w[..., picked("eigvalsh", w, subset_by_index, subset_by_value)]
 
@@ -142,7 +144,7 @@ def eig(  # noqa: PLR0917  (SciPy's arguments)
         right: whether to return the vectors.
         overwrite_a: ignored; no argument is overwritten.
         overwrite_b: ignored; no argument is overwritten.
-        check_finite: ignored; numbers are not checked.
+        check_finite: whether infinities and NaN raise ``ValueError``; not checked under `jit` and `vmap`.
         homogeneous_eigvals: refused.
 
     Returns:
@@ -156,7 +158,8 @@ def eig(  # noqa: PLR0917  (SciPy's arguments)
 
     Rule: Giles, section 3.1; the vectors' lengths and phases are LAPACK's.
     """
-    del overwrite_a, overwrite_b, check_finite
+    del overwrite_a, overwrite_b
+    refuse_infinite("eig", check_finite, a, b)
     if left or homogeneous_eigvals:
         refuse("eig", "left vectors or homogeneous values were asked for", "Use eig(a) of the right ones.")
     a = squares("scipy.linalg.eig", a)
@@ -184,7 +187,8 @@ def eigvals(
         >>> fg.scipy.linalg.eigvals(np.array([[0.0, 1.0], [-1.0, 0.0]])).imag
         array([ 1., -1.])
     """
-    del overwrite_a, check_finite
+    del overwrite_a
+    refuse_infinite("eigvals", check_finite, a)
     return eig(a, b, right=False, homogeneous_eigvals=homogeneous_eigvals)
 
 
@@ -206,7 +210,7 @@ def eigh_tridiagonal(  # noqa: PLR0917  (SciPy's arguments)
         eigvals_only: whether to return only the values.
         select: 'a' for all, 'i' for a range of them by number; 'v', by value, is refused.
         select_range: the first and the last number.
-        check_finite: ignored; numbers are not checked.
+        check_finite: whether infinities and NaN raise ``ValueError``; not checked under `jit` and `vmap`.
         tol: SciPy's.
         lapack_driver: SciPy's.
 
@@ -219,7 +223,8 @@ def eigh_tridiagonal(  # noqa: PLR0917  (SciPy's arguments)
         >>> fg.scipy.linalg.eigh_tridiagonal(np.array([1.0, 1.0]), np.array([0.5]), eigvals_only=True)
         array([0.5, 1.5])
     """
-    del check_finite, tol, lapack_driver
+    del tol, lapack_driver
+    refuse_infinite("eigh_tridiagonal", check_finite, d, e)
     d, e = promote(array(d), array(e))
     if d.dtype.kind == "c":
         raise TypeError(
@@ -269,7 +274,7 @@ def eig_banded(  # noqa: PLR0917  (SciPy's arguments)
         select: as in `eigh_tridiagonal`.
         select_range: the same.
         max_ev: SciPy's.
-        check_finite: ignored; numbers are not checked.
+        check_finite: whether infinities and NaN raise ``ValueError``; not checked under `jit` and `vmap`.
 
     Returns:
         f[n], and f[n, n] unless ``eigvals_only`` is set.
@@ -280,7 +285,8 @@ def eig_banded(  # noqa: PLR0917  (SciPy's arguments)
         >>> fg.scipy.linalg.eig_banded(np.array([[1.0, 1.0], [0.5, 0.0]]), lower=True, eigvals_only=True)
         array([0.5, 1.5])
     """
-    del overwrite_a_band, max_ev, check_finite
+    del overwrite_a_band, max_ev
+    refuse_infinite("eig_banded", check_finite, a_band)
     return _banded("eig_banded", of_bands(array(a_band), lower), lower, eigvals_only, (select, select_range))
 
 
@@ -328,7 +334,7 @@ def svd(
             it is as in ``numpy.linalg.svd``.
         compute_uv: whether to return the vectors.
         overwrite_a: ignored; no argument is overwritten.
-        check_finite: ignored; numbers are not checked.
+        check_finite: whether infinities and NaN raise ``ValueError``; not checked under `jit` and `vmap`.
         lapack_driver: SciPy's.
 
     Returns:
@@ -345,7 +351,8 @@ def svd(
 
     Rule: Townsend, "Differentiating the singular value decomposition", 2016.
     """
-    del overwrite_a, check_finite, lapack_driver
+    del overwrite_a, lapack_driver
+    refuse_infinite("svd", check_finite, a)
     found = fnp.linalg.svd(a, full_matrices=full_matrices, compute_uv=compute_uv)
     # SciPy's result is a plain tuple, NumPy's has names.
     return tuple(found) if compute_uv else found
@@ -360,5 +367,6 @@ def svdvals(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) 
         >>> fg.scipy.linalg.svdvals(np.array([[3.0, 0.0], [0.0, 4.0]]))
         array([4., 3.])
     """
-    del overwrite_a, check_finite
+    del overwrite_a
+    refuse_infinite("svdvals", check_finite, a)
     return fnp.linalg.svdvals(a)

@@ -15,7 +15,7 @@ from funcgrad._ops.linalg.matrices import identity_like, product, swapped
 from funcgrad._ops.linalg.triangular import triangular_solve
 from funcgrad._types import ArrayLike
 from funcgrad.numpy.extend import known_value, promote, squares, systems
-from funcgrad.scipy.linalg._arguments import array, mirrored, refuse
+from funcgrad.scipy.linalg._arguments import array, mirrored, refuse, refuse_infinite
 from funcgrad.scipy.linalg._factors import cholesky
 
 _FORMS = {0: 0, 1: 1, 2: 2, "N": 0, "T": 1, "C": 2}
@@ -53,7 +53,7 @@ def solve_triangular(  # noqa: PLR0917  (SciPy's arguments)
         lower: whether the lower triangle is read, rather than the upper one.
         unit_diagonal: whether the diagonal counts as ones, and is not read.
         overwrite_b: ignored; no argument is overwritten.
-        check_finite: ignored; numbers are not checked.
+        check_finite: whether infinities and NaN raise ``ValueError``; not checked under `jit` and `vmap`.
 
     Returns:
         f[n] or f[..., n, m], like ``b``.
@@ -74,7 +74,8 @@ def solve_triangular(  # noqa: PLR0917  (SciPy's arguments)
     Rule: Giles, "Collected matrix derivative results for forward and reverse mode algorithmic differentiation", 2008,
     section 2.3, with the cotangent of ``a`` cut to the triangle that is read.
     """
-    del overwrite_b, check_finite
+    del overwrite_b
+    refuse_infinite("solve_triangular", check_finite, a, b)
     form = _form("solve_triangular", trans)
     a, b, vector = systems("scipy.linalg.solve_triangular", a, b)
     return _shaped(triangular_solve(a, b, lower=bool(lower), unit_diagonal=bool(unit_diagonal), **form), vector)
@@ -88,7 +89,7 @@ def cho_solve(c_and_lower: tuple[Any, bool], b: ArrayLike, overwrite_b: bool = F
         c_and_lower: the factor, f[..., n, n], and whether it is the lower one.
         b: f[n] or f[..., n, m].
         overwrite_b: ignored; no argument is overwritten.
-        check_finite: ignored; numbers are not checked.
+        check_finite: whether infinities and NaN raise ``ValueError``; not checked under `jit` and `vmap`.
 
     Returns:
         f[n] or f[..., n, m], like ``b``.
@@ -100,7 +101,8 @@ def cho_solve(c_and_lower: tuple[Any, bool], b: ArrayLike, overwrite_b: bool = F
         >>> linalg.cho_solve((lower, True), np.array([8.0, 12.0]))
         array([1., 2.])
     """
-    del overwrite_b, check_finite
+    del overwrite_b
+    refuse_infinite("cho_solve", check_finite, c_and_lower[0], b)
     c, lower = c_and_lower
     c, b, vector = systems("scipy.linalg.cho_solve", c, b)
     turned = {"transpose_a": True, "conjugate_a": True}
@@ -120,7 +122,7 @@ def lu_solve(
         b: f[n] or f[..., n, m].
         trans: 0 or ``'N'`` for ``a x = b``, 1 or ``'T'`` for ``a.T x = b``, 2 or ``'C'`` for ``a.conj().T x = b``.
         overwrite_b: ignored; no argument is overwritten.
-        check_finite: ignored; numbers are not checked.
+        check_finite: whether infinities and NaN raise ``ValueError``; not checked under `jit` and `vmap`.
 
     Returns:
         f[n] or f[..., n, m], like ``b``.
@@ -132,7 +134,8 @@ def lu_solve(
         >>> linalg.lu_solve(factored, np.array([4.0, 4.0]), trans=1)
         array([1.5, 1. ])
     """
-    del overwrite_b, check_finite
+    del overwrite_b
+    refuse_infinite("lu_solve", check_finite, b)
     form = _form("lu_solve", trans)
     factors, pivots = lu_and_piv
     factors, b, vector = systems("scipy.linalg.lu_solve", factors, b)
@@ -186,7 +189,7 @@ def solve(  # noqa: PLR0917  (SciPy's arguments)
         lower: which triangle is read where ``assume_a`` says that the other one mirrors it.
         overwrite_a: ignored; no argument is overwritten.
         overwrite_b: ignored; no argument is overwritten.
-        check_finite: ignored; numbers are not checked.
+        check_finite: whether infinities and NaN raise ``ValueError``; not checked under `jit` and `vmap`.
         assume_a: the structure of ``a``: 'diagonal', 'tridiagonal', 'banded', 'upper triangular', 'lower triangular',
             'symmetric', 'hermitian', 'positive definite' or 'general'. The derivative is zero in the parts that are not
             read; for a positive definite matrix it is that of a Hermitian one, with respect to all elements.
@@ -207,7 +210,8 @@ def solve(  # noqa: PLR0917  (SciPy's arguments)
     Rule: Giles, "Collected matrix derivative results for forward and reverse mode algorithmic differentiation", 2008,
     section 2.3.
     """
-    del overwrite_a, overwrite_b, check_finite
+    del overwrite_a, overwrite_b
+    refuse_infinite("solve", check_finite, a, b)
     a, b, vector = systems("scipy.linalg.solve", a, b)
     if assume_a in _TRIANGULAR:
         y = triangular_solve(a, b, lower=_TRIANGULAR[assume_a], transpose_a=transposed)
@@ -236,7 +240,8 @@ def inv(
         array([[ 0.5  ,  0.   ],
                [-0.125,  0.25 ]])
     """
-    del overwrite_a, check_finite
+    del overwrite_a
+    refuse_infinite("inv", check_finite, a)
     a = squares("scipy.linalg.inv", a)
     if assume_a in _TRIANGULAR or assume_a in _DEFINITE:
         return solve(a, identity_like(a), lower=lower, assume_a=assume_a)
@@ -254,7 +259,8 @@ def det(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> A
         array([[ 4., -1.],
                [-1.,  2.]])
     """
-    del overwrite_a, check_finite
+    del overwrite_a
+    refuse_infinite("det", check_finite, a)
     a = squares("scipy.linalg.det", a)
     # SciPy multiplies in double precision.
     return fnp.linalg.det(fnp.astype(a, np.result_type(a.dtype, float)))
@@ -277,7 +283,7 @@ def lstsq(  # noqa: PLR0917  (SciPy's arguments)
         cond: singular values up to this, relative to the greatest, count as zero.
         overwrite_a: ignored; no argument is overwritten.
         overwrite_b: ignored; no argument is overwritten.
-        check_finite: ignored; numbers are not checked.
+        check_finite: whether infinities and NaN raise ``ValueError``; not checked under `jit` and `vmap`.
         lapack_driver: SciPy's; there is one way here.
 
     Returns:
@@ -293,7 +299,8 @@ def lstsq(  # noqa: PLR0917  (SciPy's arguments)
 
     Rule: Golub and Pereyra, "The differentiation of pseudo-inverses and nonlinear least squares problems", 1973.
     """
-    del overwrite_a, overwrite_b, check_finite, lapack_driver
+    del overwrite_a, overwrite_b, lapack_driver
+    refuse_infinite("lstsq", check_finite, a, b)
     a, b = promote(array(a), array(b))
     if len(a.shape) > 2 or len(b.shape) > 2:
         return _lstsq_of_stacks(a, b, cond)
@@ -347,7 +354,7 @@ def pinv(
         atol: refused but for 0.
         rtol: singular values up to this, relative to the greatest, count as zero; ``max(m, n)`` units of rounding.
         return_rank: whether to return the rank too.
-        check_finite: ignored; numbers are not checked.
+        check_finite: whether infinities and NaN raise ``ValueError``; not checked under `jit` and `vmap`.
 
     Returns:
         f[..., n, m], or a pair of it and the rank.
@@ -364,7 +371,7 @@ def pinv(
     Rule: Golub and Pereyra, "The differentiation of pseudo-inverses and nonlinear least squares problems", 1973,
     equation 4.12.
     """
-    del check_finite
+    refuse_infinite("pinv", check_finite, a)
     if atol:
         refuse("pinv", f"atol is {atol}, a cutoff that is not relative to the singular values", "Pass rtol instead.")
     found = fnp.linalg.pinv(a, rtol=rtol)
@@ -388,5 +395,6 @@ def pinvh(
         array([[0.5 , 0.  ],
                [0.  , 0.25]])
     """
+    refuse_infinite("pinvh", check_finite, a)
     a = mirrored(squares("scipy.linalg.pinvh", a), lower, conjugate=True)
-    return pinv(a, atol=atol, rtol=rtol, return_rank=return_rank, check_finite=check_finite)
+    return pinv(a, atol=atol, rtol=rtol, return_rank=return_rank, check_finite=False)

@@ -12,7 +12,7 @@ from funcgrad import numpy as fnp
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.elementwise.special.normal import normal_log_density_p
 from funcgrad._ops.elementwise.special.series import log1prel
-from funcgrad._ops.elementwise.special.students import skewed_ndtr_p
+from funcgrad._ops.elementwise.special.skewed import log_skewed_ndtr_p, skewed_ndtr_p
 from funcgrad._types import ArrayLike
 from funcgrad.scipy import special
 from funcgrad.scipy.stats._base import above, choose, log_of_part, log_of_rest, never
@@ -302,7 +302,9 @@ skewnorm = Continuous(
     domain=fnp.isfinite,
     logpdf=lambda x, a: math.log(2) + normal_log_density(x) + special.log_ndtr(a * x),
     cdf=skewed_ndtr_p,
+    logcdf=log_skewed_ndtr_p,
     sf=lambda x, a: skewed_ndtr_p(-x, -a),
+    logsf=lambda x, a: log_skewed_ndtr_p(-x, -a),
     mean=_half_normal_factor,
     var=lambda a: 1 - _half_normal_factor(a) ** 2,
 )

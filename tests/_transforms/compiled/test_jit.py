@@ -19,17 +19,17 @@ WIDE: dict[str, tuple[Callable[[Any], Any], Any]] = {
     "complex128": (lambda x: x * 1j, X),
     "int64": (np.argsort, X.astype(np.float32)),
     "uint64": (lambda x: x + x, np.array([1, 2], np.uint64)),
-    "0-d": (np.sum, X),
+    "a number": (np.sum, X),
 }
 
 
 @pytest.mark.parametrize("name", WIDE)
-def test_a_wide_result_is_a_numpy_array_of_its_own(name: str) -> None:
+def test_a_wide_result_is_a_numpy_array_or_number_of_its_own(name: str) -> None:
     f, x = WIDE[name]
     y = fg.jit(f)(x)
-    assert type(y) is np.ndarray
+    assert type(y) is type(f(x))
     assert y.dtype == f(x).dtype
-    assert y.flags.writeable
+    assert y.flags.writeable == isinstance(y, np.ndarray)
     assert (y + np.ones(())).dtype.itemsize >= 8
     np.testing.assert_allclose(y, f(x), rtol=1e-14)
 
@@ -95,7 +95,7 @@ def test_eager_operations_do_not_widen_what_jax_holds() -> None:
     assert type(fnp.linspace(integers[0], 1, 3)) is np.ndarray
     assert isinstance(fnp.exp(jax.numpy.ones(2)), jax.Array)
     value, gradient = fg.value_and_grad(lambda x: np.sum(x * X))(jax.numpy.ones(3))
-    assert type(value) is np.ndarray
+    assert type(value) is np.float64
     assert gradient.dtype == np.float32
     with jax.enable_x64(True):
         wide = jax.numpy.arange(3.0)

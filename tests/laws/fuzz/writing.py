@@ -46,6 +46,8 @@ REFUSED = (
     "bool() was asked",
     "boolean index did not match",
 )
+# Findings that do not compare slopes.
+KEPT = ("value", "type", "leaks")
 INTO_INTEGERS = ("its derivative would be cut", "an array of plain numbers", "same_kind")
 
 
@@ -264,6 +266,9 @@ def _made(case: Case, name: str, check: Callable[[Case], Iterator[str]], report:
     before = [x.copy() for x in case.given]
     try:
         found = list(check(case))
+        slopes = [what for what in found if not what.startswith(KEPT)]
+        # Equal numbers may be sorted in another order than NumPy's unstable sort has: other elements are then chosen.
+        found = [what for what in found if what not in slopes] if slopes and case.by_rounding else found
     except Exception as error:  # noqa: BLE001  (what is raised is what is looked at)
         refusal, bad = judged(error)
         integers = any(np.asarray(v).dtype.kind == "i" for v in case.values.values())

@@ -218,7 +218,7 @@ def test_a_number_in_r_does_not_widen() -> None:
     assert joined(x).dtype == np.float32
     with pytest.raises(UnsupportedFunctionError, match=r"np\.r_.*which NumPy converts to float32.*np\.concatenate"):
         fg.jvp(joined, (x,), (x,))
-    with pytest.warns(ObjectArrayWarning, match=r"refuse NaN beside a traced value"):
+    with pytest.warns(ObjectArrayWarning, match=r"np\.max, np\.clip and np\.sort refuse it"):
         y, _ = fg.jvp(lambda x: fnp.asarray(np.r_[x, x.dtype.type(1.0)]), (x,), (x,))
     assert y.dtype == np.float32
 
@@ -234,6 +234,13 @@ ORDERED: dict[str, Callable[[Any], Any]] = {
     "sort": lambda x: np.sort([np.nan, x, 0.0]),
     "median": lambda x: np.median([x, np.nan, 3.0]),
     "a product": lambda x: np.max(np.array([x, 2.0]) * np.array([np.nan, 1.0])),
+    "max of numbers": lambda x: np.max([np.nan, 1.0, x]),
+    "min of rows": lambda x: np.min([[1.0, np.float32("nan")], [x, 2.0]]),
+    "max of an array of objects": lambda x: np.array([np.nan, 1.0, x]).max(),
+    "max along an axis": lambda x: np.max([[np.nan, x], [1.0, 2.0]], axis=0),
+    "clip": lambda x: np.clip([x, np.nan], 0.0, 1.0),
+    "sort of numbers": lambda x: np.sort([2.0, np.nan, 1.0, x]),
+    "argmin of numbers": lambda x: np.argmin([2.0, np.nan, 1.0, x]),
     "a traced NaN": lambda x: np.min([x * np.nan, x]),
 }
 

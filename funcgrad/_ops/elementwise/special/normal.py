@@ -171,7 +171,7 @@ _NO_DENSITY = 38.6
 _LINEAR = -1e8
 
 
-def _hazard(x: Value) -> Any:
+def hazard(x: Value) -> Any:
     """Return the density over the distribution function. At -40 both underflow to 0, but their quotient does not."""
     right, left = x > _NO_DENSITY, x < _LINEAR
     inner = select(right | left, 0, x)
@@ -179,7 +179,7 @@ def _hazard(x: Value) -> Any:
     return select(right, 0, select(left, -x, y))
 
 
-log_ndtr_p = of_scipy("log_ndtr", "x", [lambda t, x: t * _hazard(x)], xla=_log_ndtr_xla)
+log_ndtr_p = of_scipy("log_ndtr", "x", [lambda t, x: t * hazard(x)], xla=_log_ndtr_xla)
 ndtri_exp_p = of_scipy("ndtri_exp", "x", [lambda t, y: t * (_SQRT_PI_OVER_TWO * erfcx_p(y * -math.sqrt(0.5)))])
 
 

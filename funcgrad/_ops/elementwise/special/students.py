@@ -5,19 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from funcgrad._core.lazy import LazyModule
 from funcgrad._ops.elementwise.activation import erf_p
 from funcgrad._ops.elementwise.arithmetic import log_p, sign_p
-from funcgrad._ops.elementwise.families import elementwise
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.elementwise.special.beta import betaln_p
 from funcgrad._ops.elementwise.special.beta_slope import betainc_slope_p
-from funcgrad._ops.elementwise.special.normal import ndtr_p
-from funcgrad._ops.elementwise.special.scipys import of_scipy, on_host
+from funcgrad._ops.elementwise.special.scipys import of_scipy
 from funcgrad._ops.elementwise.transcendental import exp_p, log1p_p
 from funcgrad._types import Value
-
-scipy_stats = LazyModule("scipy.stats")
 
 
 def _log_density(df: Value, x: Value) -> Any:
@@ -66,19 +61,4 @@ owens_t_p = of_scipy(
     "owens_t",
     "h a",
     [lambda t, h, a: t * _owens_by_first(h, a), lambda t, h, a: t * _owens_by_second(h, a)],
-)
-
-
-def _skewed_density(x: Value, a: Value) -> Any:
-    return 2 / math.sqrt(2 * math.pi) * exp_p(-0.5 * (x * x)) * ndtr_p(a * x)
-
-
-# ``ndtr(x) - 2 owens_t(x, a)`` would cancel in the tail, so SciPy integrates there.
-skewed_ndtr_p = elementwise(
-    "skewed_ndtr",
-    "x a",
-    numpy=lambda x, a: scipy_stats.skewnorm.cdf(x, a),
-    xla=on_host(lambda: skewed_ndtr_p),
-    maps=[lambda t, x, a: t * _skewed_density(x, a), lambda t, x, a: t * (-2 * _owens_by_second(x, a))],
-    flops=200,
 )

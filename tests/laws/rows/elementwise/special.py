@@ -14,6 +14,7 @@ from funcgrad._ops.elementwise.special import (
     normal,
     polynomials,
     power,
+    skewed,
     students,
 )
 from funcgrad._ops.elementwise.special.beta_slope import betainc_slope_p
@@ -50,6 +51,7 @@ POLYNOMIALS = (
 FRACTIONS = np.array([0.2, 0.7, 0.4])
 PARAMETERS = np.array([[1.5, 0.7, 4.0], [2.0, 9.0, 0.3]])
 GAMMAS = (incomplete.gammainc_p, incomplete.gammaincc_p, incomplete.gammaincinv_p, incomplete.gammainccinv_p)
+SKEWED = (skewed.skewed_ndtr_p, skewed.log_skewed_ndtr_p, skewed.skewed_ratio_p)
 BETAS = (beta.betainc_p, beta.betaincc_p, beta.betaincinv_p, beta.betainccinv_p)
 BY_PARAMETER = "the second derivative by a parameter is refused; tests/scipy/special holds the first"
 # SciPy computes these in double precision alone.
@@ -109,7 +111,7 @@ ROWS = [
     *[Row(p, (DEGREES, (3,)), sample="unit") for p in POLYNOMIALS],
     *[Row(p, ((2, 3), np.array([0.2, -1.5, 0.7]))) for p in (elliptic.ellipkinc_p, elliptic.ellipeinc_p)],
     Row(students.owens_t_p, ((2, 1), (3,))),
-    Row(students.skewed_ndtr_p, ((2, 1), (3,)), dtypes=DOUBLE),
+    *[Row(p, ((2, 1), (3,)), dtypes=DOUBLE) for p in SKEWED],
     Row(normal.normal_log_density_p, ((2, 3), (3,), (2, 1)), sample="positive"),
     Row(hypergeometric.hyp1f1_p, (ORDERS, ORDERS + 1, (3,))),
     Row(hypergeometric.hyp2f1_p, (ORDERS, ORDERS + 1, ORDERS + 2, (3,)), sample=_fractions),

@@ -1,0 +1,124 @@
+"""Arrays without axes and numbers, for values that go into staged functions and come out of them.
+
+A write to an array is seen by all of its names, and a number never changes. Staged values of both kinds have the same
+type, so a trace is told which ones are arrays (``StagingTrace.without_axes``). It asks only where this decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from funcgrad._core.bind import Tracer, bind
+from funcgrad._core.trace.place import is_place, settled
+from funcgrad._core.trace.staging import StagedTracer, StagingTrace
+from funcgrad._ops.layout.shape import reshape_p
+from funcgrad._types import ArrayLike
+from funcgrad.numpy._base.concrete import innermost, is_array_without_axes, no_number
+
+# Says whether a value without axes is an array.
+ArrayTest = Callable[[], bool]
+_WHY = "Other names of an array see a write to it, and those of a number do not"
+_REMEDY = "needed the same of both. Convert one: x[()] is a number, and np.asarray(x) an array."
+
+
+def array_test(x: ArrayLike) -> ArrayTest:
+    """Return the function that says whether a value is an array without axes."""
+    return partial(is_array_without_axes, x)
+
+
+def array_if(y: ArrayLike, is_array: ArrayTest) -> Any:
+    """Return a new result without axes as an array if it is one. For a staged value this is asked only if needed."""
+    if getattr(y, "shape", None) != ():
+        return y
+    owner = y._owner if type(y) is StagedTracer else None
+    if isinstance(owner, StagingTrace):
+        owner.without_axes[y._variable] = is_array
+        return y
+    return no_number(y) if is_array() else y
+
+
+def array_as(y: ArrayLike, x: ArrayLike) -> Any:
+    """Return a result without axes as an array if another value is one."""
+    values = innermost(y), innermost(x)
+    # The same staged value may have several tracers.
+    first, second = [getattr(value, "_variable", value) for value in values]
+    if first is not second:
+        return array_if(y, array_test(x))
+    return no_number(y) if is_place(x) else y
+
+
+def array_like_argument(x: ArrayLike, argument: ArrayLike) -> Any:
+    """Return a value without axes, given in place of an argument, as an array if the argument is one."""
+    if getattr(x, "shape", None) != () or x is argument:
+        return x
+    owner = x._owner if type(x) is StagedTracer else None
+    if isinstance(owner, StagingTrace) and x._variable in owner.without_axes:
+        return x
+    return no_number(x) if is_array_without_axes(argument) else x
+
+
+def argument_value(x: ArrayLike) -> Any:
+    """Return the value of an argument that is traced. That of a place without axes is an array, as the place is."""
+    y = settled(x)
+    if y is x or y.shape or not isinstance(y, Tracer):
+        return y
+    y = bind(reshape_p, (y,), {"shape": ()})
+    bare = innermost(y)
+    if isinstance(bare, StagedTracer) and isinstance(bare._owner, StagingTrace):
+        bare._owner.without_axes[bare._variable] = lambda: True
+    return y
+
+
+def array_if_all(transform: str, y: ArrayLike, returned: Sequence[Any]) -> Any:
+    """Return a result of one of several functions as an array if all of them returned one.
+
+    Raises:
+        TypeError: if the difference counts: one function returned an array and another a number.
+    """
+
+    def is_array() -> bool:
+        found = set(map(is_array_without_axes, returned))
+        if len(found) > 1:
+            raise TypeError(
+                f"{transform}: one function returned an array without axes, and another a number, and the program "
+                f"writes to the result. {_WHY}; {_REMEDY}"
+            )
+        return found.pop()
+
+    return array_if(y, is_array)
+
+
+class Carried:
+    """The test of one leaf of a loop's carry. It keeps the answer that it gave."""
+
+    def __init__(self, x: ArrayLike) -> None:
+        self._value = x
+        self._answer: bool | None = None
+
+    def __call__(self) -> bool:
+        self._answer = is_array_without_axes(self._value)
+        return self._answer
+
+    def changes_to(self, returned: ArrayLike) -> bool:
+        """Return whether the body asked, and would get another answer of what it returned."""
+        return self._answer not in (None, is_array_without_axes(returned))
+
+
+def later_rounds(tests: Sequence[Carried], returned: Sequence[Any]) -> list[ArrayTest] | None:
+    """Return the tests of the second round if the body may do something else there than in the first one."""
+    pairs = list(zip(tests, returned, strict=False))
+    if not any(test.changes_to(x) for test, x in pairs):
+        return None
+    return [array_test(x) if test.changes_to(x) else test for test, x in pairs]
+
+
+def refuse_another_round(transform: str, name: str, tests: Sequence[Carried], returned: Sequence[Any]) -> None:
+    """Refuse a body that does something else in the second round."""
+    becomes = [is_array_without_axes(x) for test, x in zip(tests, returned, strict=False) if test.changes_to(x)]
+    first, second = ("a number", "an array") if becomes[0] else ("an array", "a number")
+    raise TypeError(
+        f"{transform}: a carry without axes goes into {name} as {first} and comes out as {second}, and {name} writes "
+        f"to it. {_WHY}, so that the first round differs from the others; {_REMEDY}"
+    )
