@@ -91,7 +91,7 @@ class _Roller(Emitter):
         outer = self._rows.get(base)
         if outer is None:
             return Row(base, *found)
-        # The entries of ``x[i][j]`` stand one after the other only where those of the first index are integers.
+        # ``x[i][j]`` is ``x[i, j]`` only if all entries of the first index are integers.
         is_plain = all(each == HOLE for each in outer.pattern)
         return Row(outer.base, (*outer.pattern, *found[0]), (*outer.key, *found[1])) if is_plain else None
 

@@ -104,8 +104,8 @@ def real_eigvals(name: str, a: ArrayLike) -> Any:
 def _all_real(name: str, a: ArrayLike, w: ArrayLike) -> bool:
     if a.dtype.kind == "c":
         return False
-    told = f"numpy.{name} of a real matrix, whose dtype depends on them (a.astype(complex) has one),"
-    return bool(np.all(np.imag(concrete_value(w, told)) == 0))
+    asked = f"numpy.{name} of a real matrix, whose dtype depends on them (a.astype(complex) has one),"
+    return bool(np.all(np.imag(concrete_value(w, asked)) == 0))
 
 
 @implements(np.linalg.svd)

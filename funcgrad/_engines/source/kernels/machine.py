@@ -110,7 +110,7 @@ def _at(context: Any, p: Any, k: Any) -> Any:
     return _types.int64(p, _types.intp), generate
 
 
-# The scopes of each module of LLVM that is being made. Making them anew for each load took a fifth of a build.
+# The scopes of each module of LLVM that is being made. Making them again for each load took a fifth of a build.
 _scopes: WeakKeyDictionary[Any, list[tuple[Any, Any]]] = WeakKeyDictionary()
 
 
