@@ -89,6 +89,10 @@ class Flag(Choice):
     Args:
         name: its name in the rule, the state and the functions.
         default: the value if none is given.
+        about: its meaning, for the generated documentation; by keyword.
+
+    Raises:
+        TypeError: the default is not a bool.
 
     Example:
         >>> from funcgrad.extend import Flag
@@ -98,6 +102,13 @@ class Flag(Choice):
 
     default: bool = False
     convert: Callable[[Any], Any] = bool
+
+    def __post_init__(self) -> None:
+        if type(self.default) is not bool:
+            raise TypeError(
+                f"Flag {self.name!r}: the default is {self.default!r}; needed True or False. Give the meaning of the "
+                "flag by keyword: about=..."
+            )
 
 
 @dataclasses.dataclass(frozen=True)
