@@ -38,7 +38,7 @@ def publish_lazily(name: str, file: str) -> tuple[Callable[[str], Any], Callable
 
     Args:
         name: the package's ``__name__``.
-        file: its ``__file__``, beside which the stub lies. Type checkers read the same stub.
+        file: its ``__file__``. The stub is in the same folder. Type checkers read the same stub.
 
     Returns:
         The package's ``__getattr__``, ``__dir__`` and ``__all__``.

@@ -224,8 +224,8 @@ def scipys_refusal(room: str, name: str) -> str:
     remedy = instead(room, name) or remedy
     if has_ours(room, name):
         remedy = (
-            f"Call fg.{room}.{name} instead, which has a derivative. Code that you cannot edit finds it inside of: "
-            "with fg.intercept()."
+            f"Call fg.{room}.{name} instead, which has a derivative. If you cannot edit the code, call it "
+            "inside: with fg.intercept()."
         )
     return f"{room}.{name} met a traced value; SciPy's own code reads plain numbers only. {remedy}"
 

@@ -55,7 +55,7 @@ def write_file(target: Path, description: Description) -> None:
             f"save: the path must be the name of a file. Arrived the folder {target}. Add a file name to it."
         )
     need_folder(target)
-    # Write in a temporary folder: safetensors makes a temporary file of its own beside the target, and both are removed
+    # Write in a temporary folder: safetensors makes another temporary file next to the target, and both are removed
     # with the folder.
     folder = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
     temporary = folder / target.name

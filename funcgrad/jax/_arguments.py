@@ -64,15 +64,15 @@ def first_arguments(module: str) -> dict[str, tuple[str, ...]]:
     return {name: tuple(arguments.split()) for arguments, listed in groups.items() for name in listed.split()}
 
 
-_OF_DEVICES = "it is about several devices. Leave it out."
+_OF_DEVICES = "it is an option for programs that run on several devices. Leave it out."
 _BY_POSITION = "the argument has another name here. Give it by position."
-_WIDTH = "integers are added up in 64 bits. Write dtype."
-_CHOSEN = "all of them are computed. Take a slice of the result."
+_WIDTH = "sums and products of integers have 64 bits here, as in NumPy. Give a dtype for another width."
+_CHOSEN = "all values are computed here. Take a slice of the result."
 # JAX's arguments that functions here do not have, and what to write instead.
 ABSENT_ARGUMENTS: dict[str, dict[str, str]] = {
     **{
         f"jax.{name}": {
-            "allow_int": "integers have no cotangents. Cast the argument to a float dtype.",
+            "allow_int": "functions of integers have no gradient here. Cast the argument to a float dtype.",
             **({"reduce_axes": _OF_DEVICES} if "grad" in name else {}),
         }
         for name in ("grad", "jacobian", "jacrev", "value_and_grad")
@@ -83,21 +83,23 @@ ABSENT_ARGUMENTS: dict[str, dict[str, str]] = {
     "jax.numpy.setxor1d": dict.fromkeys(("size", "fill_value"), "write jnp.unique(size=...), then jnp.isin."),
     "jax.numpy.prod": {"promote_integers": _WIDTH},
     "jax.numpy.sum": {"promote_integers": _WIDTH},
-    "jax.numpy.linalg.lstsq": {"numpy_resid": "residuals are NumPy's."},
+    "jax.numpy.linalg.lstsq": {"numpy_resid": "the residuals are computed as numpy.linalg.lstsq computes them."},
     "jax.numpy.linalg.svd": {"subset_by_index": _CHOSEN},
     "jax.lax.conv_transpose": {"use_consistent_padding": "write the padding as pairs of numbers."},
     "jax.lax.mul": {"out_dtype": "write lax.convert_element_type(x * y, dtype)."},
     **{
-        f"jax.lax.{name}": {"axis_index_groups": "JAX's vmap refuses it too. Nest two axes with vmap."}
+        f"jax.lax.{name}": {
+            "axis_index_groups": "JAX's vmap refuses this option, too. Nest two vmaps with two named axes instead."
+        }
         for name in ("all_to_all", "pmax", "pmean", "pmin", "psum", "psum_scatter", "pswapaxes")
     },
-    "jax.lax.scan": {"_split_transpose": "it belongs to JAX's own machinery."},
+    "jax.lax.scan": {"_split_transpose": "it is an internal option of JAX. Leave it out."},
     "jax.lax.linalg.eigh": {"subset_by_index": _CHOSEN},
     "jax.lax.linalg.qr": {"pivoting": "write jax.scipy.linalg.qr(x, pivoting=True)."},
     "jax.lax.linalg.svd": {"subset_by_index": _CHOSEN},
-    "jax.lax.linalg.symmetric_product": {"symmetrize_output": "both triangles are computed."},
+    "jax.lax.linalg.symmetric_product": {"symmetrize_output": "both triangles of the result are computed always."},
     "jax.lax.linalg.tridiagonal_solve": {
-        "perturb_singular": "a singular matrix gives infinities. Add to its diagonal."
+        "perturb_singular": "a singular matrix gives infinities here. Add a small number to its diagonal instead."
     },
     "jax.nn.dot_product_attention": {"return_residual": "write jax.scipy.special.logsumexp of the logits."},
     "jax.tree.broadcast": dict.fromkeys(("prefix_tree", "full_tree"), _BY_POSITION),
@@ -109,15 +111,19 @@ ABSENT_ARGUMENTS: dict[str, dict[str, str]] = {
         ("outer_treedef", "inner_treedef", "pytree_to_transpose"), _BY_POSITION
     ),
     **{
-        f"jax.{name}": {"is_leaf_takes_path": "is_leaf gets the value alone."}
+        f"jax.{name}": {"is_leaf_takes_path": "is_leaf is called with the value, without its path."}
         for name in (
             *("tree.flatten_with_path", "tree.leaves_with_path", "tree.map_with_path"),
             *("tree_util.tree_flatten_with_path", "tree_util.tree_leaves_with_path", "tree_util.tree_map_with_path"),
         )
     },
     "jax.dtypes.issubdtype": dict.fromkeys(("a", "b"), _BY_POSITION),
-    "jax.dtypes.result_type": {"return_weak_type_flag": "write x.weak_type of jax.typeof(x)."},
-    "jax.scipy.linalg.eigh_tridiagonal": {"key": "the algorithm draws no numbers. Leave it out."},
-    "jax.scipy.linalg.polar": dict.fromkeys(("eps", "max_iterations"), "the decomposition is no iteration here."),
-    "jax.scipy.linalg.solve_sylvester": {"tol": "a singular equation raises an error."},
+    "jax.dtypes.result_type": {"return_weak_type_flag": "read jax.typeof(x).weak_type instead."},
+    "jax.scipy.linalg.eigh_tridiagonal": {"key": "the algorithm uses no random numbers here. Leave it out."},
+    "jax.scipy.linalg.polar": dict.fromkeys(
+        ("eps", "max_iterations"), "the decomposition is computed without iterations here. Leave it out."
+    ),
+    "jax.scipy.linalg.solve_sylvester": {
+        "tol": "an equation without a unique solution raises an error here. Leave it out."
+    },
 }

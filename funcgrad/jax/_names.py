@@ -59,7 +59,7 @@ def _from_jax(module: str, name: str) -> Callable[[], Any]:
 def _renamed(f: Any, name: str, module: str) -> Any:
     f.__name__ = f.__qualname__ = name
     f.__module__ = module
-    # The examples of the function that it wraps show other arrays, and stand at that function.
+    # The examples of the function that it wraps show other arrays, and are in the docstring of that function.
     f.__doc__ = (inspect.getdoc(f) or "").partition("\n\n")[0]
     return f
 

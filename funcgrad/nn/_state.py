@@ -62,14 +62,14 @@ def load(module: Any, state_dict: Mapping[str, Any], strict: bool, assign: bool)
     """Copy or assign values after all of them are checked: a refused state leaves the module as it was."""
     if not isinstance(state_dict, Mapping):
         raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
-    state_dict, told = _hooked(module, state_dict, strict)
+    state_dict, errors = _hooked(module, state_dict, strict)
     given = {name: array_of(x) if is_torchs(x) else x for name, x in state_dict.items()}
     own = {entry.path: entry for entry in saved_entries(module, "")}
     # A state without version numbers may be older than these entries (PyTorch's `_load_from_state_dict`).
     optional = () if getattr(state_dict, "_metadata", None) else [*_optional(module, "")]
     missing = [name for name in own if name not in given and name not in optional]
     keys = IncompatibleKeys(missing, [name for name in given if name not in own])
-    problems = [*told, *(_key_problems(keys) if strict else [])]
+    problems = [*errors, *(_key_problems(keys) if strict else [])]
     problems += [text for name, entry in own.items() if name in given for text in _unfit(name, entry, given[name])]
     if problems:
         raise RuntimeError(f"Error(s) in loading state_dict for {type(module).__name__}:\n\t" + "\n\t".join(problems))
@@ -91,8 +91,8 @@ def load(module: Any, state_dict: Mapping[str, Any], strict: bool, assign: bool)
 
 
 def _hooked(module: Any, state: Mapping[str, Any], strict: bool) -> tuple[Mapping[str, Any], list[str]]:
-    """Return the state after the modules' hooks have changed a copy of it, and the errors that they told."""
-    metadata, told = getattr(state, "_metadata", None), []
+    """Return the state after the modules' hooks have changed a copy of it, and the errors that they reported."""
+    metadata, errors = getattr(state, "_metadata", None), []
     held: Any = None
     for path, each in module.named_modules():
         for hook in of_state(each, "_load_state_dict_pre_hooks"):
@@ -100,8 +100,8 @@ def _hooked(module: Any, state: Mapping[str, Any], strict: bool) -> tuple[Mappin
                 held = OrderedDict(state)
                 held._metadata = metadata  # noqa: SLF001  (PyTorch's name)
             prefix = f"{path}." if path else ""
-            hook.function(each, held, prefix, (metadata or {}).get(path, {}), strict, [], [], told)
-    return state if held is None else held, told
+            hook.function(each, held, prefix, (metadata or {}).get(path, {}), strict, [], [], errors)
+    return state if held is None else held, errors
 
 
 def _is_open(x: Any) -> bool:

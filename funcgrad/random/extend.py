@@ -1,4 +1,4 @@
-"""Names for other rooms of the library, beside the public ones. Other rooms import no other internals of this room."""
+"""Names for other rooms of the library, besides the public ones. Other rooms import no other internals of this room."""
 
 from funcgrad._public import publish
 from funcgrad.random._staged import DrawCheck

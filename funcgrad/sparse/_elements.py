@@ -38,7 +38,7 @@ class Write(NamedTuple):
         part: the number of the part.
         read: the elements of the part, or ``None`` for all.
         place: the elements of the matrix, in the order of the pattern.
-        adds: whether other summands stand there already.
+        adds: whether the result already holds other summands there.
     """
 
     part: int

@@ -2,7 +2,7 @@
 
 The last part lists PyTorch's names that are missing.
 
-``python -m tests.laws._coverage`` writes the page anew; ``test_coverage.py`` holds it against the code.
+``python -m tests.laws._coverage`` writes the page again. ``test_coverage.py`` compares it with the code.
 """
 
 from __future__ import annotations
@@ -19,23 +19,24 @@ MODULES = (*numpys.MODULES, *scipys.MODULES)
 HEAD = """# Coverage of each function
 
 The tables say for each public function of NumPy and SciPy whether it has a derivative, compiles, and runs on batches.
-The last part lists what PyTorch has that is not here.
+The last part lists the names of PyTorch that are missing.
 
 `python -m tests.laws._coverage` makes this page: it calls each function with traced arguments. The tests compare the
 page with the code.
 
-## What becomes of NumPy's functions
+## NumPy's functions
 
 A function is
 
-- **differentiated**: its results carry derivatives by the arguments that are real or complex numbers;
+- **differentiated**: its results have derivatives by the arguments that are real or complex numbers;
 - **constant**: its results are integers, booleans or parts of constants, whose derivative is zero;
 - **refused**: it raises an error that says why. With NumPy alone the derivative would be lost;
-- **no arrays**: it takes no traced values: it reads files, prints, or asks about types and settings.
+- **no arrays**: it takes no arrays of numbers. It reads files, prints, or returns types and settings.
 
 The column "graphs" names the engines that run the function under `jit` and `make_graph`: **NumPy** and **XLA**. The
-column "vmap" says whether it runs on a batch. "numbers" means that the shape of the result depends on the numbers, as
-the length of `unique` does. Such a function works eagerly and under `grad`, and `jit` raises `ConcretizationTypeError`.
+column "vmap" says whether it runs on a batch. "numbers" means that the shape of the result depends on the numbers of
+the arguments, as the length of `unique` does. Such a function works eagerly and under `grad`, and `jit` raises
+`ConcretizationTypeError`.
 
 `numpy.random` draws plain numbers. Under `jit` these are the numbers of the first call. Traced parameters are refused.
 The tests skip rows of functions that the installed release of NumPy lacks.

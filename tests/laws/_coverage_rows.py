@@ -121,14 +121,14 @@ def derivative(call: Call, args: tuple[Any, ...], *, drawn: bool) -> str:
 
 
 def check(results: list[Any], expected: list[Any]) -> None:
-    """Check the numbers, because a page that praises wrong numbers would be worse than none."""
+    """Check the numbers, so that the page lists no function that returns wrong numbers."""
     for y, value in zip(results, expected, strict=True):
         assert np.asarray(y).dtype == np.asarray(value).dtype
         np.testing.assert_allclose(np.asarray(y), np.asarray(value), rtol=1e-6, atol=1e-9)
 
 
 def stages(call: Call, args: tuple[Any, ...], *, drawn: bool) -> tuple[str, str, str]:
-    """Return how a function fares in graphs on both engines and under ``vmap``, and the reason if it fails."""
+    """Return whether a function runs in graphs on both engines and under ``vmap``, and the reason if it fails."""
     f = numbers(call)
     expected = f(*args)
     try:
@@ -164,9 +164,9 @@ def failure(error: Exception) -> tuple[str, str]:
 
 
 def reason(error: Exception) -> str:
-    """Return the remedy, the last sentence of our messages, or the class of another library's error."""
+    """Return the last sentence of our messages, which is the remedy, or the class of another library's error."""
     if not type(error).__module__.startswith("funcgrad"):
-        return type(error).__name__
+        return f"raises {type(error).__name__}"
     text = " ".join(str(error).split())
     return f"{type(error).__name__}: {text.split('. ')[-1].rstrip('.')}".replace("|", "/")
 

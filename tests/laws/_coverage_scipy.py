@@ -31,19 +31,21 @@ MODULES = tuple(
         if not info.name.startswith("_")
     )
 )
-HEAD = """## What becomes of SciPy's functions
+HEAD = """## SciPy's functions
 
-The tables list every public function of the modules that `funcgrad.scipy` mirrors. Distributions are tried by their log
-density, distribution function and survival function; `funcgrad.scipy.stats` has their other methods. `scipy.signal` and
-`scipy.interpolate` list the functions that are here, without classes. The column "own name" says where SciPy's own name
-takes traced values: always, inside of `fg.intercept()`, or nowhere. Call the function by its name in `funcgrad.scipy`
-then. An argument without a derivative rule is refused, and the error names it.
+The tables list every public function of the modules that `funcgrad.scipy` mirrors. Each distribution has four rows at
+most: its log density, log probability, distribution function and survival function. `funcgrad.scipy.stats` has its
+other methods, too. `scipy.signal` and `scipy.interpolate` list only the functions that funcgrad has, without classes.
+
+The column "own name" says where a call by SciPy's own name takes traced values: always, inside `fg.intercept()`, or
+nowhere. If it says "nowhere", call the function by its name in `funcgrad.scipy`. An argument without a derivative rule
+is refused, and the error names it.
 """
 # Methods of distributions. SciPy finds moments and quantiles by integrals and by search, which takes minutes with
 # traced values.
 METHODS = ("logpdf", "logpmf", "cdf", "sf")
 
-# The first draws random numbers; the others print their internal errors.
+# The first function draws random numbers. The others print their internal errors.
 _APART = ("clarkson_woodruff_transform", "ellip_harm", "ellip_harm_2", "ellip_normal")
 
 Template = Callable[..., Any]
@@ -243,7 +245,7 @@ def _row_of_call(
             why = why or error
             continue
         if fixed:
-            note = f"refused by argument {' and '.join(str(i + 1) for i in fixed)}"
+            note = f"no derivative by argument {' and '.join(str(i + 1) for i in fixed)}"
         return Row(title, kind, graphs, f"{batches} | {own_name(*_with_fixed(own, args, fixed), expected)}", note)
     return Row(title, "refused", "", f" | {own_name(own, args, expected)}", reason(why) if why else "")
 
@@ -301,8 +303,8 @@ def table(module: str) -> str:
         *map(str, rows),
     ]
     for names, what in (
-        (refused, "Not here; where they meet traced values, they are refused"),
-        (untried, "No call that takes float numbers alone and returns such was found for these"),
+        (refused, "funcgrad does not have these functions, and SciPy's own refuse traced values"),
+        (untried, "These functions were not tried, because no call was found whose arguments and results are floats"),
     ):
         if names:
             parts += ["", f"{what}: {', '.join(f'`{name}`' for name in names)}."]

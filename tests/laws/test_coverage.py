@@ -52,7 +52,7 @@ def test_the_page_notices_what_is_not_there() -> None:
         return x
 
     assert row_of("numpy", "sin", without).derivative == "constant"
-    assert row_of("numpy", "sin", refused) == Row("`numpy.sin`", "refused", note="NotImplementedError")
+    assert row_of("numpy", "sin", refused) == Row("`numpy.sin`", "refused", note="raises NotImplementedError")
 
 
 def test_the_page_notices_what_is_not_scipys() -> None:

@@ -116,7 +116,7 @@ def options_of(made: Made, rng: np.random.Generator) -> dict[str, Any]:
 
 
 def is_matrices(made: Made) -> bool:
-    return made.rule.fits is not None and made.rule.fits([[np.zeros(3)]]) is not None
+    return made.rule.refusal is not None and made.rule.refusal([[np.zeros(3)]]) is not None
 
 
 def drawn(made: Made, seed: int, dtype: Any = np.float64) -> Run:

@@ -47,7 +47,7 @@ def tolerance(made: Made, dtype: Any) -> dict[str, Any]:
 
 
 def dtype_of(made: Made, seed: int) -> Any:
-    real_only = made.rule.fits is not None
+    real_only = made.rule.refusal is not None
     return DTYPES[seed % (2 if real_only else 4)]
 
 

@@ -170,3 +170,8 @@ def test_sgds_own_record_gives_sgd() -> None:
 
 def test_the_committed_types_are_those_of_the_rules() -> None:
     assert STUBS.read_text() == stubs(), "python -m tests.optim.make_stubs writes them anew"
+
+
+def test_a_flag_needs_a_bool_as_its_default() -> None:
+    with pytest.raises(TypeError, match=r"Flag 'cautious': the default is 'leave .*'; needed True or False.*about="):
+        Flag("cautious", "leave some elements unchanged.")  # pyright: ignore[reportArgumentType]  (the mistake)

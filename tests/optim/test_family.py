@@ -99,7 +99,7 @@ def test_optax_has_these_numbers(name: str) -> None:
 def test_complex_parameters_are_pairs_of_real_ones(name: str) -> None:
     made = FAMILY[name]
     run = drawn(made, 5, np.complex128)
-    if made.rule.fits is not None:
+    if made.rule.refusal is not None:
         with pytest.raises((HyperparameterError, RuntimeError), match=r"not support complex parameters"):
             by_functions(made, run)
         return

@@ -92,4 +92,6 @@ def test_signatures_are_pytorchs(name: str, pytorch: PyTorch) -> None:
     def parameters(cls: Any) -> list[list[Any]]:
         return [[x.name, x.kind.name, plain(x.default)] for x in inspect.signature(cls).parameters.values()]
 
-    assert parameters(FAMILY[name].cls) == pytorch(lambda torch: parameters(class_of(torch, FAMILY[name])))
+    made = FAMILY[name]
+    ours = [x for x in parameters(made.cls) if x[0] not in made.rule.torch.beyond]
+    assert ours == pytorch(lambda torch: parameters(class_of(torch, made)))

@@ -84,7 +84,7 @@ class UsersPerOperand(PerOperand):
 
     A rule gets the cotangent or tangent first. The names of its other arguments say what it reads: an operand, the
     result ``y``, a type ``y_aval`` or ``a_aval``, a shape ``a_shape``, or a parameter. Rules run on arrays of every
-    engine, so NumPy's functions may stand in them.
+    engine, so they may contain NumPy's functions.
 
     Args:
         operands: the names of the operands.

@@ -28,7 +28,7 @@ class Buffers:
         self.last = _last_reads(graph)
         self._graph = graph
         # Memory that was reserved for an output: the number of the equation that makes the output, and an input that
-        # may lie in the same memory. And the memory that is reserved for each output.
+        # may use the same memory. And the memory that is reserved for each output.
         self._reserved: dict[Var, tuple[int, Var | None]] = {}
         self._own_place: dict[Any, Var] = {}
         # Roots that were written to, or are returned as results.
@@ -37,7 +37,7 @@ class Buffers:
         self._shown: dict[Var, list[Var]] = {}
         # A dict keeps the order, so that the generated program is the same each time.
         self._own: dict[Var, None] = dict.fromkeys(donated)
-        # Variables whose elements may lie in another order than their root's.
+        # Variables whose elements may have another order in memory than their root's.
         self.views: set[Var] = set()
         # Variables that show each element of their root exactly once.
         self._whole: set[Var] = set()
@@ -56,9 +56,9 @@ class Buffers:
         """Register memory for an output. Until the output is made, other variables may use it.
 
         Args:
-            memory: stands for the memory.
-            output: the output. It stands in this memory at the end, or has to be copied to it.
-            shared: an input that may lie in the same memory; nothing is written there before its last read.
+            memory: the variable that represents the memory.
+            output: the output. It is in this memory at the end, or has to be copied to it.
+            shared: an input that may use the same memory; nothing is written there before its last read.
         """
         self.made(memory, own=True)
         made = next((i for i, e in enumerate(self._graph.equations) if output in e.results), -1)

@@ -32,7 +32,7 @@ class Writer:
     Args:
         graph: the program.
         donated: inputs whose memory may be written to.
-        before: the writer of the lines that this program continues (`continued`) or stands in (`inside`).
+        before: the writer of the lines that this program continues (`continued`), or of the lines around it (`inside`).
         prepared: groups the operations of the body of a loop, as those of the graph were grouped.
     """
 
@@ -68,7 +68,7 @@ class Writer:
         # Variables whose memory was free and now holds another variable. They must not be dropped before that one.
         self.reused: set[Var] = set()
         # The dtypes of the memory for intermediate values that the function takes as arguments, if it takes any. Such
-        # a function serves arrays of every length, so that no shape may stand in its lines.
+        # a function serves arrays of every length, so its lines contain no shape.
         self.scratch: list[np.dtype] | None = None
         self.inputs: dict[Any, str] = {}
         if before is None:

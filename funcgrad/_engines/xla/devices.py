@@ -66,7 +66,7 @@ ad.primitive_jvps[_alike_p] = lambda primals, tangents: (_alike_p.bind(*primals)
 def beside(value: Value, x: Value) -> Any:
     """Return a NumPy value on the devices of ``x`` if ``x`` was put there explicitly; else return it unchanged.
 
-    The result of a compiled step lies on the devices of that step. A value that is there from the start has one type in
+    The result of a compiled step is on the devices of that step. A value that is there from the start has one type in
     the first step and in the second, so the step is compiled once.
     """
     if is_jax_tracer(x) or not x.committed:

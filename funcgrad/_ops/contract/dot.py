@@ -38,7 +38,7 @@ def _argsort(values: Axes) -> Axes:
 class _MatrixLayout:
     """How one operand becomes a stack of matrices: move axes (seldom), flatten, and perhaps transpose the matrix.
 
-    ``flipped`` says that the contracted axes stand on the wrong side of the kept ones. A transposed view then costs
+    ``flipped`` says that the contracted axes are on the wrong side of the kept ones. A transposed view then costs
     nothing, while moving the axes would copy.
     """
 

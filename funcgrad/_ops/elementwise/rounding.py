@@ -165,7 +165,7 @@ nextafter_p = elementwise(
     xla="nextafter",
     maps=Undefined(
         "nextafter: a derivative of the next floating-point number was asked for. That number changes in steps of "
-        "the rounding and has no derivative. Take it of fg.stop_gradient(x), or outside of the differentiated function."
+        "the rounding and has no derivative. Apply it to fg.stop_gradient(x), or call it outside of grad."
     ),
 )
 spacing_p = elementwise("spacing", "x", numpy=np.spacing, xla=_spacing_xla, maps=CONSTANT)

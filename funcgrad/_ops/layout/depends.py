@@ -179,7 +179,7 @@ def permuting(applied: Application) -> list[Any]:
 def solved(applied: Application) -> list[Any]:
     """Let the solution of linear systems depend on the whole matrix, and on the right side in the same column.
 
-    If the matrix stands on the right, it is in the same row.
+    If the matrix is on the right, it is in the same row.
     """
     (a, b), (aval,) = applied.reads, applied.avals
     axis = -2 if applied.params.get("left_side", True) else -1

@@ -12,7 +12,7 @@ from funcgrad._types import Value
 
 # Loops of more equations in all rounds together are followed without the numbers that differ from round to round.
 _MOST_EQUATIONS = 20_000
-# The most elements that the rounds of a loop may hand on, if they are followed together: 400 MB.
+# The most elements that the rounds of a loop may pass on, if they are followed together: 400 MB.
 _MOST_MEMBERS = 50_000_000
 _NONE = np.empty(0, np.intp)
 

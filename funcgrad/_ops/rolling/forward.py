@@ -315,7 +315,7 @@ class Forwarder(Emitter):
     def written(self, y: Operand, pattern: Pattern, keys: list[Key], values: list[Operand]) -> Operand:
         """Return an array with rows written at once where the integer is the first entry; else one after the other."""
         if len(keys) > 1 and pattern[0] == HOLE and pattern.count(HOLE) == 1 and None not in pattern:
-            # Each integer stands here once, so their order does not matter.
+            # Each integer occurs once here, so their order does not matter.
             order = sorted(range(len(keys)), key=lambda k: keys[k])
             first, last = keys[order[0]][0], keys[order[-1]][0]
             step = keys[order[1]][0] - first

@@ -162,7 +162,7 @@ class _Round:
                 if all(not x.aval.shape or x in self.fixed or x in self._even for x in each.operands):
                     self._even.update(each.results)
             else:
-                # The rows that a loop stores lie in order.
+                # A loop stores its rows in order.
                 self._even.update(each.results)
 
     def _is_exact(self, equation: Equation) -> bool:

@@ -36,6 +36,10 @@ from funcgrad._ops.rolling.rows import FIRST_AXIS, HOLE, Emitter, Row, entries_o
 
 # The most bytes of separate operands that are copied into one array, so that a loop can read them one by one.
 _COPIED_BYTES = 1 << 26
+# Copying larger operands takes longer than the loop saves, unless the loop has at least this many operations for each
+# element that is copied. An optimizer's step has two or three.
+_LARGE = 1 << 15
+_LEAST_FLOPS = 8
 # How many rounds that look alike are tried as one.
 _SEVERAL = (1, 2, 3, 4)
 # An operation on more operands than this that are rows of one array reads them at once.
@@ -87,7 +91,7 @@ class _Roller(Emitter):
         outer = self._rows.get(base)
         if outer is None:
             return Row(base, *found)
-        # The entries of ``x[i][j]`` stand one after the other only where those of the first index are integers.
+        # ``x[i][j]`` is ``x[i, j]`` only if all entries of the first index are integers.
         is_plain = all(each == HOLE for each in outer.pattern)
         return Row(outer.base, (*outer.pattern, *found[0]), (*outer.key, *found[1])) if is_plain else None
 
@@ -138,7 +142,13 @@ class _Roller(Emitter):
             for source in sources
             if isinstance(source, PerRound) and not self._is_even(source)
         }
-        return sum(x.aval.nbytes for parts in copied for x in parts) <= _COPIED_BYTES
+        avals = [x.aval for parts in copied for x in parts]
+        size = sum(aval.size for aval in avals)
+        if size > _LARGE * len(avals):
+            members = self._rest[stretch.repeat.start : stretch.repeat.end]
+            if sum(equation.flops for equation in members) < _LEAST_FLOPS * size:
+                return False
+        return sum(aval.nbytes for aval in avals) <= _COPIED_BYTES
 
     def _is_even(self, source: PerRound) -> bool:
         rows = [self._rows.get(x) for x in source.parts]

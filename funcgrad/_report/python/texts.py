@@ -170,15 +170,15 @@ class Texts:
 
     def _public(self, value: Value) -> str | None:
         """Return the name under which NumPy or SciPy exports it."""
-        name, home = getattr(value, "__name__", ""), str(getattr(value, "__module__", ""))
+        name, module_name = getattr(value, "__name__", ""), str(getattr(value, "__module__", ""))
         # Ufuncs have no module name; those of SciPy are all in scipy.special.
         rooms = ("numpy", "scipy.special") if isinstance(value, np.ufunc) else _MODULES
         for module in rooms:
-            known = isinstance(value, np.ufunc) or home.split(".")[:1] == module.split(".")[:1]
+            known = isinstance(value, np.ufunc) or module_name.split(".")[:1] == module.split(".")[:1]
             if known and getattr(load(module), name, None) is value:
                 return f"{self._imported(module)}.{name}"
-        if home in sys.stdlib_module_names and getattr(load(home), name, None) is value:
-            return f"{self._imported(home)}.{name}"
+        if module_name in sys.stdlib_module_names and getattr(load(module_name), name, None) is value:
+            return f"{self._imported(module_name)}.{name}"
         return None
 
     def _imported(self, module: str) -> str:

@@ -49,7 +49,7 @@ class Unrecorded:
 
     def run(self, f: Callable[[list[Any]], Any]) -> Any:
         """Return the function's result. A derivative inside of the function is recorded as it runs."""
-        # This trace records nothing. It tells the function's own arrays from those of the program around it.
+        # This trace records nothing. It shows which arrays belong to the function, and which to the program around it.
         scope = ReverseTrace()
         with scope:
             # The function may read the same values without their derivatives, so its arguments are variables of their

@@ -64,7 +64,7 @@ class XlaFunction(Jitted):
         # The last program and the structure that it serves: comparing takes a third of a lookup's time.
         self._last: tuple[Any, XlaProgram | None] = None, None
         self._names: Any = None
-        self._told = self._told_wide = False
+        self._warned = self._warned_wide = False
 
     # All steps are in this one function: each further call would take a tenth of the time.
     def __call__(self, *args: Any, **kwargs: Any) -> Any:  # noqa: C901, PLR0912  (see above)
@@ -149,21 +149,21 @@ class XlaFunction(Jitted):
         def stage(tracers: Sequence[Any]) -> tuple[Graph, Sequence[Any], TreeDef]:
             given, named = in_tree.unflatten(tracers)
             of_arrays = {id(tracers[i]) for i in arrays}
-            with noted_widening(() if self._told_wide else found) as lines:
+            with noted_widening(() if self._warned_wide else found) as lines:
                 bound = self._stage_bound(function, given, named, static, lambda leaf: id(leaf) in of_arrays)
                 staged = self._own(*bound)
             if self._tells_arrays and not are_known:
                 raise ArraysUnknownError
             name = name_of(self._function)
-            self._told = self._told or warn_if_large(staged[0], name)
-            self._told_wide = self._told_wide or warn_if_widened(staged[0], name, lines)
+            self._warned = self._warned or warn_if_large(staged[0], name)
+            self._warned_wide = self._warned_wide or warn_if_widened(staged[0], name, lines)
             return staged
 
-        order, handed = self._donation(args, kwargs)
+        order, unchanged = self._donation(args, kwargs)
         of_args, of_names = spans(in_tree)
         donated = [i for k in self._static.dynamic(self._donated, len(args)) for i in of_args[k]]
         donated += [i for name, span in of_names.items() if name in self.donated_names for i in span]
-        donated = [i for i in donated if id(found[i]) not in handed]
+        donated = [i for i in donated if id(found[i]) not in unchanged]
         arranged = [i for k in order or range(len(of_args)) for i in of_args[k]]
         asked, out_shardings = self._shardings
         program = XlaProgram(
@@ -197,8 +197,8 @@ class XlaFunction(Jitted):
             return None, set()
         graph, _, dynamic, out_tree = self._stage(args, kwargs)
         wide = {x for x in graph.outputs if self._tracing.is_wide(x.aval.dtype)}
-        handed = {id(leaf) for x, leaf in zip(graph.inputs, dynamic, strict=True) if x in wide}
-        return donation_order(graph, out_tree, args, self._donated), handed
+        unchanged = {id(leaf) for x, leaf in zip(graph.inputs, dynamic, strict=True) if x in wide}
+        return donation_order(graph, out_tree, args, self._donated), unchanged
 
     def _own(
         self, graph: Graph, in_tree: TreeDef, dynamic: list[Any], out_tree: TreeDef

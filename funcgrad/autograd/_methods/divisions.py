@@ -61,7 +61,7 @@ def divided(x: Tensor, other: ArrayLike, *, rounding_mode: str | None = None) ->
         return down
     if down.dtype.kind not in "biu":
         return fnp.trunc(x / other)
-    # A quotient that is not whole lies one above its floor if it is negative.
+    # Truncating a negative quotient that is not whole gives its floor plus one.
     is_between = (fnp.remainder(x, other) != 0) & (down < 0)
     return down + is_between
 

@@ -86,7 +86,7 @@ class TensorBase(ReverseTracer):
     _changed: int
     _seen: int
     _several: tuple[str, int]
-    # For a JAX value: the tensor that this one was detached from, or ``None`` if it stands for itself. Results of
+    # For a JAX value: the tensor that this one was detached from, or ``None`` if it was not detached. Results of
     # operations have no source: they may be views, and writing into them is refused.
     _source: TensorBase | None
 

@@ -159,12 +159,12 @@ def _check_product(x: Array, y: Array) -> None:
     if a == b == 1:
         raise RuntimeError(f"dot : expected both vectors to have same dtype, but found {names[0]} and {names[1]}")
     if a == 2 and b == 1:
-        told = f"{names[1]}, {names[0]}, and {names[1]}"
-        raise RuntimeError(f"addmv input tensors must have the same dtype, but got {told}")
+        dtypes = f"{names[1]}, {names[0]}, and {names[1]}"
+        raise RuntimeError(f"addmv input tensors must have the same dtype, but got {dtypes}")
     if b > 2:
         raise RuntimeError(f"expected scalar type {names[0]} but found {names[1]}")
-    told = f"{c_type_name(x.dtype)} != {c_type_name(y.dtype)}"
-    raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {told}")
+    dtypes = f"{c_type_name(x.dtype)} != {c_type_name(y.dtype)}"
+    raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {dtypes}")
 
 
 # The names of C++, which PyTorch's kernels print.

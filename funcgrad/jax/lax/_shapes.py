@@ -26,7 +26,7 @@ def broadcast_in_dim(operand: ArrayLike, shape: Sequence[int], broadcast_dimensi
 
 
 def broadcast_to_rank(x: ArrayLike, rank: int) -> Any:
-    """``jax.lax.broadcast_to_rank``: the array with as many axes; new ones have length 1 and stand in front."""
+    """``jax.lax.broadcast_to_rank``: the array with as many axes; new axes have length 1 and come first."""
     shape = fnp.shape(x)
     return fnp.reshape(x, (*[1] * (rank - len(shape)), *shape))
 
@@ -222,7 +222,7 @@ def dot(lhs: ArrayLike, rhs: ArrayLike, *, dimension_numbers: Any = None) -> Any
 
 
 def dot_general(lhs: ArrayLike, rhs: ArrayLike, dimension_numbers: Any) -> Any:
-    """``jax.lax.dot_general``: sum products over pairs of axes; pairs of batch axes stand in front of the result."""
+    """``jax.lax.dot_general``: sum products over pairs of axes; pairs of batch axes come first in the result."""
     contract, batch = [tuple([tuple(map(int, axes)) for axes in pair]) for pair in dimension_numbers]
     lhs, rhs = promote(lhs, rhs)
     return general_product(lhs, rhs, (contract[0], contract[1]), (batch[0], batch[1]))

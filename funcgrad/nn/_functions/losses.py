@@ -14,7 +14,6 @@ from funcgrad._ops.elementwise.arithmetic import div_p
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.layout.broadcast import reduce_sum
-from funcgrad._ops.layout.fill import ones_like
 from funcgrad._ops.layout.shape import reshape
 from funcgrad._ops.reduce.softmax import log_softmax_p
 from funcgrad._types import Array
@@ -212,9 +211,13 @@ def _reduce_targets(picked: Array, targets: _Targets, reduction: Reduction) -> A
     """Reduce the losses of targets; the mean divides by the sum of the weights of the targets that are not ignored."""
     if reduction != "mean" or (targets.ignored is None and targets.weight is None):
         return _reduced(picked, reduction, math.prod(picked.shape), -1)
-    axes = tuple(range(len(picked.shape)))
-    counted = targets.kept(ones_like(picked) if targets.weight is None else targets.weight)
-    return divide(reduce_sum(picked, axes), negative(reduce_sum(counted, axes)))
+    axes = ALL_AXES[len(picked.shape)]
+    total = reduce_sum(picked, axes)
+    if targets.weight is not None:
+        return divide(total, negative(reduce_sum(targets.kept(targets.weight), axes)))
+    # The negative number of targets that are kept. Summing ones that are 0 for ignored targets takes two more calls.
+    ignored = reduce_sum(cast(targets.ignored, picked.dtype), axes)
+    return divide(total, subtract(ignored, float(math.prod(picked.shape))))
 
 
 def _reduced(values: Array, reduction: Reduction, count: int, sign: int) -> Any:

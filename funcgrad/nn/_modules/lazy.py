@@ -13,7 +13,7 @@ _TABLES = ("_parameters", "_buffers")
 
 
 class LazyModuleMixin:
-    """Base class, beside `Module`, of modules whose first input decides shapes of parameters and buffers.
+    """Second base class, after `Module`, of modules whose first input decides shapes of parameters and buffers.
 
     A subclass assigns `UninitializedParameter` and `UninitializedBuffer`, and defines ``initialize_parameters``, which
     gets the arguments of the first call and gives each of them a shape by ``materialize``.

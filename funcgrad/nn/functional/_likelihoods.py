@@ -11,7 +11,7 @@ from funcgrad._transforms.custom.stop_gradient import stop_gradient
 from funcgrad._types import Array
 from funcgrad.nn._functions.convert import inexact
 from funcgrad.nn._functions.refusals import refuse_integers
-from funcgrad.nn.functional._losses import beside, legacy, reduced
+from funcgrad.nn.functional._losses import floats_for, legacy, reduced
 from funcgrad.numpy.extend import known_value
 
 
@@ -54,7 +54,7 @@ def kl_div(
     reduction = legacy(size_average, reduce, "sum" if by_batch else reduction)
     refuse_integers("kl_div: Integral inputs not supported.", input)
     x = inexact(input)
-    y = beside(target, x)
+    y = floats_for(target, x)
     if log_target:
         values = fnp.multiply(fnp.exp(y), fnp.subtract(y, x))
     else:
@@ -98,7 +98,7 @@ def poisson_nll_loss(
     """
     reduction = legacy(size_average, reduce, reduction)
     x = inexact(input)
-    y = beside(target, x)
+    y = floats_for(target, x)
     if log_input:
         values = fnp.subtract(fnp.exp(x), fnp.multiply(y, x))
     else:
@@ -140,7 +140,7 @@ def gaussian_nll_loss(
     Source: Nix and Weigend, *Estimating the mean and variance of the target probability distribution* (1994), eq. 5.
     """
     x = inexact(input)
-    y = beside(target, x)
+    y = floats_for(target, x)
     variance = fnp.full(x.shape, var, x.dtype) if isinstance(var, float) else inexact(var)
     known = known_value(variance)
     if known is not None and (known < 0).any():

@@ -1,4 +1,4 @@
-"""Losses of predictions beside targets, with PyTorch's arguments."""
+"""Losses that compare predictions with targets, with PyTorch's arguments."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def constant(x: Array) -> Any:
     return x._value if is_tensor(x) and not x._owner.requires_grad(x) else x
 
 
-def beside(target: Array, x: Array) -> Any:
-    """Return targets without needless history; integers get the dtype of ``x``, as in PyTorch's promotion."""
+def floats_for(target: Array, x: Array) -> Any:
+    """Return targets without needless history. Integers get the dtype of ``x``, as in PyTorch's promotion."""
     y = as_value(constant(target))
     y = y if hasattr(y, "dtype") else np.asarray(y)
     return y if is_inexact(y.dtype) else cast(y, x.dtype)
@@ -61,7 +61,7 @@ def beside(target: Array, x: Array) -> Any:
 def _pair(input: Any, target: Any, kernel: str = "") -> tuple[Any, Any]:
     """Return both as floats of one shape; warn as PyTorch does if one is broadcast."""
     x = floating(kernel, input) if kernel and is_integral_tensor(target) else inexact(input)
-    y = beside(target, x)
+    y = floats_for(target, x)
     if x.shape != y.shape:
         warnings.warn(
             f"Using a target size (torch.Size({list(y.shape)})) that is different to the input size "
@@ -84,7 +84,7 @@ def _pair(input: Any, target: Any, kernel: str = "") -> tuple[Any, Any]:
 
 
 def _weighted(values: Array, weight: Array) -> Any:
-    return values if weight is None else fnp.multiply(values, beside(weight, values))
+    return values if weight is None else fnp.multiply(values, floats_for(weight, values))
 
 
 def _weighted_mean(values: Array, weight: Array, reduction: str) -> Any:
@@ -95,7 +95,7 @@ def _weighted_mean(values: Array, weight: Array, reduction: str) -> Any:
         raise ValueError("Weights and input must have the same size.")
     if reduction != "mean":
         return reduced(_weighted(values, weight), reduction)
-    return fnp.divide(fnp.sum(_weighted(values, weight)), fnp.sum(beside(weight, values)))
+    return fnp.divide(fnp.sum(_weighted(values, weight)), fnp.sum(floats_for(weight, values)))
 
 
 def l1_loss(
@@ -315,7 +315,7 @@ def binary_cross_entropy(
     x = floating("binary_cross_entropy", input)
     if is_tensor(input) and is_tensor(target) and target.dtype != x.dtype:
         raise RuntimeError(f"Found dtype {type_name(target.dtype)} but expected {type_name(x.dtype)}")
-    y = beside(target, x)
+    y = floats_for(target, x)
     if x.shape != y.shape:
         raise ValueError(
             f"Using a target size (torch.Size({list(y.shape)})) that is different to the input size "
@@ -373,12 +373,12 @@ def binary_cross_entropy_with_logits(
         raise RuntimeError(
             f"result type {type_name(x.dtype)} can't be cast to the desired output type {type_name(target.dtype)}"
         )
-    y = beside(target, x)
+    y = floats_for(target, x)
     if x.shape != y.shape:
         raise ValueError(
             f"Target size (torch.Size({list(y.shape)})) must be the same as input size (torch.Size({list(x.shape)}))"
         )
     soft = fnp.logaddexp(zeros_like(x), fnp.negative(x))
     if pos_weight is not None:
-        soft = fnp.multiply(soft, fnp.add(fnp.multiply(fnp.subtract(beside(pos_weight, x), 1), y), 1))
+        soft = fnp.multiply(soft, fnp.add(fnp.multiply(fnp.subtract(floats_for(pos_weight, x), 1), y), 1))
     return reduced(_weighted(fnp.add(fnp.multiply(fnp.subtract(1, y), x), soft), weight), reduction)

@@ -14,7 +14,7 @@ from funcgrad._types import Array
 from funcgrad.nn._functions.convert import inexact
 from funcgrad.nn._functions.refusals import OF_MEAN, refuse_integers
 from funcgrad.nn.functional._linear import pairwise_distance
-from funcgrad.nn.functional._losses import beside, constant, legacy, reduced, stepped
+from funcgrad.nn.functional._losses import constant, floats_for, legacy, reduced, stepped
 from funcgrad.nn.functional._smooth import logsigmoid
 from funcgrad.numpy.extend import known_value
 
@@ -36,7 +36,7 @@ def soft_margin_loss(
     """
     reduction = legacy(size_average, reduce, reduction)
     x = inexact(input)
-    scores = fnp.negative(fnp.multiply(x, beside(target, x)))
+    scores = fnp.negative(fnp.multiply(x, floats_for(target, x)))
     return reduced(fnp.logaddexp(zeros_like(scores), scores), reduction)
 
 
@@ -186,7 +186,7 @@ def multi_margin_loss(
     costs = stepped(fnp.add(fnp.subtract(margin, own), x))
     costs = costs if p == 1 else fnp.square(costs)
     if weight is not None:
-        costs = fnp.multiply(costs, fnp.take(beside(weight, x), columns))
+        costs = fnp.multiply(costs, fnp.take(floats_for(weight, x), columns))
     others = fnp.not_equal(np.arange(x.shape[-1]), columns)
     return reduced(fnp.divide(fnp.sum(fnp.where(others, costs, 0), axis=-1), x.shape[-1]), reduction)
 
@@ -253,10 +253,10 @@ def multilabel_soft_margin_loss(
     """
     reduction = legacy(size_average, reduce, reduction)
     x = inexact(input)
-    t = beside(target, x)
+    t = floats_for(target, x)
     ones = fnp.multiply(t, logsigmoid(x))
     values = fnp.negative(fnp.add(ones, fnp.multiply(fnp.subtract(1, t), logsigmoid(fnp.negative(x)))))
-    values = values if weight is None else fnp.multiply(values, beside(weight, x))
+    values = values if weight is None else fnp.multiply(values, floats_for(weight, x))
     return reduced(fnp.mean(values, axis=-1), reduction)
 
 

@@ -68,8 +68,8 @@ def _check_sizes(name: str, axes: int, kernel_size: Any, stride: Any, dilation: 
                 raise RuntimeError(f"{name}() {what} must be greater than zero, but got 0")
             if what != "dilation":
                 raise RuntimeError("stride should not be zero")
-            told = " ".join(f"dilation{axis}: {n}" for axis, n in zip("THW"[-axes:], [*sizes] * axes, strict=False))
-            raise RuntimeError(f"dilation should be greater than zero, but got {told}")
+            refused = " ".join(f"dilation{axis}: {n}" for axis, n in zip("THW"[-axes:], [*sizes] * axes, strict=False))
+            raise RuntimeError(f"dilation should be greater than zero, but got {refused}")
 
 
 def _stride(stride: Any) -> Any:

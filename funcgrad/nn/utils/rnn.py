@@ -227,7 +227,7 @@ def pad_sequence(
     Args:
         sequences: arrays ``f32[steps, ...]``.
         batch_first: whether the batch becomes the first axis.
-        padding_value: the number beside a sequence.
+        padding_value: the number after the end of a shorter sequence.
         padding_side: ``"right"`` or ``"left"``.
 
     Returns:

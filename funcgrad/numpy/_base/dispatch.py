@@ -137,7 +137,7 @@ def refuse(function: Any, module: str = "numpy") -> NoReturn:
     """Refuse a NumPy function that we lack, and name an alternative if there is one."""
     name = getattr(function, "__name__", str(function))
     instead = _ALTERNATIVES.get(name)
-    remedy = f"Use {instead}" if instead else "Write it with functions that there are, dir(funcgrad.numpy)"
+    remedy = f"Use {instead}" if instead else "Write it with functions of funcgrad.numpy (see dir(funcgrad.numpy))"
     raise UnsupportedFunctionError(
         f"{module}.{name}: it met a traced array, and funcgrad has no derivative rules for this function. {remedy}; or "
         "give it a rule of its own with fg.custom_vjp, around fg.call_numpy."

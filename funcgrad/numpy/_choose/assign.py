@@ -94,7 +94,7 @@ def _with_mask(x: Tracer, key: IndexLike, value: ArrayLike) -> tuple[Any, Any] |
     i = found[0]
     beside = entries[:i] + entries[i + 1 :]
     follows = all(innermost(entries[j])._owner.follows for j in found)
-    if len(found) > 1 or not all(type(entry) in _BASIC for entry in beside) or _set_apart(entries, i):
+    if len(found) > 1 or not all(type(entry) in _BASIC for entry in beside) or _separated(entries, i):
         if follows:
             return None
         raise TracerAssignmentError(
@@ -120,7 +120,7 @@ def _is_traced_mask(entry: Tracer) -> bool:
     return entry.dtype.kind == "b" and isinstance(innermost(entry), Tracer)
 
 
-def _set_apart(entries: tuple, i: int) -> bool:
+def _separated(entries: tuple, i: int) -> bool:
     """Return whether other entries are between an integer and the mask. NumPy then puts the selected axes first."""
     return "-" in "".join("i" if type(entry) is int or j == i else "-" for j, entry in enumerate(entries)).strip("-")
 

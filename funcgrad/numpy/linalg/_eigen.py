@@ -104,8 +104,8 @@ def real_eigvals(name: str, a: ArrayLike) -> Any:
 def _all_real(name: str, a: ArrayLike, w: ArrayLike) -> bool:
     if a.dtype.kind == "c":
         return False
-    told = f"numpy.{name} of a real matrix, whose dtype depends on them (a.astype(complex) has one),"
-    return bool(concrete_value(np.all(np.imag(w) == 0), told))
+    asked = f"numpy.{name} of a real matrix, whose dtype depends on them (a.astype(complex) has one),"
+    return bool(concrete_value(np.all(np.imag(w) == 0), asked))
 
 
 @implements(np.linalg.svd)

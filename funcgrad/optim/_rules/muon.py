@@ -57,7 +57,7 @@ def _ratio(shape: tuple[int, ...], adjust: str | None) -> float:
     return math.sqrt(max(1, rows / columns)) if columns else 1.0
 
 
-def _fits(groups: Sequence[Sequence[Any]]) -> str | None:
+def _refusal(groups: Sequence[Sequence[Any]]) -> str | None:
     shapes = [p.shape for group in groups for p in group if len(p.shape) != 2]
     if not shapes:
         return None
@@ -118,7 +118,7 @@ MUON = Rule(
     step=_step,
     sparse=refuses_rows("Muon"),
     elementwise=False,
-    fits=_fits,
+    refusal=_refusal,
     torch=PyTorch(arguments="lr, weight_decay, momentum, nesterov, ns_coefficients, eps, ns_steps, adjust_lr_fn"),
     formula="""
 momentum_buffer = momentum * momentum_buffer + (1 - momentum) * g

@@ -89,6 +89,10 @@ class Flag(Choice):
     Args:
         name: its name in the rule, the state and the functions.
         default: the value if none is given.
+        about: its meaning, for the generated documentation; by keyword.
+
+    Raises:
+        TypeError: the default is not a bool.
 
     Example:
         >>> from funcgrad.extend import Flag
@@ -98,6 +102,13 @@ class Flag(Choice):
 
     default: bool = False
     convert: Callable[[Any], Any] = bool
+
+    def __post_init__(self) -> None:
+        if type(self.default) is not bool:
+            raise TypeError(
+                f"Flag {self.name!r}: the default is {self.default!r}; needed True or False. Give the meaning of the "
+                "flag by keyword: about=..."
+            )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -170,7 +181,7 @@ class Rule:
             slots, and on numbers. If so, the step is staged once for all shapes. It may run in blocks and in loops, and
             on several parameters together, and a complex parameter is stepped as its two parts. The graph is checked: a
             step that mixes elements (a mean, a norm, a sort), or reads the shape, raises a `RuleError`.
-        fits: gets the types of the parameters, group by group, and returns the fault of one of them, or ``None``.
+        refusal: gets the types of the parameters, group by group. It returns why the rule refuses one, or ``None``.
         torch: the constructor and the checkpoints of PyTorch's class; see `PyTorch`.
         title: the name of its class, if it is not the name in capitals.
         formula: the step of a parameter ``p`` with gradient ``g``, for the generated documentation.
@@ -202,7 +213,7 @@ class Rule:
     sparse: Callable[[Any], str | None] = lambda hyper: None
     dense: str | None = None
     elementwise: bool = True
-    fits: Callable[[Sequence[Sequence[Any]]], str | None] | None = None
+    refusal: Callable[[Sequence[Sequence[Any]]], str | None] | None = None
     torch: PyTorch = dataclasses.field(default_factory=PyTorch)
     title: str = ""
     formula: str = ""

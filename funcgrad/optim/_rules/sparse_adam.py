@@ -20,7 +20,7 @@ def _step(p: ArrayLike, g: Array, slots: dict[str, Any], hyper: Hyper, t: ArrayL
     return p - rate * (first / (sqrt(second) + hyper.eps)), {"exp_avg": first, "exp_avg_sq": second}
 
 
-def _fits(groups: Sequence[Sequence[Any]]) -> str | None:
+def _refusal(groups: Sequence[Sequence[Any]]) -> str | None:
     found = [[i, k] for i, group in enumerate(groups) for k, p in enumerate(group) if p.dtype.kind == "c"]
     return f"Complex params at indices {found}: SparseAdam does not support complex parameters" if found else None
 
@@ -42,7 +42,7 @@ SPARSE_ADAM = Rule(
     counts=lambda hyper: True,
     masked=True,
     dense="SparseAdam does not support dense gradients, please consider Adam instead.",
-    fits=_fits,
+    refusal=_refusal,
     torch=PyTorch(arguments="lr, betas, eps, maximize", counted="step", counted_in_tensors=False),
     formula="""
 d = -g if maximize else g, in the rows of g; the others of p, exp_avg and exp_avg_sq stay as they are

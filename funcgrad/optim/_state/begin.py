@@ -39,7 +39,7 @@ def begin(
     asked = f"{rule.name}_init"
     found, treedef = flatten(params)
     _check_leaves(asked, found, treedef)
-    refusal = None if rule.fits is None else rule.fits([[aval_of(leaf) for leaf in found]])
+    refusal = None if rule.refusal is None else rule.refusal([[aval_of(leaf) for leaf in found]])
     if refusal is not None:
         raise HyperparameterError(f"{asked}: {refusal}")
     if foreach not in (True, False, None):

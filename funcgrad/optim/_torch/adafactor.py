@@ -89,7 +89,7 @@ class Adafactor(Optimizer):
         """Take one step.
 
         Args:
-            closure: computes the loss anew, with gradients, and returns it.
+            closure: computes the loss again, with gradients, and returns it.
 
         Returns:
             The loss, or ``None`` without a closure.

@@ -90,8 +90,8 @@ class RuleOptimizer(Optimizer):
         if options.get("fused"):
             _check_fused(options)
         super().__init__(params, options)
-        if rule.fits is not None:
-            self._check_params(rule.fits)
+        if rule.refusal is not None:
+            self._check_params(rule.refusal)
         if rule.torch.eager:
             # As in PyTorch, the numbers of the constructor count here, even if groups have others.
             row = self._row(options)
@@ -101,16 +101,16 @@ class RuleOptimizer(Optimizer):
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Add a group of parameters, optionally with its own options."""
         super().add_param_group(param_group)
-        fits = self.kind.rule.fits
-        if fits is not None and len(self.param_groups) > 1:
+        refusal_of = self.kind.rule.refusal
+        if refusal_of is not None and len(self.param_groups) > 1:
             try:
-                self._check_params(fits)
+                self._check_params(refusal_of)
             except HyperparameterError:
                 self.param_groups.pop()
                 raise
 
-    def _check_params(self, fits: Callable[[list[list[Aval]]], str | None]) -> None:
-        refusal = fits([[aval_of(p._value) for p in group["params"]] for group in self.param_groups])
+    def _check_params(self, refusal_of: Callable[[list[list[Aval]]], str | None]) -> None:
+        refusal = refusal_of([[aval_of(p._value) for p in group["params"]] for group in self.param_groups])
         if refusal is not None:
             raise HyperparameterError(refusal)
 

@@ -232,7 +232,7 @@ def funm(A: ArrayLike, func: Any, disp: bool = True) -> Any:  # noqa: N803  (Sci
     """Compute a function of a square matrix from the function of its eigenvalues.
 
     Args:
-        A: f[..., n, n], with eigenvalues that lie apart: where eigenvectors are (almost) missing the result is NaN, and
+        A: f[..., n, n], with distinct eigenvalues: where eigenvectors are (almost) missing the result is NaN, and
             where eigenvalues are equal the derivative is. Prefer the functions that have names.
         func: an elementwise function of an array of complex numbers.
         disp: refused but for True.

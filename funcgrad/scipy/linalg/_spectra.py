@@ -206,7 +206,7 @@ def eigh_tridiagonal(  # noqa: PLR0917  (SciPy's arguments)
 
     Args:
         d: f[n], the diagonal.
-        e: f[n - 1], beside it.
+        e: f[n - 1], the entries next to the diagonal.
         eigvals_only: whether to return only the values.
         select: 'a' for all, 'i' for a range of them by number; 'v', by value, is refused.
         select_range: the first and the last number.

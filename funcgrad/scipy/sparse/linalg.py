@@ -29,7 +29,7 @@ INSTEAD = {
     "spilu": "its factors are SciPy's own object. Use spsolve, or factorized.",
     "spsolve_triangular": "use spsolve, which finds that there is nothing to eliminate.",
     "inv": "the inverse of a sparse matrix is seldom sparse. Use spsolve.",
-    "expm_multiply": "there is no rule for it here. Use fg.scipy.linalg.expm of the whole matrix.",
+    "expm_multiply": "it has no derivative rule here. Use fg.scipy.linalg.expm of the whole matrix.",
     "eigsh": "it starts from random numbers. Use fg.scipy.linalg.eigh of the whole matrix.",
     "eigs": "it starts from random numbers. Use fg.scipy.linalg.eig of the whole matrix.",
     "svds": "it starts from random numbers. Use fg.scipy.linalg.svd of the whole matrix.",

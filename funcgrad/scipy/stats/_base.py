@@ -170,8 +170,8 @@ class Distribution:
         if formula is None:
             have = ", ".join(each for each in _METHODS if each in self._formulas or self._formula(each) is not None)
             raise UnsupportedFunctionError(
-                f"scipy.stats.{self.name}.{name}: funcgrad has no formula for it. There are {have}; or call SciPy's by "
-                "fg.call_numpy, inside a function with a rule of its own (fg.custom_jvp)."
+                f"scipy.stats.{self.name}.{name}: funcgrad has no formula for it. It has {have}. Use these, or call "
+                "SciPy's method by fg.call_numpy, inside a function with a rule of its own (fg.custom_jvp)."
             )
         return formula
 

@@ -176,3 +176,38 @@ def test_arguments_are_left_as_they_are() -> None:
     before = a.copy()
     fg.jit(fg.grad(cholesky), engine="numba")(a)
     np.testing.assert_array_equal(a, before)
+
+
+def test_many_short_programs_are_no_long_program() -> None:
+    """The step of an optimizer is short for each parameter, and writes over the donated parameters on all cores."""
+    rng = np.random.default_rng(0)
+
+    def arrays() -> list[np.ndarray]:
+        # All shapes differ, so the program does not roll.
+        return [rng.standard_normal((200 + k, 250)).astype(np.float32) for k in range(80)]
+
+    params, grads = arrays(), arrays()
+    state = fg.sgd_init(params, lr=0.1, momentum=0.9, weight_decay=1e-4, nesterov=True)
+    expected, _ = fg.sgd_update(grads, state, params)
+    update = fg.jit(lambda *args: fg.sgd_update(*args), engine="numba", donate_argnums=(1, 2))
+    assert len(update.graph(grads, state, params).equations) > 400
+    assert not _stretches(update.graph(grads, state, params))
+    donated = {id(x) for x in fg.tree.leaves((state, params))}
+    new, _ = update(grads, state, params)
+    for x, y in zip(new, expected, strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-6)
+        assert id(x) in donated
+
+
+def test_a_number_of_a_long_program_connects_its_parts() -> None:
+    def normed(x: Any) -> Any:
+        parts = [x[i:] for i in range(1, 30)]
+        total = x[0]
+        for part in parts:
+            total = total + np.sqrt(np.sum(part * part)) * np.sin(total)
+        return total
+
+    x = np.linspace(0.1, 1.0, 40)
+    gradient = fg.jit(fg.grad(normed), engine="numba", roll=False)
+    assert len(_stretches(gradient.graph(x))) == 1
+    np.testing.assert_allclose(gradient(x), fg.grad(normed)(x), rtol=1e-12)

@@ -161,6 +161,25 @@ def test_rounds_of_other_shapes_stay_as_they_are() -> None:
     assert graph.roll() is graph
 
 
+def test_a_loop_does_not_copy_large_arrays_for_a_few_operations() -> None:
+    """The step of an optimizer would copy each parameter twice to read and to return it."""
+
+    def step(params: list[Any], grads: list[Any]) -> list[Any]:
+        return [p - 0.1 * (g + 0.01 * p + 0.001 * p * p) for p, g in zip(params, grads, strict=True)]
+
+    def layers(x: Any, weights: list[Any]) -> Any:
+        for w in weights:
+            x = np.tanh(x @ w) + x
+        return x
+
+    small, large = np.ones((10, 4)), np.ones((200, 300), np.float32)
+    assert loops_of(fg.make_graph(step)([small] * 8, [small] * 8).roll()) == [8]
+    graph = fg.make_graph(step)([large] * 8, [large] * 8)
+    assert graph.roll() is graph
+    square = large[:, :200].repeat(1, 0)
+    assert loops_of(fg.make_graph(layers)(square[:16], [square] * 8).roll()) == [8]
+
+
 def test_reads_forward_backward_and_by_steps() -> None:
     def f(x: Any, m: Any) -> Any:
         total = 0.0

@@ -158,7 +158,7 @@ def _view_of(w: Lowering, equation: Equation, x: StridedView) -> StridedView:
         shown = x.shown(lambda array: np.broadcast_to(array, shape))
     else:
         shown = x.shown(lambda array: array.transpose(params["permutation"]))
-    # The number of rows in a block is a number of its own class.
+    # NumPy's views lose the class `BlockRows` of the first length, so the shape is set again.
     return shown._replace(shape=shape)
 
 

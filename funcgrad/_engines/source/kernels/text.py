@@ -244,7 +244,7 @@ class KernelWriter(CallWriter):
         accesses: dict[Any, StridedView] = {}
         for step in group:
             for x in [y for each in step.operands for y in (each.ids if isinstance(each, Picked) else (each,))]:
-                # An element that the loop made before is at hand.
+                # The loop computed this element before, so a variable holds it.
                 if isinstance(x, StridedView) and _key(x) not in made:
                     accesses.setdefault(_key(x), x)
             made.add(_key(step.target))

@@ -175,7 +175,7 @@ def _at(b: Any, p: Number, k: Number) -> Number:
     return Number(value, INT)
 
 
-# The scopes of each module of LLVM that is being made. Making them anew for each load takes a fifth of a build.
+# The scopes of each module of LLVM that is being made. Making them again for each load takes a fifth of a build.
 _scopes: WeakKeyDictionary[Any, list[tuple[Any, Any]]] = WeakKeyDictionary()
 
 

@@ -48,8 +48,9 @@ def with_instructions(graph: Graph, make: Make) -> Graph:
     known = dict(graph.constants)
     equations: list[Equation] = []
     stretch = _Stretch(uses, known)
+    long = _in_long_parts(graph)
     for i, equation in enumerate(graph.equations):
-        if stretch.takes(equation):
+        if equation in long and stretch.takes(equation):
             continue
         if stretch.made.isdisjoint(equation.operands):
             # It needs nothing of the stretch, so it runs before.
@@ -57,10 +58,54 @@ def with_instructions(graph: Graph, make: Make) -> Graph:
             continue
         equations += stretch.ended(i, make, constants)
         stretch = _Stretch(uses, known)
-        if not stretch.takes(equation):
+        if equation not in long or not stretch.takes(equation):
             equations.append(equation)
     equations += stretch.ended(len(graph.equations), make, constants)
     return trusted_graph(graph.inputs, constants, equations, graph.outputs, graph.name, graph.trees)
+
+
+def _in_long_parts(graph: Graph) -> set[Equation]:
+    """Return the equations of independent parts that have many equations.
+
+    The steps of 161 parameters are 161 short parts. Each becomes a kernel, and equal ones share one code. Such kernels
+    write into donated memory and run on all cores, and instructions do not.
+    """
+    parts = _Parts()
+    # Numbers that depend on inputs and numbers alone, as hyperparameters do, do not connect the parts that read them.
+    early: set[Operand] = {*graph.inputs, *[var for var, _ in graph.constants]}
+    keys: list[Any] = []
+    for equation in graph.equations:
+        operands = [x for x in equation.operands if type(x) is Var]
+        variables = [*operands, *equation.results]
+        if early.issuperset(operands) and not any(x.aval.shape for x in equation.results):
+            early.update(equation.results)
+            variables = []
+        connecting = [x for x in variables if x.aval.shape or x not in early]
+        keys.append(connecting[0] if connecting else None)
+        parts.connect(connecting)
+    members: dict[Any, list[Equation]] = {}
+    for equation, key in zip(graph.equations, keys, strict=True):
+        members.setdefault(parts.root(key), []).append(equation)
+    return {equation for found in members.values() if _size_of(found) >= _LEAST for equation in found}
+
+
+class _Parts:
+    """Connected variables, each with the way to the representative of its part."""
+
+    def __init__(self) -> None:
+        self._parents: dict[Any, Any] = {}
+
+    def root(self, x: Any) -> Any:
+        """Return the representative of a variable's part."""
+        parents = self._parents
+        while (parent := parents.get(x, x)) is not x:
+            x = parents[x] = parents.get(parent, parent)
+        return x
+
+    def connect(self, variables: Sequence[Var]) -> None:
+        """Make one part of the parts of some variables."""
+        for x in variables[1:]:
+            self._parents[self.root(x)] = self.root(variables[0])
 
 
 def _size_of(equations: Sequence[Equation]) -> int:
