@@ -83,6 +83,7 @@ def stage_body(
     name: str,
     wanted: Sequence[Aval | None] = (),
     kinds: Sequence[Callable[[], bool]] = (),
+    *,
     trace: StagingTrace | None = None,
 ) -> Body:
     """Stage a function of flat values that returns a pytree.
