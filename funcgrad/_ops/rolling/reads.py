@@ -24,10 +24,11 @@ class Reads:
     """
 
     def __init__(self, equations: Sequence[Equation], rows: dict[Operand, Row], outputs: Iterable[Operand]) -> None:
-        self.width = width = max(map(len, [equation.results for equation in equations]), default=1)
         # Each variable is made once, before it is read, so the order of these passes does not matter.
         results = [equation.results for equation in equations]
-        if width == 1 and all(results):
+        lengths = set(map(len, results))
+        self.width = width = max(lengths, default=1)
+        if lengths == {1}:
             numbers: dict[Operand, int] = dict(zip(chain.from_iterable(results), range(len(results)), strict=True))
         else:
             numbers = {var: i * width + k for i, found in enumerate(results) for k, var in enumerate(found)}
@@ -39,8 +40,10 @@ class Reads:
         # For each operand that is a row: its position, and the array that it is a row of.
         self._bases = np.full(len(read), OUTSIDE)
         if rows:
-            found = [numbers.get(row.base, OUTSIDE) for row in map(rows.get, read) if row is not None]
-            self._bases[np.fromiter(map(rows.__contains__, read), bool, len(read))] = found
+            found = list(map(rows.get, read))
+            bases = [row.base for row in found if row is not None]
+            places = [k for k, row in enumerate(found) if row is not None]
+            self._bases[places] = list(map(numbers.get, bases, repeat(OUTSIDE)))
         self._last = self._last_reads(len(equations))
         shown = [x if (row := rows.get(x)) is None else row.base for x in outputs]
         self._last[[numbers[x] for x in shown if x in numbers]] = len(equations)

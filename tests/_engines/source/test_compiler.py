@@ -151,6 +151,35 @@ def test_loops_that_jump() -> None:
     assert run(np.array([40]), np.zeros(50, np.int64)) == 7
 
 
+FUNCTIONS = """
+def scaled(B, k):
+    if load(0, B, k) < 0: return 5 + k
+    store(0, B, k, load(0, B, k) * 2)
+    return 0
+
+def cleared(B):
+    store(0, B, 3, 0.0)
+
+def run(q):
+    B = pointer(q)
+    for k in range(3):
+        v0 = scaled(B, k)
+        if v0 != 0: return v0
+    cleared(B)
+    return 0
+"""
+
+
+def test_functions_of_the_text() -> None:
+    run = built(FUNCTIONS, [array(np.ones(1), written=True)], returns=True)
+    y = np.array([1.0, 2.0, 3.0, 4.0])
+    assert run(y) == 0
+    assert y.tolist() == [2, 4, 6, 0]
+    y[1] = -1
+    assert run(y) == 6
+    assert y.tolist() == [4, -1, 6, 0]
+
+
 def _call(dtype: Any, array: bool, written: bool = False) -> Any:
     """Return a kernel that copies its only argument to memory of one element."""
     text = f"def run(x, q): store(0, pointer(q), 0, {'load(1, pointer(x), 0)' if array else 'x'})"

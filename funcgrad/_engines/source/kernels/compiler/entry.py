@@ -17,7 +17,7 @@ import numpy as np
 
 from funcgrad._core.lazy import LazyModule
 from funcgrad._engines.source.kernels.compiler.functions import BOOL, FLOAT, INT, llvm_kind
-from funcgrad._engines.source.kernels.compiler.translate import Kind
+from funcgrad._engines.source.kernels.compiler.translate import MachineType
 
 _ir: Any = LazyModule("llvmlite.ir")
 
@@ -56,9 +56,9 @@ class Argument(NamedTuple):
     written: bool = False
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> MachineType:
         """Its type in the kernel."""
-        return Kind(self.dtype, self.array)
+        return MachineType(self.dtype, self.array)
 
 
 @functools.cache

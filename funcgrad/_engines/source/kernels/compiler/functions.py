@@ -30,7 +30,7 @@ FLOAT = np.dtype(np.float64)
 BOOL = np.dtype(bool)
 
 
-class Number(NamedTuple):
+class MachineValue(NamedTuple):
     """A number or an address, while a kernel is translated.
 
     Args:
@@ -61,14 +61,14 @@ def pointer_to(dtype: np.dtype) -> Any:
     return llvm_kind(dtype, memory=True).as_pointer()
 
 
-def converted(b: Any, x: Number, dtype: np.dtype) -> Any:
+def converted(b: Any, x: MachineValue, dtype: np.dtype) -> Any:
     """Return LLVM's value of a number in another dtype."""
     if x.weak:
         return _constant(x.value, dtype)
     if x.dtype == dtype:
         return x.value
     if dtype.kind == "b":
-        return compared(b, "!=", x, Number(0, INT, weak=True)).value
+        return compared(b, "!=", x, MachineValue(0, INT, weak=True)).value
     return _conversion(b, x.dtype, dtype)(x.value, llvm_kind(dtype))
 
 
@@ -94,7 +94,7 @@ def _constant(value: Any, dtype: np.dtype) -> Any:
     return llvm_kind(dtype)((int(value) + (1 << bits - 1)) % (1 << bits) - (1 << bits - 1))
 
 
-def common_dtype(*xs: Number) -> np.dtype:
+def common_dtype(*xs: MachineValue) -> np.dtype:
     """Return the dtype in which numbers are combined."""
     strong = [x.dtype for x in xs if not x.weak]
     dtype = np.result_type(*strong or [x.dtype for x in xs])
@@ -102,77 +102,77 @@ def common_dtype(*xs: Number) -> np.dtype:
     return FLOAT if widened else dtype
 
 
-def common(b: Any, *xs: Number) -> tuple[np.dtype, list[Any]]:
+def common(b: Any, *xs: MachineValue) -> tuple[np.dtype, list[Any]]:
     """Return the dtype in which numbers are combined, and LLVM's values."""
     dtype = common_dtype(*xs)
     return dtype, [converted(b, x, dtype) for x in xs]
 
 
-def combined(b: Any, op: str, x: Number, y: Number) -> Number:
+def combined(b: Any, op: str, x: MachineValue, y: MachineValue) -> MachineValue:
     """Return the sum, difference, product, quotient or bitwise combination of two numbers."""
     dtype, (p, q) = common(b, x, y)
     floats = {"+": "fadd", "-": "fsub", "*": "fmul", "/": "fdiv"}
     others = {"+": "add", "-": "sub", "*": "mul", "&": "and_", "|": "or_", "^": "xor"}
-    return Number(getattr(b, (floats if dtype.kind == "f" else others)[op])(p, q), dtype)
+    return MachineValue(getattr(b, (floats if dtype.kind == "f" else others)[op])(p, q), dtype)
 
 
-def compared(b: Any, op: str, x: Number, y: Number) -> Number:
+def compared(b: Any, op: str, x: MachineValue, y: MachineValue) -> MachineValue:
     """Return the bool of a comparison. Each comparison with NaN is false, except ``!=``."""
     dtype, (p, q) = common(b, x, y)
     if dtype.kind == "f":
         found = b.fcmp_unordered(op, p, q) if op == "!=" else b.fcmp_ordered(op, p, q)
     else:
         found = (b.icmp_signed if dtype.kind == "i" else b.icmp_unsigned)(op, p, q)
-    return Number(found, BOOL)
+    return MachineValue(found, BOOL)
 
 
-def negative(b: Any, x: Number) -> Number:
+def negative(b: Any, x: MachineValue) -> MachineValue:
     """Return the negated number."""
     if x.weak:
         return x._replace(value=-x.value)
     return x._replace(value=b.fneg(x.value) if x.dtype.kind == "f" else b.neg(x.value))
 
 
-def _word(b: Any, x: Number) -> Any:
+def _word(b: Any, x: MachineValue) -> Any:
     return converted(b, x, INT)
 
 
-def _pointer(b: Any, p: Number) -> Number:
+def _pointer(b: Any, p: MachineValue) -> MachineValue:
     # An array is passed as the address of its first element.
     del b
     return p
 
 
-def _part(b: Any, p: Number, k: Number) -> Number:
+def _part(b: Any, p: MachineValue, k: MachineValue) -> MachineValue:
     return p._replace(value=b.gep(p.value, [_word(b, k)]))
 
 
-def _typed(b: Any, p: Number, k: Number, dtype: np.dtype) -> Number:
-    return Number(b.bitcast(b.gep(p.value, [_word(b, k)]), pointer_to(dtype)), dtype, pointer=True)
+def _typed(b: Any, p: MachineValue, k: MachineValue, dtype: np.dtype) -> MachineValue:
+    return MachineValue(b.bitcast(b.gep(p.value, [_word(b, k)]), pointer_to(dtype)), dtype, pointer=True)
 
 
-def _address(b: Any, p: Number) -> Number:
-    return Number(b.ptrtoint(p.value, llvm_kind(INT)), INT)
+def _address(b: Any, p: MachineValue) -> MachineValue:
+    return MachineValue(b.ptrtoint(p.value, llvm_kind(INT)), INT)
 
 
-def _located(b: Any, bases: Number, s: Number, k: Number, dtype: np.dtype) -> Number:
+def _located(b: Any, bases: MachineValue, s: MachineValue, k: MachineValue, dtype: np.dtype) -> MachineValue:
     first = _word(b, k)
     places = first, b.add(first, llvm_kind(INT)(1))
     number, offset = [b.load(b.gep(s.value, [place])) for place in places]
     base = b.load(b.gep(bases.value, [number]))
-    return Number(b.inttoptr(b.add(base, offset), pointer_to(dtype)), dtype, pointer=True)
+    return MachineValue(b.inttoptr(b.add(base, offset), pointer_to(dtype)), dtype, pointer=True)
 
 
-def _space(b: Any, n: Number) -> Number:
+def _space(b: Any, n: MachineValue) -> MachineValue:
     place = b.alloca(llvm_kind(np.dtype(np.uint8)), size=_word(b, n))
     place.align = 64
-    return Number(place, np.dtype(np.uint8), pointer=True)
+    return MachineValue(place, np.dtype(np.uint8), pointer=True)
 
 
-def _at(b: Any, p: Number, k: Number) -> Number:
+def _at(b: Any, p: MachineValue, k: MachineValue) -> MachineValue:
     value = b.load(b.gep(p.value, [_word(b, k)]))
     value.set_metadata("invariant.load", b.module.add_metadata([]))
-    return Number(value, INT)
+    return MachineValue(value, INT)
 
 
 # The scopes of each module of LLVM that is being made. Making them again for each load takes a fifth of a build.
@@ -200,44 +200,44 @@ def _set_alias_scope(module: Any, instruction: Any, number: int) -> None:
         instruction.set_metadata("noalias", others)
 
 
-def element(b: Any, p: Number, k: Number, memory: int = MEMORIES) -> Number:
+def element(b: Any, p: MachineValue, k: MachineValue, memory: int = MEMORIES) -> MachineValue:
     """Return an element; ``memory`` is the number of its memory."""
     value = b.load(b.gep(p.value, [_word(b, k)]))
     _set_alias_scope(b.module, value, memory)
-    return Number(b.trunc(value, llvm_kind(BOOL)) if p.dtype == BOOL else value, p.dtype)
+    return MachineValue(b.trunc(value, llvm_kind(BOOL)) if p.dtype == BOOL else value, p.dtype)
 
 
-def set_element(b: Any, p: Number, k: Number, x: Number, memory: int = MEMORIES) -> None:
+def set_element(b: Any, p: MachineValue, k: MachineValue, x: MachineValue, memory: int = MEMORIES) -> None:
     """Write an element."""
     value = converted(b, x, p.dtype)
     value = b.zext(value, llvm_kind(BOOL, memory=True)) if p.dtype == BOOL else value
     _set_alias_scope(b.module, b.store(value, b.gep(p.value, [_word(b, k)])), memory)
 
 
-def _load(b: Any, m: Number, p: Number, k: Number) -> Number:
+def _load(b: Any, m: MachineValue, p: MachineValue, k: MachineValue) -> MachineValue:
     return element(b, p, k, m.value)
 
 
-def _store(b: Any, m: Number, p: Number, k: Number, x: Number) -> None:
+def _store(b: Any, m: MachineValue, p: MachineValue, k: MachineValue, x: MachineValue) -> None:
     set_element(b, p, k, x, m.value)
 
 
-def _choose(b: Any, c: Number, x: Number, y: Number) -> Number:
+def _choose(b: Any, c: MachineValue, x: MachineValue, y: MachineValue) -> MachineValue:
     dtype, (p, q) = common(b, x, y)
-    return Number(b.select(converted(b, c, BOOL), p, q), dtype)
+    return MachineValue(b.select(converted(b, c, BOOL), p, q), dtype)
 
 
-def _of_float(name: str) -> Callable[..., Number]:
+def _of_float(name: str) -> Callable[..., MachineValue]:
     """Return a function of one float, which LLVM knows: a root is correctly rounded, a logarithm is the C library's."""
 
-    def generate(b: Any, x: Number) -> Number:
+    def generate(b: Any, x: MachineValue) -> MachineValue:
         function = b.module.declare_intrinsic(f"llvm.{name}", [llvm_kind(x.dtype)])
         return x._replace(value=b.call(function, [converted(b, x, x.dtype)]), weak=False)
 
     return generate
 
 
-def _called(b: Any, function: Number, data: Number, lists: Sequence[Sequence[Number]]) -> None:
+def _called(b: Any, function: MachineValue, data: MachineValue, lists: Sequence[Sequence[MachineValue]]) -> None:
     """Write the call of an inner loop: three lists of words in memory, and the loop's data."""
     given, text = [], _ir.IntType(8).as_pointer()
     for words in lists:
@@ -251,19 +251,27 @@ def _called(b: Any, function: Number, data: Number, lists: Sequence[Sequence[Num
     b.call(b.inttoptr(_word(b, function), kind.as_pointer()), [*given, b.inttoptr(_word(b, data), text)])
 
 
-def _inner(b: Any, f: Number, data: Number, n: Number, *rest: Number) -> None:
+def _inner(b: Any, f: MachineValue, data: MachineValue, n: MachineValue, *rest: MachineValue) -> None:
     """Write an inner loop over one dimension: ``(function, data, n, pointer, step, ...)``, steps in bytes."""
     _called(b, f, data, [rest[::2], [n], rest[1::2]])
 
 
-def _product(b: Any, f: Number, data: Number, m: Number, k: Number, n: Number, *matrices: Number) -> None:
+def _product(
+    b: Any,
+    f: MachineValue,
+    data: MachineValue,
+    m: MachineValue,
+    k: MachineValue,
+    n: MachineValue,
+    *matrices: MachineValue,
+) -> None:
     """Write NumPy's loop of ``matmul``: lengths, then three matrices, each with the strides of its axes in bytes."""
-    zero, one = [Number(value, INT, weak=True) for value in (0, 1)]
+    zero, one = [MachineValue(value, INT, weak=True) for value in (0, 1)]
     strides = [matrices[i] for i in (1, 2, 4, 5, 7, 8)]
     _called(b, f, data, [matrices[::3], [one, m, k, n], [zero, zero, zero, *strides]])
 
 
-FUNCTIONS: dict[str, Callable[..., Number | None]] = {
+FUNCTIONS: dict[str, Callable[..., MachineValue | None]] = {
     "abs": _of_float("fabs"),
     "address": _address,
     "at": _at,

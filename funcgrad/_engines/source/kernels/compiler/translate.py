@@ -23,7 +23,7 @@ import numpy as np
 
 from funcgrad._core.lazy import LazyModule
 from funcgrad._engines.source.kernels.compiler import functions, matrices
-from funcgrad._engines.source.kernels.compiler.functions import BOOL, FLOAT, INT, Number, common_dtype, converted
+from funcgrad._engines.source.kernels.compiler.functions import BOOL, FLOAT, INT, MachineValue, common_dtype, converted
 
 _ir: Any = LazyModule("llvmlite.ir")
 
@@ -34,7 +34,7 @@ _OPERATORS: dict[type, str] = {
 _CONSTANTS = {"inf": math.inf, "nan": math.nan}
 
 
-class Kind(NamedTuple):
+class MachineType(NamedTuple):
     """The type of an argument: a number of a dtype, or the address of such numbers."""
 
     dtype: np.dtype
@@ -46,7 +46,7 @@ class Kind(NamedTuple):
         return functions.pointer_to(self.dtype) if self.pointer else functions.llvm_kind(self.dtype)
 
 
-def translated(module: Any, source: str, kinds: Sequence[Kind], returns: bool) -> Any:
+def translated(module: Any, source: str, kinds: Sequence[MachineType], returns: bool) -> Any:
     """Add the function ``run`` of a kernel's text to a module of LLVM, and return it.
 
     Args:
@@ -75,16 +75,16 @@ class _Translation:
         self._definitions = definitions
         self._made: dict[Any, Any] = {}
 
-    def function(self, definition: ast.FunctionDef, kinds: Sequence[Kind], returns: Any, name: str) -> Any:
+    def function(self, definition: ast.FunctionDef, kinds: Sequence[MachineType], returns: Any, name: str) -> Any:
         """Translate a function for arguments of these types."""
         function = _ir.Function(self.module, _ir.FunctionType(returns, [kind.llvm for kind in kinds]), name)
         function.linkage = "internal"
         names = [each.arg for each in definition.args.args]
-        given = [Number(x, kind.dtype, kind.pointer) for x, kind in zip(function.args, kinds, strict=True)]
+        given = [MachineValue(x, kind.dtype, kind.pointer) for x, kind in zip(function.args, kinds, strict=True)]
         _Writer(self, function, definition, dict(zip(names, given, strict=True))).write()
         return function
 
-    def named(self, name: str, kinds: Sequence[Kind]) -> Any:
+    def named(self, name: str, kinds: Sequence[MachineType]) -> Any:
         """Return a function of the text or of `matrices.py` for arguments of these types."""
         key = name, tuple(kinds)
         if key not in self._made:
@@ -106,14 +106,14 @@ class _Writer:
     """Writes the statements of one function."""
 
     def __init__(
-        self, translation: _Translation, function: Any, definition: ast.FunctionDef, names: dict[str, Number]
+        self, translation: _Translation, function: Any, definition: ast.FunctionDef, names: dict[str, MachineValue]
     ) -> None:
         self._translation = translation
         self._definition = definition
         self._b = _ir.IRBuilder(function.append_basic_block("entry"))
         # The values of names, and the places on the stack of those that are assigned more than once.
         self._names = names
-        self._places: dict[str, Number] = {}
+        self._places: dict[str, MachineValue] = {}
         # The blocks that `continue` and `break` go to, of the innermost loop.
         self._loop: tuple[Any, Any] | None = None
         self._often = _assigned_often(definition)
@@ -151,7 +151,7 @@ class _Writer:
         else:
             self._set(target, self._value(node.value))
 
-    def _set(self, target: ast.expr, x: Number) -> None:
+    def _set(self, target: ast.expr, x: MachineValue) -> None:
         if isinstance(target, ast.Subscript):
             functions.set_element(self._b, self._value(target.value), self._value(target.slice), x)
             return
@@ -159,13 +159,13 @@ class _Writer:
         name = target.id
         if name not in self._often:
             # A number has the dtype that Python's number has, once it has a name.
-            self._names[name] = Number(converted(self._b, x, x.dtype), x.dtype) if x.weak else x
+            self._names[name] = MachineValue(converted(self._b, x, x.dtype), x.dtype) if x.weak else x
             return
         place = self._places.get(name)
         if place is None:
             kind = functions.pointer_to(x.dtype) if x.pointer else functions.llvm_kind(x.dtype)
             with self._b.goto_entry_block():
-                place = self._places[name] = Number(self._b.alloca(kind), x.dtype, x.pointer)
+                place = self._places[name] = MachineValue(self._b.alloca(kind), x.dtype, x.pointer)
         assert place.pointer == x.pointer
         self._b.store(x.value if x.pointer else converted(self._b, x, place.dtype), place.value)
 
@@ -199,7 +199,7 @@ class _Writer:
         i.add_incoming(start, before)
         b.cbranch(b.icmp_signed("<", i, stop), body, end)
         b.position_at_end(body)
-        self._names[node.target.id] = Number(i, INT)
+        self._names[node.target.id] = MachineValue(i, INT)
         self._rounds(node.body, step, end)
         b.position_at_end(step)
         i.add_incoming(b.add(i, functions.llvm_kind(INT)(1), flags=["nsw"]), step)
@@ -245,7 +245,7 @@ class _Writer:
 
     # Expressions
 
-    def _value(self, node: ast.expr) -> Number:
+    def _value(self, node: ast.expr) -> MachineValue:
         found = self._EXPRESSIONS[type(node)](self, node)
         assert found is not None
         return found
@@ -253,48 +253,48 @@ class _Writer:
     def _condition(self, node: ast.expr) -> Any:
         return converted(self._b, self._value(node), BOOL)
 
-    def _constant(self, node: ast.Constant) -> Number:
+    def _constant(self, node: ast.Constant) -> MachineValue:
         value: Any = node.value
         dtype = {bool: BOOL, int: INT, float: FLOAT}[type(value)]
-        return Number(value, dtype, weak=True)
+        return MachineValue(value, dtype, weak=True)
 
-    def _name(self, node: ast.Name) -> Number:
+    def _name(self, node: ast.Name) -> MachineValue:
         place = self._places.get(node.id)
         if place is not None:
             return place._replace(value=self._b.load(place.value))
         found = self._names.get(node.id)
-        return Number(_CONSTANTS[node.id], FLOAT, weak=True) if found is None else found
+        return MachineValue(_CONSTANTS[node.id], FLOAT, weak=True) if found is None else found
 
-    def _attribute(self, node: ast.Attribute) -> Number:
-        return Number(_CONSTANTS[node.attr], FLOAT, weak=True)
+    def _attribute(self, node: ast.Attribute) -> MachineValue:
+        return MachineValue(_CONSTANTS[node.attr], FLOAT, weak=True)
 
-    def _element(self, node: ast.Subscript) -> Number:
+    def _element(self, node: ast.Subscript) -> MachineValue:
         return functions.element(self._b, self._value(node.value), self._value(node.slice))
 
-    def _operation(self, node: ast.BinOp) -> Number:
+    def _operation(self, node: ast.BinOp) -> MachineValue:
         return self._combined(type(node.op), self._value(node.left), self._value(node.right))
 
-    def _combined(self, op: type, x: Number, y: Number) -> Number:
+    def _combined(self, op: type, x: MachineValue, y: MachineValue) -> MachineValue:
         return functions.combined(self._b, _OPERATORS[op], x, y)
 
-    def _unary(self, node: ast.UnaryOp) -> Number:
+    def _unary(self, node: ast.UnaryOp) -> MachineValue:
         if isinstance(node.op, ast.USub):
             return functions.negative(self._b, self._value(node.operand))
-        return Number(self._b.not_(self._condition(node.operand)), BOOL)
+        return MachineValue(self._b.not_(self._condition(node.operand)), BOOL)
 
-    def _comparison(self, node: ast.Compare) -> Number:
+    def _comparison(self, node: ast.Compare) -> MachineValue:
         values = [self._value(x) for x in (node.left, *node.comparators)]
         found = [
             functions.compared(self._b, _OPERATORS[type(op)], x, y).value
             for op, x, y in zip(node.ops, values, values[1:], strict=False)
         ]
-        return Number(functools.reduce(self._b.and_, found), BOOL)
+        return MachineValue(functools.reduce(self._b.and_, found), BOOL)
 
-    def _logical(self, node: ast.BoolOp) -> Number:
+    def _logical(self, node: ast.BoolOp) -> MachineValue:
         join = self._b.and_ if isinstance(node.op, ast.And) else self._b.or_
-        return Number(functools.reduce(join, [self._condition(x) for x in node.values]), BOOL)
+        return MachineValue(functools.reduce(join, [self._condition(x) for x in node.values]), BOOL)
 
-    def _choice(self, node: ast.IfExp) -> Number:
+    def _choice(self, node: ast.IfExp) -> MachineValue:
         """Write both values in blocks of their own, because one of them may not be computed."""
         b = self._b
         condition = self._condition(node.test)
@@ -314,24 +314,24 @@ class _Writer:
         chosen = b.phi(functions.llvm_kind(dtype))
         for value, block in values:
             chosen.add_incoming(value, block)
-        return Number(chosen, dtype)
+        return MachineValue(chosen, dtype)
 
-    def _call(self, node: ast.expr) -> Number | None:
+    def _call(self, node: ast.expr) -> MachineValue | None:
         assert isinstance(node, ast.Call)
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
         if name in functions.DTYPES:
             dtype = functions.DTYPES[name]
-            return Number(converted(self._b, self._value(node.args[0]), dtype), dtype)
+            return MachineValue(converted(self._b, self._value(node.args[0]), dtype), dtype)
         given = [functions.DTYPES.get(getattr(x, "id", "")) or self._value(x) for x in node.args]
         if name in functions.FUNCTIONS:
             return functions.FUNCTIONS[name](self._b, *given)
-        return self._call_of_function(name, [x for x in given if isinstance(x, Number)])
+        return self._call_of_function(name, [x for x in given if isinstance(x, MachineValue)])
 
-    def _call_of_function(self, name: str, given: Sequence[Number]) -> Number | None:
-        function = self._translation.named(name, [Kind(x.dtype, x.pointer) for x in given])
+    def _call_of_function(self, name: str, given: Sequence[MachineValue]) -> MachineValue | None:
+        function = self._translation.named(name, [MachineType(x.dtype, x.pointer) for x in given])
         values = [converted(self._b, x, x.dtype) if x.weak else x.value for x in given]
         found = self._b.call(function, values)
-        return None if isinstance(function.function_type.return_type, _ir.VoidType) else Number(found, INT)
+        return None if isinstance(function.function_type.return_type, _ir.VoidType) else MachineValue(found, INT)
 
     # The methods by the class of a node.
     _STATEMENTS: ClassVar[dict[type, Callable[..., None]]] = {
@@ -339,7 +339,7 @@ class _Writer:
         ast.Continue: _continue, ast.Expr: _expression, ast.For: _for, ast.If: _if,
         ast.Pass: _pass, ast.Return: _return, ast.While: _while,
     }  # fmt: skip
-    _EXPRESSIONS: ClassVar[dict[type, Callable[..., Number | None]]] = {
+    _EXPRESSIONS: ClassVar[dict[type, Callable[..., MachineValue | None]]] = {
         ast.Attribute: _attribute, ast.BinOp: _operation, ast.BoolOp: _logical,
         ast.Call: _call, ast.Compare: _comparison, ast.Constant: _constant,
         ast.IfExp: _choice, ast.Name: _name, ast.Subscript: _element, ast.UnaryOp: _unary,
