@@ -30,8 +30,8 @@ MOST_EQUATIONS = 4000
 # The same limit for programs of small arrays with reductions and the like in between. XLA took 10.7 s for 1,000 of them
 # as a whole, and 1.6 s for 2,000 elementwise operations.
 _MOST_MIXED = 1000
-# Bytes per equation.
-_SMALL = 1 << 18
+# Bytes that an equation makes. A read of one row counts as a row, whatever the array.
+_SMALL = 1 << 17
 
 
 def is_long(graph: Graph) -> bool:
@@ -44,8 +44,9 @@ def is_long(graph: Graph) -> bool:
 
 
 def is_small(graph: Graph) -> bool:
-    """Return whether the equations read and write few bytes on average, so that fusing them saves little time."""
-    return graph.bytes < _SMALL * len(graph.equations)
+    """Return whether the results of the equations have few bytes on average, so that fusing them saves little time."""
+    made = sum(y.aval.nbytes for equation in graph.equations for y in equation.results)
+    return made < _SMALL * len(graph.equations)
 
 
 class LongProgramError(Exception):
