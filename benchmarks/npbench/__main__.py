@@ -18,7 +18,7 @@ import numpy as np
 
 from benchmarks._report import RESULTS, environment
 from benchmarks.npbench import _table
-from benchmarks.npbench._programs import NOT_DIFFERENTIABLE, SIZES, read
+from benchmarks.npbench._programs import DACE, NOT_DIFFERENTIABLE, SIZES, read
 from benchmarks.npbench._run import CONTENDERS, OURS, apart, write
 
 # Starts a process for each contender and program. It has imported the libraries, so that a process begins at once.
@@ -34,7 +34,11 @@ ROUNDING = 1e-15
 def main(arguments: list[str] | None = None) -> int:
     """Run what the command line asks for; the exit status tells whether a gradient was wrong."""
     options = _parser().parse_args(arguments)
-    names = options.programs or [name for name in read(options.checkout) if name not in NOT_DIFFERENTIABLE]
+    names = (
+        options.programs
+        or (DACE if options.dace else None)
+        or [name for name in read(options.checkout) if name not in NOT_DIFFERENTIABLE]
+    )
     part, parts = map(int, options.part.split("/"))
     about = {"size": options.size, "limit": options.limit, "remark": options.remark, "environment": environment()}
     found = kept(options.output, about)
@@ -130,6 +134,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.npbench", description=__doc__)
     parser.add_argument("checkout", type=Path, help="where spcl/npbench was cloned")
     parser.add_argument("programs", nargs="*", help="names of files in bench_info (default: all with a derivative)")
+    parser.add_argument("--dace", action="store_true", help="the programs whose gradients the tests of DaCe check")
     parser.add_argument("--part", default="1/1", metavar="I/N", help="only the I-th of N parts of the programs")
     parser.add_argument("--size", choices=SIZES, default="S")
     parser.add_argument("--limit", type=int, default=60, help="seconds for one program by one contender")

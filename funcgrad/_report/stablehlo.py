@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from funcgrad._core.bind import Tracer
 from funcgrad._core.graph.ir import Graph
-from funcgrad._engines.xla.record import xla_export
+from funcgrad._engines.xla.record import xla
 from funcgrad.errors import ConcretizationTypeError
 
 
@@ -17,4 +17,4 @@ def to_stablehlo(graph: Graph) -> str:
                 "numbers, because the text contains them. Make the graph outside of transforms, or make it an "
                 "argument."
             )
-    return xla_export.stablehlo(graph)
+    return xla.stablehlo(graph)

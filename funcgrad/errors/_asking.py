@@ -263,10 +263,11 @@ class StagedRandomWarning(UserWarning):
 
 
 class LargeProgramWarning(UserWarning):
-    """A function compiled for XLA became a program of more than 8,000 equations, which takes minutes to compile.
+    """A function compiled for XLA became a program of more than 8,000 equations, which takes long to compile.
 
-    A long Python loop gives such a program, because staging unrolls it. The warning is given once for each function.
-    The body of `fori_loop` is compiled once:
+    A long Python loop whose rounds differ gives such a program. XLA compiles it in stretches, at some 1,000 equations a
+    second. Inside a function that `jax.jit` compiles it is one program, which may not end. The warning is given once
+    for each function. The body of `fori_loop` is compiled once:
 
     >>> import numpy as np
     >>> import funcgrad as fg

@@ -25,6 +25,39 @@ from funcgrad.tree import TreeDef, unflatten
 Stage = Callable[[Sequence[Any]], tuple[Graph, Sequence[Any], TreeDef]]
 
 
+# Longer programs are compiled in stretches (``stretches.py``). The training step of a ResNet-50 is shorter.
+MOST_EQUATIONS = 4000
+# The same limit for programs of small arrays with reductions and the like in between. XLA took 10.7 s for 1,000 of them
+# as a whole, and 1.6 s for 2,000 elementwise operations.
+_MOST_MIXED = 1000
+# Bytes that an equation makes. A read of one row counts as a row, whatever the array.
+_SMALL = 1 << 17
+
+
+def is_long(graph: Graph) -> bool:
+    """Return whether a program is compiled in stretches."""
+    count = len(graph.equations)
+    if count <= min(MOST_EQUATIONS, _MOST_MIXED):
+        return False
+    others = sum(not equation.primitive.elementwise for equation in graph.equations)
+    return count > MOST_EQUATIONS or (100 * others > count and is_small(graph))
+
+
+def is_small(graph: Graph) -> bool:
+    """Return whether the results of the equations have few bytes on average, so that fusing them saves little time."""
+    made = sum(y.aval.nbytes for equation in graph.equations for y in equation.results)
+    return made < _SMALL * len(graph.equations)
+
+
+class LongProgramError(Exception):
+    """A program is so long that it is compiled in stretches, and not by one ``jax.jit``."""
+
+
+def _refuse(*leaves: Any) -> Any:
+    del leaves
+    raise LongProgramError
+
+
 class XlaProgram:
     """A function of flat leaves, compiled by ``jax.jit``.
 
@@ -171,6 +204,10 @@ class XlaProgram:
         them.
         """
         graph, operands, out_tree = self._stage(leaves)
+        if is_long(graph) and not self._put and self._out_shardings is None:
+            # Later calls refuse at once, before JAX traces.
+            self._whole, self._numbers = (_refuse, None), None
+            raise LongProgramError
         wider, checks = with_checks(graph)
         if numbers is None:
             results = wider.evaluate(*operands)

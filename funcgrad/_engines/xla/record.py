@@ -51,7 +51,6 @@ class _Xla(LazyModule):
 xla: Any = _Xla("funcgrad._engines.xla.run")
 jax_functions: Any = _Xla("funcgrad._engines.xla.function")
 shardings: Any = _Xla("funcgrad._engines.xla.shardings")
-xla_export: Any = _Xla("funcgrad._engines.xla.export")
 processes: Any = _Xla("funcgrad._engines.xla.processes")
 jax_names: Any = _Xla("funcgrad._engines.xla.names")
 

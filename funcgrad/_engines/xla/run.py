@@ -23,8 +23,10 @@ from funcgrad._engines.xla.compound import as_compiled_function
 from funcgrad._engines.xla.devices import alike, array_like, as_arrays, beside, is_jax_tracer
 from funcgrad._engines.xla.host import WIDE, debug_callback, elementwise_callback, pure_callback
 from funcgrad._engines.xla.modes import WIDE_LAST, enter, inside_jax_trace, leave, scope
+from funcgrad._engines.xla.programs import is_long
 from funcgrad._engines.xla.separate import separate_p
 from funcgrad._engines.xla.shardings import laid_out, put, spread_over, typed_at
+from funcgrad._engines.xla.stretches import compile_in_stretches
 from funcgrad._types import DTypeLike, Value
 from funcgrad.tree import TreeDef, unflatten
 
@@ -304,7 +306,7 @@ def compile_function(function: Callable[..., Any], **options: Any) -> Any:
 def compile_graph(graph: Graph) -> Callable[..., list]:
     """Return a function of flat operands that runs a graph compiled by ``jax.jit``."""
     wider, checks = with_checks(graph)
-    compiled = compile_function(wider.evaluate)
+    compiled = compile_in_stretches(wider) if is_long(graph) else compile_function(wider.evaluate)
     wide = any(is_wide(x.aval.dtype) for x in graph.outputs)
 
     def run(*operands: Value) -> list:
@@ -313,6 +315,18 @@ def compile_graph(graph: Graph) -> Callable[..., list]:
         return [lasting(y, operands) for y in results] if wide else results
 
     return run
+
+
+def stablehlo(graph: Graph) -> str:
+    """Return the module of a graph in StableHLO, the language that XLA reads: one function of its flat inputs."""
+
+    def main(*leaves: jax.Array) -> list:
+        return graph.evaluate(*leaves)
+
+    main.__name__ = main.__qualname__ = graph.name if graph.name.isidentifier() else "graph"
+    types = [jax.ShapeDtypeStruct(x.aval.shape, x.aval.dtype, weak_type=x.aval.weak) for x in graph.inputs]
+    with scope():
+        return compile_function(main).lower(*types).as_text()
 
 
 def spreads() -> bool:

@@ -18,7 +18,15 @@ from funcgrad._core.graph.ir import Graph
 from funcgrad._core.tracebacks import fold, folded, let_out
 from funcgrad._engines.engine import Engine, Tracing
 from funcgrad._engines.signature import MISS
-from funcgrad._engines.xla.extend import Order, XlaProgram, donation_order, reordered, restored, spans
+from funcgrad._engines.xla.extend import (
+    LongProgramError,
+    Order,
+    XlaProgram,
+    donation_order,
+    reordered,
+    restored,
+    spans,
+)
 from funcgrad._transforms.base.arguments import StaticArguments, argument_name, name_of, taken
 from funcgrad._transforms.base.shape_dtype import ShapeDtype, is_array_argument
 from funcgrad._transforms.base.stage import abstract, is_stageable
@@ -93,6 +101,8 @@ class XlaFunction(Jitted):
             instead = self._call_general
         except ArraysUnknownError:
             instead = self._call_on_numbers
+        except LongProgramError:
+            instead = self._call_long
         except (TypeError, ValueError, UnsupportedFunctionError) as error:
             instead = self._instead(args, kwargs)
             if instead is None:
@@ -132,6 +142,13 @@ class XlaFunction(Jitted):
         if any(map(is_foreign_array, found)) or any(map(is_object_array, found)):
             return self._call_on_numbers
         return self._call_general if any(isinstance(leaf, Tracer) for leaf in found) else None
+
+    def _call_long(self, args: tuple, kwargs: dict) -> Any:
+        """Run a program that is compiled in stretches."""
+        y = self._call_general(args, kwargs)
+        if self._began is not None:
+            self._log_compiled()
+        return y
 
     def _call_on_numbers(self, args: tuple, kwargs: dict) -> Any:
         """Convert foreign arrays to arrays of numbers, or refuse them in our words.

@@ -1,0 +1,166 @@
+"""Long programs on XLA: compiled in stretches, with the results of the whole program."""
+
+import logging
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+import funcgrad as fg
+from funcgrad._engines.xla import programs, stretches
+from funcgrad._engines.xla.stretches import cut
+
+RATES = np.random.default_rng(0).uniform(0.1, 0.9, 60).tolist()
+X = np.linspace(0.1, 1.0, 5)
+
+
+@pytest.fixture(autouse=True)
+def _short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cut programs of more than 50 equations into stretches of 16."""
+    monkeypatch.setattr(programs, "MOST_EQUATIONS", 50)
+    monkeypatch.setattr(stretches, "_LENGTH", 16)
+
+
+def chain(x: Any, y: Any) -> Any:
+    """Return arrays after many rounds that differ."""
+    for i, rate in enumerate(RATES):
+        x = np.sin(x) * rate + y if i % 3 else x - rate * np.sum(x * y)
+        y = y * 0.5 - x[:: 1 if i % 2 else -1]
+    return x, y
+
+
+def loss(x: Any, y: Any) -> Any:
+    x, y = chain(x, y)
+    return np.sum(x * x) + np.sum(y)
+
+
+def _calls(f: Any, *args: Any) -> list[str]:
+    """Return the names of the programs that JAX compiles in a call."""
+    handler = logging.Handler()
+    found: list[str] = []
+    handler.emit = lambda record: found.append(record.getMessage())
+    logger = logging.getLogger("jax._src.interpreters.pxla")
+    logger.addHandler(handler)
+    try:
+        with jax.log_compiles():
+            f(*args)
+    finally:
+        logger.removeHandler(handler)
+    return [text for text in found if text.startswith(f"Compiling jit({f.__name__})")]
+
+
+def test_a_long_program_is_compiled_in_stretches_and_gives_the_same_numbers() -> None:
+    f = fg.jit(chain)
+    count = len(f.graph(X, X).equations)
+    want = chain(X, X)
+    assert len(_calls(f, X, X)) == -(-count // 16)
+    assert _calls(f, X, X) == []
+    for y, z in zip(f(X, X), want, strict=True):
+        assert type(y) is np.ndarray
+        assert y.dtype == z.dtype
+        np.testing.assert_allclose(y, z, rtol=1e-13)
+
+
+def test_gradients_of_long_programs() -> None:
+    want = fg.grad(loss, (0, 1))(X, X)
+    for gradient in (fg.jit(fg.grad(loss, (0, 1))), fg.grad(fg.jit(loss), (0, 1))):
+        for _ in range(2):
+            for y, z in zip(gradient(X, X), want, strict=True):
+                # The parts of a gradient are added in another order.
+                np.testing.assert_allclose(y, z, rtol=1e-10)
+
+
+def test_arguments_keep_their_memory() -> None:
+    """Only results of earlier stretches are donated, also where an operation returns its operand unchanged."""
+
+    def f(x: Any, y: Any) -> Any:
+        same = np.reshape(x, x.shape)
+        other = np.sin(y)
+        kept = np.reshape(other, other.shape)
+        x, y = chain(same, other)
+        return x + kept, same, other
+
+    compiled = fg.jit(f)
+    with jax.enable_x64(True):
+        x, y = jax.numpy.asarray(X), jax.numpy.asarray(X + 1)
+        results = [compiled(x, y) for _ in range(3)][-1]
+        assert not x.is_deleted()
+        assert not y.is_deleted()
+        for found, wanted in zip(results, f(X, X + 1), strict=True):
+            np.testing.assert_allclose(np.asarray(found), wanted, rtol=1e-12)
+
+
+def test_memory_of_results_that_nothing_reads_later_is_donated() -> None:
+    graph = fg.jit(chain).graph(X, X)
+    parts = cut(graph, 16)
+    assert sum(len(part.graph.equations) for part in parts) == len(graph.equations)
+    assert parts[0].donated == ()
+    assert any(part.donated for part in parts[1:])
+    read_later: set[Any] = {x for x in graph.outputs if isinstance(x, fg.extend.Var)}
+    for part in reversed(parts):
+        assert not read_later & set(part.ended)
+        read_later.update(part.graph.inputs)
+
+
+def test_inside_a_program_of_jax_it_is_part_of_that_program() -> None:
+    def powers(x: Any) -> Any:
+        for rate in RATES:
+            x = np.sin(x) * rate
+        return np.sum(x)
+
+    f = fg.jit(powers)
+    with jax.enable_x64(True):
+        np.testing.assert_allclose(jax.jit(f)(X), powers(X), rtol=1e-13)
+        np.testing.assert_allclose(jax.grad(f)(X), fg.grad(powers)(X), rtol=1e-12)
+
+
+def test_short_arguments_are_narrow_and_results_stay_on_the_device() -> None:
+    x = X.astype(np.float32)
+    results = fg.jit(chain)(x, x)
+    for y, z in zip(results, chain(x, x), strict=True):
+        assert isinstance(y, jax.Array)
+        assert y.dtype == z.dtype
+        np.testing.assert_allclose(y, z, rtol=1e-4, atol=1e-6 * float(np.max(np.abs(z))))
+
+
+def test_constants_checks_and_python_numbers() -> None:
+    table = np.arange(5)
+
+    def f(x: Any, n: Any) -> Any:
+        for i in range(40):
+            x = x + table[i % 5] * n
+            x = x * 2 if i % 4 else x - table
+        return x, n
+
+    for n in (3, np.int16(2)):
+        results = fg.jit(f)(np.arange(5, dtype=np.int64), n)
+        for y, z in zip(results, f(np.arange(5, dtype=np.int64), n), strict=True):
+            np.testing.assert_array_equal(y, z)
+
+
+def test_the_log_says_once_how_long_the_build_took(caplog: pytest.LogCaptureFixture) -> None:
+    f = fg.jit(chain)
+    with caplog.at_level(logging.DEBUG, "funcgrad"):
+        f(X, X)
+        f(X, X)
+    texts = [record.getMessage() for record in caplog.records if record.name == "funcgrad"]
+    assert [text.split(" in ")[0] for text in texts] == [
+        "jit: staged chain",
+        "jit: staged, compiled and ran chain on xla",
+    ]
+
+
+@pytest.mark.parametrize(("mixed", "long"), [(False, False), (True, True)])
+def test_small_arrays_with_reductions_in_between_are_cut_earlier(
+    mixed: bool, long: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(programs, "MOST_EQUATIONS", 400)
+    monkeypatch.setattr(programs, "_MOST_MIXED", 50)
+
+    def f(x: Any) -> Any:
+        for rate in RATES:
+            x = np.sin(x) * rate + (np.sum(x) if mixed else x)
+        return x
+
+    assert programs.is_long(fg.jit(f, roll=False).graph(X)) is long
