@@ -142,7 +142,7 @@ def _to_kernel_of_spread(y_bar: Value, x: Value, kernel_shape: Sizes, window: Wi
 class _KeepingColumns(Multilinear):
     """Bilinear; a small convolution of NumPy arrays lays out its columns once, also for the kernel's cotangent.
 
-    That takes 0.85 of the time for the kernel's cotangents of LeNet (batch 32). Other convolutions keep their operands
+    That takes 0.8 of the time for the kernels' cotangents of LeNet (batch 32). Other convolutions keep their operands
     alone, and so do all that are recorded on traced values.
     """
 
