@@ -9,7 +9,7 @@ import numpy as np
 from funcgrad._core.aval import is_inexact
 from funcgrad._types import DeviceLike, DTypeLike
 from funcgrad.autograd import Tensor, tensor
-from funcgrad.autograd.extend import is_tensor
+from funcgrad.autograd.extend import default_dtype, is_tensor
 
 
 class _ParameterType(type):
@@ -78,7 +78,7 @@ class Uninitialized:
 
     def __init__(self, requires_grad: bool = False, device: DeviceLike = None, dtype: DTypeLike = None) -> None:
         self.requires_grad = requires_grad
-        self.dtype = np.dtype(np.float32 if dtype is None else dtype)
+        self.dtype = default_dtype() if dtype is None else np.dtype(dtype)
         self.made: Tensor | None = None
         if device is not None:
             self.detach().to(device=getattr(device, "type", device))

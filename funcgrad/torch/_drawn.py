@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from contextvars import ContextVar
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from funcgrad import numpy as fnp
 from funcgrad._types import Array, DTypeLike, ShapeLike
-from funcgrad.autograd.extend import TRACE, Generator, default_generator, is_tensor, lower, rejection, type_name
+from funcgrad.autograd.extend import (
+    TRACE,
+    Generator,
+    default_generator,
+    is_tensor,
+    lower,
+    refused_draws,
+    rejection,
+    type_name,
+)
 from funcgrad.torch._creation import dtype_of, finished, like, plain, sizes_of, titled
 
 Made = Callable[..., Any]
@@ -18,9 +29,50 @@ Made = Callable[..., Any]
 def _drawn(name: str, draw: Callable[[Generator, tuple[int, ...], np.dtype], Any]) -> Made:
     def function(*size: Any, **options: Any) -> Any:
         shape, dtype = sizes_of(name, size, options), dtype_of(name, options)
-        return finished(name, draw(_source(options.get("generator")), shape, dtype), options)
+        return _finished(name, lambda whole: draw(_source(options.get("generator")), whole, dtype), shape, options)
 
     return titled(function, name, "return random numbers of a shape, PyTorch's for the same seed.")
+
+
+class Rows(NamedTuple):
+    """The rows of one `vmap` whose random numbers differ: the number of the present row, traced, and their count."""
+
+    number: Any
+    count: int
+
+
+# The rows of the maps that run, from the outermost on.
+rows: ContextVar[tuple[Rows, ...]] = ContextVar("funcgrad_random_rows", default=())
+
+
+def _finished(
+    name: str, draw: Callable[[tuple[int, ...]], Any], shape: tuple[int, ...], options: dict[str, Any]
+) -> Any:
+    """Return drawn numbers as a tensor: if they differ by row, draw those of all rows at once, as PyTorch does."""
+    mapped = rows.get()
+    if not mapped:
+        return finished(name, draw(shape), options)
+    token = refused_draws.set(None)
+    try:
+        made = finished(name, draw((*[each.count for each in mapped], *shape)), options)
+    finally:
+        refused_draws.reset(token)
+    for each in mapped:
+        made = fnp.take(made, each.number, axis=0)
+    return made
+
+
+def _like(name: str, draw: Callable[..., Any]) -> Made:
+    plain_like = like(name, lambda generator, *of: draw(_source(generator), *of))
+
+    def function(input: Array, *args: Any, **options: Any) -> Any:  # noqa: A002  (PyTorch's name)
+        if not rows.get():
+            return plain_like(input, *args, **options)
+        dtype = options.pop("dtype", None)
+        made = np.dtype(input.dtype if dtype is None else dtype)
+        return _finished(name, lambda whole: draw(default_generator, whole, made, *args), tuple(input.shape), options)
+
+    return titled(function, name, "return random numbers of a tensor's shape, PyTorch's for the same seed.")
 
 
 def _source(generator: Any) -> Any:
@@ -61,8 +113,8 @@ def randint(*args: Any, **options: Any) -> Any:
         high = given.pop()
     low = given.pop() if given else 0 if low is None else low
     dtype = dtype_of("randint", options, np.int64)
-    drawn = _integers(options.get("generator"), sizes_of("randint", (size,), {}), dtype, int(low), int(high))
-    return finished("randint", drawn, options)
+    source, shape = options.get("generator"), sizes_of("randint", (size,), {})
+    return _finished("randint", lambda whole: _integers(source, whole, dtype, int(low), int(high)), shape, options)
 
 
 def randperm(n: int, **options: Any) -> Any:
@@ -80,7 +132,7 @@ def normal(mean: Array, std: Array = 1.0, size: ShapeLike | None = None, **optio
         shape, dtype = sizes_of("normal", (size,), {}), dtype_of("normal", options)
         if not plain(std) >= 0:
             raise RuntimeError(f"normal expects std >= 0.0, but found std {plain(std):g}")
-        return finished("normal", source.normal(plain(mean), plain(std), shape, dtype), options)
+        return _finished("normal", lambda whole: source.normal(plain(mean), plain(std), whole, dtype), shape, options)
     values = [lower(x)._value if is_tensor(x) else x for x in (mean, std)]
     if np.any(np.asarray(values[1]) < 0):
         raise RuntimeError("normal expects all elements of std >= 0.0")
@@ -124,8 +176,8 @@ def _each(source: Any, draw: Callable[..., float], dtype: DTypeLike, *parameters
 FUNCTIONS: dict[str, Made] = {
     "rand": _drawn("rand", _uniform),
     "randn": _drawn("randn", _normal),
-    "rand_like": like("rand_like", lambda generator, *of: _uniform(_source(generator), *of)),
-    "randn_like": like("randn_like", lambda generator, *of: _normal(_source(generator), *of)),
-    "randint_like": like("randint_like", _integers),
+    "rand_like": _like("rand_like", _uniform),
+    "randn_like": _like("randn_like", _normal),
+    "randint_like": _like("randint_like", _integers),
     **{function.__name__: function for function in (binomial, normal, poisson, randint, randperm)},
 }

@@ -7,6 +7,8 @@ outside, which require gradients, go through every transform.
 from collections.abc import Callable as _Callable
 from typing import Any as _Any
 
+from numpy import arange as _arange
+
 from funcgrad import nn as _nn
 from funcgrad._public import publish as _publish
 from funcgrad._transforms.derivative import forward as _forward
@@ -21,7 +23,7 @@ from funcgrad.autograd.extend import lift as _lift
 from funcgrad.autograd.extend import lower as _lower
 from funcgrad.autograd.extend import on_values as _on_values
 from funcgrad.autograd.extend import refused_draws as _refused_draws
-from funcgrad.torch import _names
+from funcgrad.torch import _drawn, _names
 from funcgrad.tree import leaves as _leaves
 from funcgrad.tree import map as _map
 
@@ -139,8 +141,9 @@ _RANDOM = (
     "randomness flags on vmap or perform the randomness operation out of vmap"
 )
 _DIFFERENT = (
-    "vmap: random numbers were asked for with randomness='different'; the function runs once for all rows, so they "
-    "would get the same numbers. Draw numbers of the batch's shape outside, and map over them."
+    "vmap: random numbers that differ by row were asked for; the function runs once for all rows, and only torch.rand, "
+    "randn, randint, normal and their relatives for a shape can draw such numbers. Draw numbers of the batch's shape "
+    "outside, and map over them."
 )
 
 
@@ -169,10 +172,36 @@ def vmap(
     del chunk_size
     if randomness not in {"error", "different", "same"}:
         raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
+    if randomness == "different":
+        return _by_rows(func, in_dims, out_dims)
     mapped = _plain(_vmap(_on_values(func), in_axes=in_dims, out_axes=out_dims))
-    if randomness == "same":
-        return mapped
-    return _without_draws(mapped, _RANDOM if randomness == "error" else _DIFFERENT)
+    return mapped if randomness == "same" else _without_draws(mapped, _RANDOM)
+
+
+def _by_rows(func: _Function, in_dims: _Any, out_dims: _Any) -> _Function:
+    """Return the function over batches, in which ``torch.rand`` and its relatives differ by row."""
+
+    def called(*args: _Any, **kwargs: _Any) -> _Any:
+        dims = tuple(in_dims) if isinstance(in_dims, tuple | list) else (in_dims,) * len(args)
+        count = next((_length(x, dim) for x, dim in zip(args, dims, strict=False) if dim is not None), 0)
+
+        def of_row(number: _Any, *given: _Any, **named: _Any) -> _Any:
+            token = _drawn.rows.set((*_drawn.rows.get(), _drawn.Rows(number, count)))
+            try:
+                return func(*given, **named)
+            finally:
+                _drawn.rows.reset(token)
+
+        mapped = _plain(_vmap(_on_values(of_row), in_axes=(0, *dims), out_axes=out_dims))
+        return _without_draws(mapped, _DIFFERENT)(_TRACE.constant(_arange(count)), *args, **kwargs)
+
+    return called
+
+
+def _length(x: _Any, dim: _Any) -> int:
+    """Return the length of the mapped axis of an argument."""
+    axes = [each for each in _leaves(dim) if each is not None]
+    return _leaves(x)[0].shape[axes[0]] if axes else 0
 
 
 def vjp(func: _Function, *primals: _Any, has_aux: bool = False) -> _Any:

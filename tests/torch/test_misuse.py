@@ -6,6 +6,7 @@ import copy
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import funcgrad.torch
@@ -83,17 +84,38 @@ def test_misuse(use: str, pytorch: PyTorch) -> None:
     assert outcome(funcgrad.torch, use) == pytorch(lambda torch: outcome(torch, use))
 
 
-def test_random_numbers_under_vmap() -> None:
-    """The function runs once for all rows, so numbers that differ by row are refused rather than shared."""
+def test_random_numbers_under_vmap(pytorch: PyTorch) -> None:
+    """Numbers that differ by row are PyTorch's; others are refused rather than shared by all rows."""
+    uses = [
+        "vmap(lambda x: x + torch.randn(2), randomness='different')(torch.zeros(3))",
+        "vmap(lambda x: x + torch.rand(()), randomness='different')(torch.zeros(3))",
+        "vmap(lambda x: x + torch.randint(10, (2,)), randomness='different')(torch.zeros(3))",
+        "vmap(torch.randn_like, randomness='different')(torch.zeros(3, 2))",
+        "vmap(vmap(lambda x: x + torch.rand(2), randomness='different'), randomness='different')(torch.zeros(2, 2))",
+        "vmap(torch.func.grad(lambda x: (x * torch.randn(2)).sum()), randomness='different')(torch.zeros(3))",
+        "vmap(lambda x, y: x + y * torch.rand(1), (None, 1), randomness='different')(torch.ones(2), torch.ones(2, 3))",
+        "vmap(lambda x: torch.normal(0.0, 1.0, (2,)) + x, randomness='different')(torch.ones(3))",
+        "vmap(lambda x: x + torch.randn(2), randomness='same')(torch.zeros(3))",
+        "vmap(lambda x: x + torch.randn(2))(torch.zeros(3))",
+        "vmap(lambda x: x, randomness='other')(torch.zeros(3))",
+    ]
+
+    def drawn(torch: Any) -> list[Any]:
+        found = []
+        for use in uses:
+            torch.manual_seed(0)
+            try:
+                found.append(eval(use, {"torch": torch, "vmap": torch.func.vmap}).numpy())
+            except RuntimeError as error:
+                found.append(str(error))
+        return found
+
+    for ours, theirs in zip(drawn(funcgrad.torch), pytorch(drawn), strict=True):
+        if isinstance(theirs, str):
+            assert ours == theirs
+        else:
+            np.testing.assert_allclose(ours, theirs, rtol=1e-6)
     torch = funcgrad.torch
-
-    def noisy(x: Any) -> Any:
-        return x + torch.rand(())
-
-    with pytest.raises(RuntimeError, match="called random operation while in randomness error mode"):
-        torch.func.vmap(noisy)(torch.zeros(3))
-    with pytest.raises(RuntimeError, match="the function runs once for all rows, so they would get the same numbers"):
-        torch.func.vmap(noisy, randomness="different")(torch.zeros(3))
-    same = torch.func.vmap(noisy, randomness="same")(torch.zeros(3))
-    assert len(set(same.tolist())) == 1
-    torch.rand(())
+    with pytest.raises(RuntimeError, match=r"only torch\.rand, randn, randint, normal and their relatives"):
+        torch.func.vmap(lambda x: torch.randperm(3) + x, randomness="different")(torch.zeros(3))
+    torch.randperm(3)

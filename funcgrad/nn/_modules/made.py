@@ -10,7 +10,7 @@ import numpy as np
 from funcgrad._core.aval import is_inexact
 from funcgrad._types import Array, DeviceLike, DTypeLike
 from funcgrad.autograd import Tensor
-from funcgrad.autograd.extend import is_tensor, rebuild
+from funcgrad.autograd.extend import default_dtype, is_tensor, rebuild
 from funcgrad.nn import init
 from funcgrad.nn._parameter import Parameter
 
@@ -24,10 +24,10 @@ def length(name: str, argument: str, value: Any) -> int:
 
 
 def empty(shape: tuple[int, ...], device: DeviceLike, dtype: DTypeLike) -> Tensor:
-    """Return a tensor of zeros, by default of float32, which an initial distribution then fills."""
+    """Return a tensor of zeros, by default of the default dtype, which an initial distribution then fills."""
     if device is not None:
         rebuild(np.zeros((), np.float32), False).to(device=_name(device))
-    made = np.dtype(np.float32 if dtype is None else dtype)
+    made = default_dtype() if dtype is None else np.dtype(dtype)
     if not is_inexact(made):
         raise TypeError(
             f"a module with parameters of dtype {made} was asked for; needed a floating or complex dtype. "

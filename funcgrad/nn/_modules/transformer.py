@@ -10,6 +10,7 @@ import numpy as np
 
 from funcgrad._types import Array, DeviceLike, DTypeLike
 from funcgrad.autograd import Tensor, tensor
+from funcgrad.autograd.extend import default_dtype
 from funcgrad.nn import functional as F
 from funcgrad.nn import init
 from funcgrad.nn._containers import ModuleList
@@ -325,4 +326,4 @@ class Transformer(Module):
         """Return the mask of causal attention: ``-inf`` above the diagonal, 0 elsewhere."""
         del device
         above = np.triu(np.ones((sz, sz), bool), 1)
-        return tensor(np.where(above, -np.inf, 0.0), dtype=np.float32 if dtype is None else dtype)
+        return tensor(np.where(above, -np.inf, 0.0), dtype=default_dtype() if dtype is None else dtype)
