@@ -15,7 +15,7 @@ from funcgrad._core.graph.key import canonical
 from funcgrad._core.graph.simplify import simplify
 from funcgrad._core.trace.path import BodyTrace
 from funcgrad._core.trace.staging import StagingTrace
-from funcgrad._engines import is_abstract
+from funcgrad._engines import engine_of
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.program.guard import answer_to
 from funcgrad._transforms.base.arguments import name_of, returned
@@ -66,14 +66,18 @@ def body_trace(transform: str, values: Sequence[Value]) -> StagingTrace:
 
     The function may ask for numbers if those of the values are known, or followed by a path. `jit` refuses with a hint.
     """
-    bare = [innermost(x) for x in values]
-    if all(_can_be_asked(x) for x in bare):
-        return BodyTrace(transform, bare, answer_to)
-    return StagingTrace(transform, copies=True)
+    bare = [_asked(innermost(x)) for x in values]
+    return (
+        StagingTrace(transform, copies=True) if any(x is None for x in bare) else BodyTrace(transform, bare, answer_to)
+    )
 
 
-def _can_be_asked(x: Value) -> bool:
-    return x._owner.follows or x._owner.transform == "jit" if isinstance(x, Tracer) else not is_abstract(x)
+def _asked(x: Value) -> Any:
+    """Return the value that is asked for a number; ``None`` if nobody can be asked."""
+    if isinstance(x, Tracer):
+        return x if x._owner.follows or x._owner.transform == "jit" else None
+    engine = engine_of(x)
+    return x if engine is None else engine.known(x)
 
 
 def stage_body(

@@ -161,3 +161,11 @@ def test_staged_on_types_they_are_refused() -> None:
         fg.jit(fg.checkpoint(lambda x: x[x > 0]), engine="numpy")(INPUTS[0])
     with pytest.raises(errors.TracerBoolConversionError, match=r"np\.where \(or fg\.cond\)"):
         fg.vmap(part)(np.stack(INPUTS), np.ones(3))
+
+
+def test_a_checkpointed_function_branches_under_jaxs_grad() -> None:
+    jax = pytest.importorskip("jax")
+    part = fg.checkpoint(lambda v: v * 2 if v > 0 else v * 3)
+    assert [float(jax.grad(part)(x)) for x in (2.0, -2.0)] == [2.0, 3.0]
+    with pytest.raises(errors.TracerBoolConversionError, match=r"np\.where \(or fg\.cond\)"):
+        jax.jit(part)(2.0)

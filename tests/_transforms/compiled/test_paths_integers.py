@@ -171,7 +171,7 @@ def test_numbers_are_no_keys(transform: Callable[..., Any]) -> None:
 
 
 def test_integers_of_a_path_are_keys() -> None:
-    table = {0: 10.0, 1: 20.0, 2: 30.0, 3: 40.0}
+    table: dict[Any, float] = {0: 10.0, 1: 20.0, 2: 30.0, 3: 40.0}
     looked_up = fg.jit(
         lambda x: table[np.argmax(x)] * x + len({i % 2 for i in np.argsort(x)[:2]}), paths=8, engine="numpy"
     )
