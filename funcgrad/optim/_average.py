@@ -161,7 +161,7 @@ def _is_averaged(p: ArrayLike) -> bool:
     return is_inexact(aval_of(p).dtype)
 
 
-def _begun(p: ArrayLike, debias: bool) -> Any:
+def _begun(p: ArrayLike, debias: bool) -> Array:
     if not _is_averaged(p):
         return fresh(p, p)
     dtype = aval_of(p).dtype
@@ -169,7 +169,7 @@ def _begun(p: ArrayLike, debias: bool) -> Any:
     return zeros_like(wide) if debias else fresh(wide, p)
 
 
-def _averaged(average: Array, p: ArrayLike, decay: ScalarLike) -> Any:
+def _averaged(average: Array, p: ArrayLike, decay: ScalarLike) -> Array:
     if not _is_averaged(p):
         return fresh(p, p)
     dtype = aval_of(average).dtype
@@ -179,7 +179,7 @@ def _averaged(average: Array, p: ArrayLike, decay: ScalarLike) -> Any:
     return add_p(mul_p(kept, average), mul_p(added, cast(p, dtype)))
 
 
-def _read(average: Array, p: ArrayLike, correction: ScalarLike) -> Any:
+def _read(average: Array, p: ArrayLike, correction: ScalarLike) -> Array:
     if not _is_averaged(p):
         return average
     dtype = aval_of(average).dtype

@@ -13,7 +13,7 @@ from funcgrad._core.bind import is_value
 from funcgrad._core.words import shown
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.index.rows import Rows
-from funcgrad._types import ArrayLike, PyTree, ScalarLike
+from funcgrad._types import Array, ArrayLike, PyTree, ScalarLike
 from funcgrad.errors import HyperparameterError
 from funcgrad.optim._state.hyperparameters import number
 from funcgrad.tree import flatten, key_paths, unflatten
@@ -21,7 +21,7 @@ from funcgrad.tree import flatten, key_paths, unflatten
 _FLOAT32 = np.dtype(np.float32)
 
 
-def global_norm(tree: PyTree) -> Any:
+def global_norm(tree: PyTree) -> Array:
     """Return the Euclidean norm of a pytree as one vector: ``sqrt(sum(abs(x)**2))`` over all elements of all leaves.
 
     Args:
@@ -51,7 +51,7 @@ def global_norm(tree: PyTree) -> Any:
     return fnp.sqrt(total)
 
 
-def clip_by_global_norm(tree: PyTree, max_norm: ScalarLike) -> Any:
+def clip_by_global_norm(tree: PyTree, max_norm: ScalarLike) -> PyTree:
     """Scale all leaves of a pytree by one factor, so that its `global_norm` is at most ``max_norm``.
 
     If the norm is small enough, the leaves are returned unchanged, to the last bit. If the norm is NaN, every element
@@ -85,7 +85,7 @@ def clip_by_global_norm(tree: PyTree, max_norm: ScalarLike) -> Any:
     return _mapped("clip_by_global_norm", tree, lambda x: x * cast(factor, _real(aval_of(x).dtype)))
 
 
-def clip_by_value(tree: PyTree, max_value: ScalarLike) -> Any:
+def clip_by_value(tree: PyTree, max_value: ScalarLike) -> PyTree:
     """Clip each element of a pytree to ``[-max_value, max_value]``.
 
     Args:
@@ -111,7 +111,7 @@ def clip_by_value(tree: PyTree, max_value: ScalarLike) -> Any:
     """
     _check_limit("clip_by_value", "max_value", max_value)
 
-    def clipped(x: ArrayLike) -> Any:
+    def clipped(x: ArrayLike) -> Array:
         limit = cast(np.float64(max_value) if isinstance(max_value, int | float) else max_value, aval_of(x).dtype)
         return fnp.minimum(fnp.maximum(x, -limit), limit)
 
@@ -124,7 +124,7 @@ def clip_by_value(tree: PyTree, max_value: ScalarLike) -> Any:
     return _mapped("clip_by_value", tree, clipped)
 
 
-def all_finite(tree: PyTree) -> Any:
+def all_finite(tree: PyTree) -> Array:
     """Return whether every element of every leaf is finite: bool[]."""
     found: Any = np.True_
     for x in _leaves(tree)[0]:
@@ -152,13 +152,13 @@ def _checked(asked: str, tree: PyTree) -> tuple[list[Any], Any]:
     return leaves, treedef
 
 
-def _mapped(asked: str, tree: PyTree, function: Callable[[Any], Any]) -> Any:
+def _mapped(asked: str, tree: PyTree, function: Callable[[Any], Any]) -> PyTree:
     leaves, treedef = _checked(asked, tree)
     made = [Rows(x.indices, function(x.values), x.shape) if type(x) is Rows else function(x) for x in leaves]
     return unflatten(treedef, made)
 
 
-def _square(x: ArrayLike) -> Any:
+def _square(x: ArrayLike) -> Array:
     x = x.todense() if type(x) is Rows else x
     dtype = aval_of(x).dtype
     if dtype.itemsize == 2 or dtype.kind == "V":

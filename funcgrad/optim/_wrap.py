@@ -220,10 +220,10 @@ def accumulate(init: Init, update: Update, every: int) -> tuple[Init, Update]:
     return gathering_init, gathering_update
 
 
-def _wide(p: ArrayLike) -> Any:
+def _wide(p: ArrayLike) -> Array:
     dtype = aval_of(p).dtype
     return cast(p, _FLOAT32) if dtype.itemsize == 2 or dtype.kind == "V" else p
 
 
-def _dense(g: Array) -> Any:
+def _dense(g: Array) -> Array:
     return g.todense() if hasattr(g, "todense") else g

@@ -23,6 +23,8 @@ ALLOWED = {
 }
 OTHERS = 17
 ALL = 10
+# The same for results, in the whole package. Most of what is left returns arrays, for which ``Array`` is the name.
+RESULTS = 42
 
 
 def parameters(source: str) -> Iterator[str]:
@@ -64,3 +66,21 @@ def test_parameters_are_counted() -> None:
     found = list(parameters("def f(self, x: Any, /, y: int, *rest: Any, z: list[Any] = (), **more: Any): ..."))
     assert found == ["Any", "int", "list[Any]", "Any", "Any"]
     assert share(found) == 60
+
+
+def results(source: str) -> Iterator[str]:
+    """Yield the annotation of each result of a module's functions."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.returns is not None:
+            yield ast.unparse(node.returns)
+
+
+def test_no_more_results_are_any() -> None:
+    found = [x for path in sorted(PACKAGE.rglob("*.py")) for x in results(path.read_text(encoding="utf-8"))]
+    assert share(found) <= RESULTS
+
+
+def test_annotations_are_counted() -> None:
+    source = "def f(x: Any, *, y: int) -> Any: ...\ndef g() -> Array: ...\n"
+    assert list(parameters(source)) == ["Any", "int"]
+    assert list(results(source)) == ["Any", "Array"]

@@ -13,12 +13,14 @@ from funcgrad._ops.contract.dense import inner_p
 from funcgrad._ops.elementwise.arithmetic import div_p
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.elementwise.select import select
+from funcgrad._ops.index.gather import index_p
+from funcgrad._ops.index.plan import SLOT, Index
 from funcgrad._ops.layout.broadcast import reduce_sum
 from funcgrad._ops.layout.shape import reshape
 from funcgrad._ops.reduce.softmax import log_softmax_p
 from funcgrad._types import Array
 from funcgrad.nn._functions.convert import inexact
-from funcgrad.numpy import add, divide, equal, multiply, negative, power, subtract, take, take_along_axis
+from funcgrad.numpy import add, divide, equal, multiply, negative, power, subtract, take
 from funcgrad.numpy.extend import ALL_AXES, as_value, dtype_of, promote
 
 Reduction = Literal["mean", "sum", "none"]
@@ -183,14 +185,19 @@ class _Targets(NamedTuple):
 
     def picked(self, log_p: Array) -> Any:
         """Return the log-probability of each target, times its weight; 0 if the target is ignored."""
-        shape = self.indices.shape
-        indices = reshape(self.indices, (*shape[: self.axis], 1, *shape[self.axis :]))
-        picked = reshape(take_along_axis(log_p, indices, self.axis), shape)
+        places = [_along(n, i, len(self.indices.shape)) for i, n in enumerate(self.indices.shape)]
+        places.insert(self.axis, self.indices)
+        picked = index_p(log_p, *places, index=Index((SLOT,) * len(places)))
         return self.kept(picked if self.weight is None else multiply(picked, self.weight))
 
     def kept(self, values: Array) -> Any:
         """Return values, with 0 for each ignored target."""
         return values if self.ignored is None else select(self.ignored, 0, values)
+
+
+def _along(length: int, axis: int, ndim: int) -> np.ndarray:
+    """Return the indices along one axis, shaped to broadcast with the targets."""
+    return np.arange(length).reshape((-1,) + (1,) * (ndim - axis - 1))
 
 
 def _targets(name: str, log_p: Array, target: Array, weight: Array, ignore_index: int) -> _Targets:

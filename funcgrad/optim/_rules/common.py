@@ -67,7 +67,7 @@ def begun(p: ArrayLike, g: Array, hyper: Hyper) -> tuple[Any, Any]:
     return p, d + hyper.weight_decay * p
 
 
-def average(held: ScalarLike, new: ScalarLike, kept: ScalarLike) -> Any:
+def average(held: ScalarLike, new: ScalarLike, kept: ScalarLike) -> Array:
     """Return the moving average, with ``kept`` as the factor of the old value."""
     return kept * held + (1 - kept) * new
 

@@ -30,7 +30,7 @@ def _step(p: ArrayLike, g: Array, slots: dict[str, Any], hyper: Hyper, t: ArrayL
     return p - rate * _orthogonalized(d, hyper), {"momentum_buffer": buffer}
 
 
-def _orthogonalized(d: Array, hyper: Hyper) -> Any:
+def _orthogonalized(d: Array, hyper: Hyper) -> Array:
     """Return an approximation of the nearest orthogonal matrix, in float32, by iterations in bfloat16.
 
     Products are summed in float32 and then rounded, as processors with bfloat16 do.
@@ -45,7 +45,7 @@ def _orthogonalized(d: Array, hyper: Hyper) -> Any:
     return x.T if tall else x
 
 
-def _rounded(x: ArrayLike) -> Any:
+def _rounded(x: ArrayLike) -> Array:
     return x.astype(ml_dtypes.bfloat16).astype(np.float32)
 
 

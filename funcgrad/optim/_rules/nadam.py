@@ -35,7 +35,7 @@ def _step(p: ArrayLike, g: Array, slots: dict[str, Any], hyper: Hyper, t: ArrayL
     return p, {"exp_avg": first, "exp_avg_sq": second, "mu_product": product}
 
 
-def _momentum(hyper: Hyper, t: ArrayLike) -> Any:
+def _momentum(hyper: Hyper, t: ArrayLike) -> Array:
     return hyper.beta1 * (1 - 0.5 * 0.96 ** (t * hyper.momentum_decay))
 
 

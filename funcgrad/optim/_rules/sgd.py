@@ -25,7 +25,7 @@ def _step(p: ArrayLike, g: Array, slots: dict[str, Any], hyper: Hyper, t: ArrayL
     return p - hyper.lr * d, {"buffer": buffer}
 
 
-def _buffer(d: Array, buffer: ScalarLike, hyper: Hyper, t: ArrayLike) -> Any:
+def _buffer(d: Array, buffer: ScalarLike, hyper: Hyper, t: ArrayLike) -> Array:
     if type(t) is int:
         return d
     if hyper.dampening is None:

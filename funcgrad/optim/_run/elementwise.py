@@ -139,7 +139,7 @@ def _freed(graph: Graph) -> Graph:
     return simplify(stage_flat(run, [x.aval for x in graph.inputs], graph.name))
 
 
-def _filled(y: Array, like: Array, shape: tuple[int, ...]) -> Any:
+def _filled(y: Array, like: Array, shape: tuple[int, ...]) -> Array:
     """Return a result that is one number as an array. Adding -0.0 changes no number and no sign of a zero."""
     return add_p(full_like_p(like, value=-0.0), y) if shape and not aval_of(y).shape else y
 

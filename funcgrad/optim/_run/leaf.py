@@ -259,7 +259,7 @@ class Stepper:
             works, self.works = self.works, []
             write(works)
 
-    def conformed(self, i: int, g: Array, p: Array) -> Any:
+    def conformed(self, i: int, g: Array, p: Array) -> Array:
         """Return a gradient in the dtype of its parameter, or refuse it."""
         try:
             if g.shape == p.shape and g.dtype == p.dtype and (type(g) is np.ndarray or is_value(g)):
@@ -287,12 +287,12 @@ class Stepper:
         )
 
 
-def real_part(x: Array) -> Any:
+def real_part(x: Array) -> Array:
     """Return the real part. The real part of a NumPy array shares its memory."""
     return np.real(x) if type(x) is np.ndarray else real_p(x) if aval_of(x).dtype.kind == "c" else x
 
 
-def imaginary_part(x: Array) -> Any:
+def imaginary_part(x: Array) -> Array:
     """Return the imaginary part. The imaginary part of a NumPy array shares its memory."""
     if aval_of(x).dtype.kind != "c":
         return 0 * x
@@ -317,7 +317,7 @@ def _stored(values: tuple[Any, ...], p: Array) -> tuple[Any, ...]:
     return tuple([np.array(x) if isinstance(x, np.generic) else x for x in values])
 
 
-def own(x: Array) -> Any:
+def own(x: Array) -> Array:
     return x.copy() if type(x) is np.ndarray else x
 
 

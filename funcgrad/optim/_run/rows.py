@@ -53,7 +53,7 @@ def check_rows(structure: Structure, g: Rows, p: Array) -> tuple[type[Exception]
     return None
 
 
-def step_rows(program: Program, p: Array, g: Rows, scalars: Sequence[Any]) -> Any:
+def step_rows(program: Program, p: Array, g: Rows, scalars: Sequence[Any]) -> Array:
     """Return ``p`` after a step in the given rows. The rule computes the change from 0, and the change is added."""
     (added,) = program.run((0.0, g.values), scalars, separated=False)
     return scatter_add_p(p, added, g.indices, index=_ROWS)
@@ -80,12 +80,12 @@ def coalesced(g: Rows, p: Array) -> tuple[Any, Any]:
     return g.indices, index_p(scatter_add_p(zeros_like(g.values), g.values, one, index=_ROWS), one, index=_ROWS)
 
 
-def rows_at(x: Array, indices: ArrayLike) -> Any:
+def rows_at(x: Array, indices: ArrayLike) -> Array:
     """Return the rows of ``x`` at some indices."""
     return index_p(x, indices, index=_ROWS)
 
 
-def with_rows(x: Array, indices: ArrayLike, rows: Any, into: Any = None) -> Any:
+def with_rows(x: Array, indices: ArrayLike, rows: Any, into: Any = None) -> Array:
     """Return ``x`` with other rows at some indices, written to the given memory."""
     if type(into) is not np.ndarray:
         return scatter_set_p(x, rows, indices, index=_ROWS)

@@ -13,7 +13,7 @@ from funcgrad._core.words import shown
 from funcgrad._engines import place_beside
 from funcgrad._ops.elementwise.cast import cast, cast_p, make_complex
 from funcgrad._ops.layout.fill import full_like_p, zeros_like
-from funcgrad._types import ArrayLike, DTypeLike, Hyper, Params, ScalarLike
+from funcgrad._types import Array, ArrayLike, DTypeLike, Hyper, Params, ScalarLike
 from funcgrad.errors import HyperparameterError
 from funcgrad.optim._rules.rule import Slot, Structure
 from funcgrad.optim._state.hyperparameters import FLOAT64, number
@@ -84,7 +84,7 @@ def _is_uniform(structures: Sequence[Structure]) -> bool:
     return len(held - {()}) <= 1 and not any(slot.scalar for slots in held for slot in slots)
 
 
-def begun(slot: Slot, leaf: ArrayLike, hyper: Hyper) -> Any:
+def begun(slot: Slot, leaf: ArrayLike, hyper: Hyper) -> Array:
     """Return the first value of a slot of a parameter."""
     value = slot.begin(hyper) if callable(slot.begin) else slot.begin
     if number(value) is None:
@@ -100,7 +100,7 @@ def begun(slot: Slot, leaf: ArrayLike, hyper: Hyper) -> Any:
     return np.full(leaf.shape, value, leaf.dtype) if type(leaf) is np.ndarray else full_like_p(leaf, value=value)
 
 
-def _full_of(value: ScalarLike, leaf: ArrayLike) -> Any:
+def _full_of(value: ScalarLike, leaf: ArrayLike) -> Array:
     zeros = zeros_like(leaf)
     if not is_complex(leaf):
         return zeros + cast(value, aval_of(leaf).dtype)
@@ -130,7 +130,7 @@ def _wide_dtype(asked: str, given: Any) -> np.dtype:
     return dtype
 
 
-def _master(leaf: ArrayLike, dtype: np.dtype) -> Any:
+def _master(leaf: ArrayLike, dtype: np.dtype) -> Array:
     aval = aval_of(leaf)
     wider = aval.dtype.kind != "c" and aval.dtype.itemsize < dtype.itemsize
     return cast_p(leaf, dtype=dtype) if wider else None

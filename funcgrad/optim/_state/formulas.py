@@ -47,7 +47,7 @@ def made(name: str, **options: Any) -> Formula:
     return Formula(name, tuple(options.items()))
 
 
-def _clipped(count: ArrayLike, begin: ScalarLike, steps: ScalarLike) -> Any:
+def _clipped(count: ArrayLike, begin: ScalarLike, steps: ScalarLike) -> ScalarLike:
     """Return the number of steps of a transition that were taken."""
     return fnp.minimum(fnp.maximum(count - begin, 0), steps)
 
@@ -80,7 +80,7 @@ def _exponential(  # noqa: PLR0917  (they are given by name)
     return fnp.maximum(value, end_value) if decay_rate < 1 else fnp.minimum(value, end_value)
 
 
-def _multi_step(count: ArrayLike, init_value: ScalarLike, boundaries_and_scales: Any) -> Any:
+def _multi_step(count: ArrayLike, init_value: ScalarLike, boundaries_and_scales: Any) -> ScalarLike:
     value: Any = np.float64(init_value)
     for boundary, scale in boundaries_and_scales:
         value = value * fnp.where(count >= boundary, float(scale), 1.0)
@@ -94,12 +94,12 @@ def _cosine(
     return init_value * ((1 - alpha) * wave**exponent + alpha)
 
 
-def _inverse_sqrt(count: ArrayLike, peak_value: ScalarLike, warmup_steps: ScalarLike) -> Any:
+def _inverse_sqrt(count: ArrayLike, peak_value: ScalarLike, warmup_steps: ScalarLike) -> ScalarLike:
     taken = (count + 1) / warmup_steps
     return peak_value * fnp.minimum(taken, 1 / fnp.sqrt(taken))
 
 
-def _between(count: ArrayLike, knots: ArrayLike, cosines: bool) -> Any:
+def _between(count: ArrayLike, knots: ArrayLike, cosines: bool) -> ScalarLike:
     """Interpolate between knots, along lines or half cosines."""
     value: Any = np.float64(knots[0][1])
     for (begin, low), (end, high) in itertools.pairwise(knots):
@@ -109,14 +109,14 @@ def _between(count: ArrayLike, knots: ArrayLike, cosines: bool) -> Any:
     return value
 
 
-def _join(count: ArrayLike, schedules: Any, boundaries: Any) -> Any:
+def _join(count: ArrayLike, schedules: Any, boundaries: Any) -> ScalarLike:
     value = schedules[0](count)
     for boundary, schedule in zip(boundaries, schedules[1:], strict=True):
         value = fnp.where(count < boundary, value, schedule(count - boundary))
     return value
 
 
-def _constant(count: ArrayLike, value: ScalarLike) -> Any:
+def _constant(count: ArrayLike, value: ScalarLike) -> ScalarLike:
     del count
     return value
 

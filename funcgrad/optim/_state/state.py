@@ -371,7 +371,7 @@ def _value(entry: Any, numbers: Sequence[Any]) -> Any:
     return numbers[entry] if type(entry) is NumberIndex else entry
 
 
-def packed(tree: PyTree) -> Any:
+def packed(tree: PyTree) -> PyTree:
     """Pack a slot if it has at least two arrays that fit together, unless some are spread over devices."""
     if any(map(is_spread, leaves(tree))):
         return tree
@@ -379,7 +379,7 @@ def packed(tree: PyTree) -> Any:
     return Buckets(made) if len(made.arrays) < len(leaves(tree)) else tree
 
 
-def unpacked(tree: PyTree) -> Any:
+def unpacked(tree: PyTree) -> PyTree:
     return tree.packed.unpack() if type(tree) is Buckets else tree
 
 
