@@ -18,6 +18,10 @@ _ir: Any = LazyModule("llvmlite.ir")
 _llvm: Any = LazyModule("llvmlite.binding")
 
 
+# The machine code of all kernels of the process. LLVM reads it where it is, and keeps its address.
+_loaded: list[bytes] = []
+
+
 def built(source: str, arguments: Sequence[Argument], returns: bool) -> Callable[..., int | None]:
     """Return the function of a kernel's text.
 
@@ -33,6 +37,7 @@ def built(source: str, arguments: Sequence[Argument], returns: bool) -> Callable
     if code is None:
         code = _machine_code(_text(name, source, arguments, returns))
         save(about, code)
+    _loaded.append(code)
     engine = _engine()
     engine.add_object_file(_llvm.object_file.ObjectFileRef.from_data(code))
     engine.finalize_object()
