@@ -16,6 +16,7 @@ from funcgrad._engines.source.kernels.nodes import (
     Picked,
     Step,
     StridedView,
+    in_order,
     reads,
     writes,
 )
@@ -128,7 +129,7 @@ def allotted(groups: Sequence[Sequence[Step]], results: set[KernelMemory]) -> tu
     for i, group in enumerate(groups):
         hidden = inside(groups, i, results)
         for step in group:
-            for memory in (writes(step) | reads(step)) - hidden:
+            for memory in in_order((writes(step) | reads(step)) - hidden):
                 if memory.name is None and memory not in results:
                     first.setdefault(memory, i)
                     last[memory] = i

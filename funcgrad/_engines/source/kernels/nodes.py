@@ -15,8 +15,9 @@ A transposed matrix, a slice or a repeated row is a `StridedView` of memory, not
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,6 +33,14 @@ class BlockRows(int):
     __slots__ = ()
 
 
+_serials = itertools.count()
+
+
+def in_order(memories: Iterable[KernelMemory]) -> list[KernelMemory]:
+    """Return memories in the order in which they were made."""
+    return sorted(memories, key=lambda memory: memory.serial)
+
+
 class KernelMemory:
     """The memory of an operand, a result or a temporary; its elements are contiguous, the last axis first.
 
@@ -42,13 +51,16 @@ class KernelMemory:
         sliced: whether each block takes its own rows of the argument.
     """
 
-    __slots__ = ("dtype", "name", "shape", "sliced")
+    __slots__ = ("dtype", "name", "serial", "shape", "sliced")
 
     def __init__(self, dtype: np.dtype, shape: Shape, name: str | None = None, sliced: bool = False) -> None:
         self.dtype = dtype
         self.shape = shape
         self.name = name
         self.sliced = sliced
+        # Sets of memory have an order by it. The order by address differs from run to run, and so would the kernel's
+        # text, which would not be found on disk.
+        self.serial = next(_serials)
 
     def whole(self) -> StridedView:
         """Return a view of all elements."""

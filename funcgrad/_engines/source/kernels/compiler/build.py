@@ -18,6 +18,10 @@ _ir: Any = LazyModule("llvmlite.ir")
 _llvm: Any = LazyModule("llvmlite.binding")
 
 
+# The machine code of all kernels of the process. LLVM reads it where it is, and keeps its address.
+_loaded: list[bytes] = []
+
+
 def built(source: str, arguments: Sequence[Argument], returns: bool) -> Callable[..., int | None]:
     """Return the function of a kernel's text.
 
@@ -33,6 +37,7 @@ def built(source: str, arguments: Sequence[Argument], returns: bool) -> Callable
     if code is None:
         code = _machine_code(_text(name, source, arguments, returns))
         save(about, code)
+    _loaded.append(code)
     engine = _engine()
     engine.add_object_file(_llvm.object_file.ObjectFileRef.from_data(code))
     engine.finalize_object()
@@ -61,6 +66,7 @@ def _machine_code(text: str) -> bytes:
     module = _llvm.parse_assembly(text, _llvm.create_context())
     options = _llvm.create_pipeline_tuning_options(speed_level=3)
     options.loop_vectorization = True
+    # Unrolling takes a third of a build, and runs are as long without it.
     options.loop_unrolling = False
     passes = _llvm.create_pass_builder(target, options)
     passes.getModulePassManager().run(module, passes)

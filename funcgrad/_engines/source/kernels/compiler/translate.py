@@ -1,7 +1,7 @@
 """Translate the text of a kernel to LLVM's language.
 
 The text is a small part of Python: numbers and addresses with one dtype each, loops over ranges, branches, and calls of
-the functions of `functions.py` and `matrices.py`. Numba's compiler of Python takes 4 to 15 times as long for such a
+the functions of `functions.py` and `matrices.py`. Numba's compiler of Python takes 4 to 8 times as long for such a
 text, because it works out by general rules what is known here: the dtype of each name.
 
     for i0 in range(at(S, 3)):          each name that is assigned once is a value of LLVM;
