@@ -39,6 +39,7 @@ def main(arguments: list[str] | None = None) -> int:
         or (DACE if options.dace else None)
         or [name for name in read(options.checkout) if name not in NOT_DIFFERENTIABLE]
     )
+    options.output = options.output or RESULTS / ("npbench_xs.json" if options.size == "XS" else "npbench.json")
     part, parts = map(int, options.part.split("/"))
     about = {"size": options.size, "limit": options.limit, "remark": options.remark, "environment": environment()}
     found = kept(options.output, about)
@@ -141,7 +142,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seconds", type=float, default=1.0, help="how long a gradient's runs are repeated")
     parser.add_argument("--without", nargs="*", choices=CONTENDERS, default=[], help="contenders to leave out")
     parser.add_argument("--remark", default="", help="what a reader of the numbers has to know of this run")
-    parser.add_argument("--output", type=Path, default=RESULTS / "npbench.json")
+    parser.add_argument("--output", type=Path, help="default: npbench.json among the results; npbench_xs.json for XS")
     return parser
 
 

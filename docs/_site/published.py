@@ -7,6 +7,7 @@ from matplotlib.figure import Figure
 from measured import RESULTS, bars, machine, suite, table
 
 from benchmarks.npbench import _table
+from benchmarks.npbench._programs import DACE
 
 _COLOURS = {"eager": "#b9b9b9", "numpy": "#e08a5f", "numba": "#1b6ca8", "xla": "#57a773"}
 _NAMES = {"eager": "eager", "numpy": "NumPy", "numba": "Numba", "xla": "XLA"}
@@ -28,6 +29,17 @@ def npbench_counts() -> str:
 def npbench_table() -> str:
     """Return NPBench's programs with JAX's times and our times over them, as a table in Markdown."""
     return _table.markdown(suite("npbench")["rows"])
+
+
+def npbench_of_dace() -> str:
+    """Return the programs whose gradients DaCe's tests check, each with what it gives on each engine."""
+    rows = {row["program"]: row for row in suite("npbench_xs")["rows"]}
+    lines = [f"| program | {' | '.join(_NAMES.values())} | compared with |", "|---|" + "---|" * (len(_NAMES) + 1)]
+    for name in DACE:
+        if name in rows:
+            found = [_table.outcome(rows[name], engine) for engine in _NAMES]
+            lines.append(f"| {name} | {' | '.join(found)} | {rows[name]['check']} |")
+    return "\n".join([*lines, "", suite("npbench_xs")["remark"]])
 
 
 def npbench_chart() -> Figure:

@@ -13,7 +13,7 @@ import pytest
 
 from benchmarks.npbench import __main__ as npbench
 from benchmarks.npbench import _run, _table
-from benchmarks.npbench._programs import differentiable, read
+from benchmarks.npbench._programs import DACE, NOT_DIFFERENTIABLE, differentiable, read
 
 INFO = {
     "short_name": "rows",
@@ -74,6 +74,19 @@ def test_inputs_and_arguments_come_from_the_checkout(checkout: Path) -> None:
     assert differentiable(inputs) == ("A",)
     with pytest.raises(FileNotFoundError, match=r"spcl/npbench"):
         read(checkout / "npbench")
+
+
+def test_a_smaller_size_has_a_tenth_of_the_numbers(checkout: Path) -> None:
+    file = checkout / "bench_info" / "rows.json"
+    for number, smaller in ((600, 60), (33, 17), (32, 32)):
+        info = INFO | {"parameters": {"S": {"N": number}}}
+        file.write_text(json.dumps({"benchmark": info}))
+        assert read(checkout)["rows"].inputs("XS")["N"] == smaller
+
+
+def test_gradients_that_the_tests_of_dace_check() -> None:
+    assert len(DACE) == len(set(DACE)) == 37
+    assert not set(DACE) & set(NOT_DIFFERENTIABLE)
 
 
 @pytest.mark.parametrize(("a", "b", "far"), [(2.0, 1.0, 1.0), (np.nan, 1.0, np.inf), (np.ones(2), np.ones(3), np.inf)])
