@@ -54,7 +54,7 @@ def _along(x: Tensor, dim: int, index: Array) -> tuple[Any, ...]:
     return (*(_FULL,) * axis, index)
 
 
-def _grid(x: Tensor, dim: int, index: np.ndarray) -> tuple[Any, ...]:
+def _grid(x: Tensor, dim: int, index: Any) -> tuple[Any, ...]:
     """Return the index ``x[..., index[i, j, ...], ...]`` along an axis."""
     axis = normalize_axis(dim, len(x.shape))
     if index.ndim != len(x.shape):
