@@ -114,7 +114,8 @@ class TracedTrace(Trace):
         if is_tensor(y):
             # The transform computes with tensors that require gradients. They share memory by themselves.
             return y
-        if type(value) is Place or (isinstance(y, Tracer) and y._owner is value._owner):
+        # A number has no views, until it becomes a place.
+        if type(value) is Place or (value.shape and isinstance(y, Tracer) and y._owner is value._owner):
             return shown(value, _DETACHED)
         try:
             # The transform's tape keeps the result. A view of a place takes the writes instead.

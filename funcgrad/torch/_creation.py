@@ -16,6 +16,7 @@ from funcgrad.autograd.extend import (
     array_of,
     default_dtype,
     device,
+    is_lifted,
     is_tensor,
     is_torchs,
     number_dtype,
@@ -122,7 +123,11 @@ def like(name: str, make: Callable[..., Any]) -> Made:
         x = as_tensor_argument(name, input)
         dtype = dtype_of(name, options, x.dtype)
         keys = {key: options.pop(key) for key in ("fill_value", "low", "high") if key in options}
-        return finished(name, make(options.get("generator"), x.shape, dtype, *args, **keys), options)
+        made = finished(name, make(options.get("generator"), x.shape, dtype, *args, **keys), options)
+        if x is not input or not is_lifted(x) or made.requires_grad:
+            return made
+        # Inside of a transform, traced values can be written into it, as into ``x.new_zeros(shape)``.
+        return x._owner.constant(made._value)
 
     return titled(function, name, "return a tensor of another one's shape and dtype.")
 

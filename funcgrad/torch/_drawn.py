@@ -38,7 +38,7 @@ class Rows(NamedTuple):
     """The rows of one `vmap` whose random numbers differ: the number of the present row, traced, and their count."""
 
     number: Any
-    count: int
+    length: int
 
 
 # The rows of the maps that run, from the outermost on.
@@ -54,7 +54,7 @@ def _finished(
         return finished(name, draw(shape), options)
     token = refused_draws.set(None)
     try:
-        made = finished(name, draw((*[each.count for each in mapped], *shape)), options)
+        made = finished(name, draw((*[each.length for each in mapped], *shape)), options)
     finally:
         refused_draws.reset(token)
     for each in mapped:

@@ -79,7 +79,7 @@ def _of_loss(func: _Function, argnums: _Any, has_aux: bool) -> _Function:
         found = func(*args, **kwargs)
         if has_aux and not (isinstance(found, tuple) and len(found) == 2):
             raise RuntimeError(f"{_OF_GRAD}: output of function f should be a tuple: (output, aux) if has_aux is True")
-        y = found[0] if has_aux else found
+        y: _Any = found[0] if has_aux else found
         if not hasattr(y, "dtype"):
             raise RuntimeError(f"{_OF_GRAD}: Expected f(*args) to return a Tensor, got {type(y)}")
         if y.shape:

@@ -41,7 +41,7 @@ VALUES = [
 
 
 class Namespace:
-    """What the expressions name."""
+    """The names in the expressions."""
 
     def __init__(self, torch: Any, dual: Any) -> None:
         class Scaled(torch.autograd.Function):

@@ -16,7 +16,7 @@ USES = Path(__file__).with_name("misuse_elsewhere.txt").read_text().splitlines()
 
 
 def names(torch: Any) -> dict[str, Any]:
-    """What the uses name: short makers, and functions with a wrong backward pass."""
+    """Return the names in the uses: short makers, and functions with a wrong backward pass."""
     nn = torch.nn
 
     def g(value: float = 1.0) -> Any:

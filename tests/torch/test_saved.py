@@ -10,7 +10,7 @@ import pytest
 import funcgrad.torch
 from tests._recorded import PyTorch
 
-# What ``grad_fn`` shows of each result, where ``x`` requires a gradient and ``c`` does not.
+# Values that ``grad_fn`` shows, where ``x`` requires a gradient and ``c`` does not.
 SAVED = [
     "(x**2).grad_fn._saved_self",
     "x.exp().grad_fn._saved_result",

@@ -111,8 +111,8 @@ def _compute_traced(x: Tensor, function: Callable[[Any], Any], asked: str) -> An
 
 
 def traced_value(x: Tensor) -> Any:
-    """Return the traced value of a tensor around one; other values unchanged."""
-    return x._value if is_tensor(x) and isinstance(x._value, Tracer) else x
+    """Return the value inside of a tensor that requires no gradient on its own tape; other values unchanged."""
+    return x if not is_tensor(x) or x._owner.requires_grad(x) else x._value
 
 
 def _is_written(x: Tensor, out: Callable[[np.ndarray], Any]) -> bool:

@@ -9,13 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from funcgrad import numpy as fnp
+from funcgrad._core.bind import Tracer
 from funcgrad._types import Array, ArrayLike, Tensor
 from funcgrad.autograd._memory.history import check_in_place
 from funcgrad.autograd._memory.views import getitem
 from funcgrad.autograd._memory.write import check_memory, compute, plain_value, put, value_of
 from funcgrad.autograd._tape.base import is_fixed, is_tensor
 from funcgrad.autograd._tape.dtypes import type_name
-from funcgrad.numpy.extend import At, normalize_axis, parse
+from funcgrad.numpy.extend import At, known_value, normalize_axis, parse
 
 Method = Callable[..., Any]
 _FULL = slice(None)
@@ -53,12 +54,12 @@ def _along(x: Tensor, dim: int, index: Array) -> tuple[Any, ...]:
     return (*(_FULL,) * axis, index)
 
 
-def _grid(x: Tensor, dim: int, index: np.ndarray) -> tuple[Any, ...]:
+def _grid(x: Tensor, dim: int, index: Any) -> tuple[Any, ...]:
     """Return the index ``x[..., index[i, j, ...], ...]`` along an axis."""
     axis = normalize_axis(dim, len(x.shape))
     if index.ndim != len(x.shape):
         raise RuntimeError("Index tensor must have the same number of dimensions as self tensor")
-    if index.size and not 0 <= index.min() <= index.max() < x.shape[axis]:
+    if not isinstance(index, Tracer) and index.size and not 0 <= index.min() <= index.max() < x.shape[axis]:
         outside = index[(index < 0) | (index >= x.shape[axis])][0]
         raise RuntimeError(f"index {outside} is out of bounds for dimension {axis} with size {x.shape[axis]}")
     grid: list[Any] = list(np.indices(index.shape, sparse=True))
@@ -280,7 +281,12 @@ def _fill_diagonal_(self: Tensor, fill_value: ArrayLike, wrap: bool = False) -> 
 def _gather(self: Tensor, dim: int, index: Array, *, sparse_grad: bool = False) -> Any:
     """Return the elements at the positions along an axis that an index names; gradients are dense."""
     del sparse_grad
-    return getitem(self, _grid(self, dim, _array(index))) if self.shape else fnp.broadcast_to(self, np.shape(index))
+    if not self.shape:
+        return fnp.broadcast_to(self, np.shape(index))
+    value = value_of(plain_value(index))
+    # Positions that only a compiled run knows are not checked, as in every index of a compiled function.
+    traced = isinstance(value, Tracer) and known_value(value) is None
+    return getitem(self, _grid(self, dim, value if traced else _array(index)))
 
 
 def _index_select(self: Tensor, dim: int, index: Array) -> Any:

@@ -32,7 +32,7 @@ def _sizes(name: str, x: Array, output_size: OutputSize, axes: int) -> tuple[int
 
 
 def _adaptive_avg(name: str, input: Array, output_size: OutputSize, axes: int) -> Any:
-    if tuple(np.ravel(output_size)) == (1,) * axes:
+    if output_size == 1 or (isinstance(output_size, tuple | list) and tuple(output_size) == (1,) * axes):
         refuse_integers(OF_MEAN, input)
     x = floating("adaptive_avg_pool2d" if axes < 3 else "adaptive_avg_pool3d_cpu", input)
     for i, size in enumerate(_sizes(name, x, output_size, axes)):

@@ -8,6 +8,7 @@ from funcgrad.autograd import enable_grad as _enable_grad
 from funcgrad.autograd import grad as _grad
 from funcgrad.autograd import is_grad_enabled as _is_grad_enabled
 from funcgrad.autograd.extend import default_generator as _default_generator
+from funcgrad.autograd.extend import is_lifted as _is_lifted
 from funcgrad.autograd.extend import is_tensor as _is_tensor
 from funcgrad.nn import Sequential as _Sequential
 from funcgrad.torch.autograd._function import Function as _Function
@@ -105,7 +106,8 @@ def checkpoint(
         options: further arguments of the function.
 
     Returns:
-        What the function returns. A derivative of its derivative is refused.
+        What the function returns. A derivative of its derivative is refused. Inside of ``fg.grad`` and other transforms
+        the function runs as it is, and ``fg.checkpoint`` saves memory there.
 
     Example:
         >>> import funcgrad.torch as torch
@@ -116,9 +118,14 @@ def checkpoint(
     """
     del use_reentrant
     options.pop("determinism_check", None)
-    if not _is_grad_enabled():
+    if not _is_grad_enabled() or any(map(_is_lifted, args)):
         return function(*args, **options)
+    before = _default_generator.get_state()
     call = _CheckpointedCall(function, args, options, preserve_rng_state)
+    if any(map(_is_lifted, call.out if isinstance(call.out, tuple) else (call.out,))):
+        # The function reads values of a transform, which differentiates the operations themselves.
+        _default_generator.set_state(before)
+        return function(*args, **options)
     return _Checkpointed.apply(call, *call.tensors, *call.leaves)
 
 
