@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from funcgrad import numpy as fnp
@@ -50,11 +51,19 @@ beta = Continuous(
     var=lambda a, b: a * b / ((a + b) ** 2 * (a + b + 1)),
     entropy=beta_entropy,
 )
+
+
+def _powerlaw(x: ArrayLike, a: ArrayLike) -> Any:
+    """Return the logarithm of the density. As in SciPy it is 0 at 0 where its limit there is infinite."""
+    left_out = (x == 0) & (a < 1)
+    return choose(left_out, -math.inf, fnp.log(a) + special.xlogy(a - 1, choose(left_out, 1.0, x)))
+
+
 powerlaw = Continuous(
     "powerlaw",
     "a",
     support=(0.0, 1.0),
-    logpdf=lambda x, a: fnp.log(a) + special.xlogy(a - 1, x),
+    logpdf=_powerlaw,
     logcdf=lambda x, a: a * fnp.log(x),
     ppf=lambda q, a: fnp.power(q, 1 / a),
     mean=lambda a: a / (a + 1),

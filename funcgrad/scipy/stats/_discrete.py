@@ -111,7 +111,7 @@ def _negative_binomial(k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Any:
 nbinom = Discrete(
     "nbinom",
     "n p",
-    domain=lambda n, p: (n > 0) & (p > 0) & (p <= 1),
+    domain=lambda n, p: (n > 0) & fnp.isfinite(n) & (p > 0) & (p <= 1),
     support=_COUNTS,
     logpmf=_negative_binomial,
     cdf=lambda k, n, p: special.betainc(n, k + 1, p),

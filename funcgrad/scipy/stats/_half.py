@@ -13,7 +13,7 @@ from funcgrad._ops.elementwise.special.gamma import log_power
 from funcgrad._ops.elementwise.special.series import log1prel
 from funcgrad._types import ArrayLike
 from funcgrad.scipy import special
-from funcgrad.scipy.stats._base import above, choose, log_of_rest, never
+from funcgrad.scipy.stats._base import above, choose, log_of_rest, never, positive
 from funcgrad.scipy.stats._beta_tails import log_betainc, part_of_beta
 from funcgrad.scipy.stats._families import Continuous
 from funcgrad.scipy.stats._gamma_tails import log_lower, log_upper
@@ -278,6 +278,7 @@ def _f_entropy(dfn: ArrayLike, dfd: ArrayLike) -> Any:
 f = Continuous(
     "f",
     "dfn dfd",
+    domain=lambda n, m: positive(n, m) & fnp.isfinite(n) & fnp.isfinite(m),
     support=_POSITIVE,
     logpdf=_f_log_density,
     cdf=lambda x, n, m: part_of_beta(0.5 * n, 0.5 * m, n * x / (m + n * x), m / (m + n * x)),

@@ -26,13 +26,28 @@ def inside(x: ArrayLike, log_density: Any) -> Any:
     return choose(zero, -math.inf, log_density(choose(zero, 1.0, x)))
 
 
+def _log1p_power(x: ArrayLike, c: ArrayLike) -> Any:
+    """Return ``log(1 + x**c)``; ``x**c`` may overflow."""
+    far = x > 1
+    big = choose(far, x, 1.0)
+    return choose(far, c * fnp.log(big) + fnp.log1p(fnp.power(big, -c)), fnp.log1p(fnp.power(choose(far, 1.0, x), c)))
+
+
+def _fisk_log_cdf(x: ArrayLike, c: ArrayLike) -> Any:
+    """Return ``-log(1 + x**-c)``; ``x**-c`` may overflow."""
+    near = x < 1
+    small = choose(near, x, 1.0)
+    tail = c * fnp.log(small) - fnp.log1p(fnp.power(small, c))
+    return choose(near, tail, -fnp.log1p(fnp.power(choose(near, 1.0, x), -c)))
+
+
 fisk = Continuous(
     "fisk",
     "c",
     support=_POSITIVE,
-    logpdf=lambda x, c: fnp.log(c) + special.xlogy(c - 1, x) - 2 * fnp.log1p(fnp.power(x, c)),
-    logcdf=lambda x, c: -fnp.log1p(fnp.power(x, -c)),
-    logsf=lambda x, c: -fnp.log1p(fnp.power(x, c)),
+    logpdf=lambda x, c: fnp.log(c) + special.xlogy(c - 1, x) - 2 * _log1p_power(x, c),
+    logcdf=_fisk_log_cdf,
+    logsf=lambda x, c: -_log1p_power(x, c),
     ppf=lambda q, c: fnp.exp(special.logit(q) / c),
     isf=lambda q, c: fnp.exp(-special.logit(q) / c),
     entropy=lambda c: 2 - fnp.log(c),
@@ -135,7 +150,7 @@ invgauss = Continuous(
     "invgauss",
     "mu",
     support=_POSITIVE,
-    logpdf=lambda x, mu: inside(x, lambda x: -LOG_ROOT_TAU - 1.5 * fnp.log(x) - ((x - mu) / mu) ** 2 / (2 * x)),
+    logpdf=lambda x, mu: inside(x, lambda x: -LOG_ROOT_TAU - 1.5 * fnp.log(x) - (x / mu - 1) ** 2 / (2 * x)),
     logcdf=lambda x, mu: _passage(x, mu, 1.0),
     logsf=lambda x, mu: _passage(x, mu, -1.0),
     mean=lambda mu: mu,

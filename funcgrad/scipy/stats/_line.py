@@ -277,14 +277,19 @@ def _generalized_log_tail(x: ArrayLike, c: ArrayLike) -> Any:
     return select(right, tail, log_of_rest(c * special.log_expit(left)))
 
 
+def _log_expm1(x: ArrayLike) -> Any:
+    """Return ``log(exp(x) - 1)``; ``exp(x)`` may overflow."""
+    return x + fnp.log(-fnp.expm1(-x))
+
+
 genlogistic = Continuous(
     "genlogistic",
     "c",
     logpdf=lambda x, c: fnp.log(c) + c * special.log_expit(x) + special.log_expit(-x),
     logcdf=lambda x, c: c * special.log_expit(x),
     logsf=_generalized_log_tail,
-    ppf=lambda q, c: -fnp.log(fnp.expm1(-fnp.log(q) / c)),
-    isf=lambda q, c: -fnp.log(fnp.expm1(-fnp.log1p(-q) / c)),
+    ppf=lambda q, c: -_log_expm1(-fnp.log(q) / c),
+    isf=lambda q, c: -_log_expm1(-fnp.log1p(-q) / c),
     entropy=lambda c: 1 + np.euler_gamma - fnp.log(c) + special.digamma(c + 1),
     mean=lambda c: np.euler_gamma + special.digamma(c),
     var=lambda c: math.pi**2 / 6 + special.polygamma(1, c),

@@ -50,7 +50,7 @@ def chunks(begin: int, end: int) -> list[tuple[int, int, int, float]]:
 def beside_pytorch(first: int, count: int) -> list[tuple[Report, list[Found], int]]:
     """Run scripts of tensors if PyTorch is installed, schedules of SGD, and programs that write, branch or loop."""
     results = []
-    for kind in ("tensors", "schedules", "writes", "branches", "loops"):
+    for kind in ("tensors", "schedules", "writes", "branches", "loops", "borders"):
         if kind != "tensors" or tensors.peers() is not None:
             report, found = run_scripts(kind, range(first, first + count))
             say(f"{report.programs} {kind}")

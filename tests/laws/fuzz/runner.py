@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import jax
 
-from tests.laws.fuzz import branches, loops, schedules, tensors, writing
+from tests.laws.fuzz import borders, branches, loops, schedules, tensors, writing
 from tests.laws.fuzz.check import Finding, Report, run
 from tests.laws.fuzz.generate import program_of
 from tests.laws.fuzz.shrink import shrunk
@@ -48,11 +48,11 @@ def run_seeds(first: int, step: int, count: int, seconds: float) -> tuple[Report
 
 
 def run_scripts(kind: str, seeds: Iterable[int]) -> tuple[Report, list[Found]]:
-    """Check tensor scripts, schedules, and programs that write, branch or loop in the same way."""
+    """Check tensor scripts, schedules, programs that write, branch or loop, and calls at borders in the same way."""
     report, found = Report(), []
     if kind == "writes":
         return report, [Found(*each) for each in writing.checked(seeds, report)]
-    look = {"tensors": of_script, "schedules": of_schedule, "branches": of_branching, "loops": of_looping}[kind]
+    look = LOOKS[kind]
     for seed in seeds:
         found += look(seed, report)
     return report, found
@@ -80,6 +80,21 @@ def of_looping(seed: int, report: Report) -> list[Found]:
     program = loops.looping_of(seed)
     found = loops.findings(program, report)[:1]
     return [Found(seed, f"loops: {what.partition(':')[0]}", f"# {what}\n{program.text()}") for what in found]
+
+
+def of_border(seed: int, report: Report) -> list[Found]:
+    call = borders.call_of(seed)
+    found = borders.findings(call, report)[:1]
+    return [Found(seed, f"borders: {what.partition(':')[0]}", f"# {what}\n{call.text()}") for what in found]
+
+
+LOOKS = {
+    "tensors": of_script,
+    "schedules": of_schedule,
+    "branches": of_branching,
+    "loops": of_looping,
+    "borders": of_border,
+}
 
 
 def described(finding: Finding, reduce: bool = True) -> Found:
