@@ -41,6 +41,8 @@ def array_if(y: ArrayLike, is_array: ArrayTest) -> Any:
 
 def array_as(y: ArrayLike, x: ArrayLike) -> Any:
     """Return a result without axes as an array if another value is one."""
+    if getattr(y, "shape", None) != ():
+        return y
     values = innermost(y), innermost(x)
     # The same staged value may have several tracers.
     first, second = [getattr(value, "_variable", value) for value in values]
