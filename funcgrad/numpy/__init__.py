@@ -5,7 +5,7 @@ from typing import Any as _Any
 from funcgrad._core.lazy import LazyModule as _LazyModule
 from funcgrad._public import publish as _publish
 from funcgrad.numpy._base.plain import shortcuts as _shortcuts
-from funcgrad.numpy._base.rest import of_numpys as _of_numpys
+from funcgrad.numpy._base.rest import array_api as _array_api, of_numpys as _of_numpys
 from funcgrad.numpy._array import attach as _protocols, ufunc_methods as _ufunc_methods
 from funcgrad.numpy import fft as fft, linalg as linalg
 
@@ -133,8 +133,8 @@ from funcgrad.numpy._math.transcendental import (
     log10 as log10, logaddexp as logaddexp, logaddexp2 as logaddexp2, rad2deg as rad2deg, radians as radians,
     reciprocal as reciprocal, sin as sin, sinc as sinc, sinh as sinh, square as square, tan as tan, tanh as tanh,
 )
-from funcgrad.numpy._base.constants import (
-    array_api as _array_api, bool_ as bool, e as e, euler_gamma as euler_gamma, inf as inf, nan as nan,
+from numpy import (
+    bool_ as bool, e as e, euler_gamma as euler_gamma, inf as inf, nan as nan,
     newaxis as newaxis, pi as pi, bool_ as bool_, complex64 as complex64, complex128 as complex128, float16 as float16,
     float32 as float32, float64 as float64, int8 as int8, int16 as int16, int32 as int32, int64 as int64,
     uint8 as uint8, uint16 as uint16, uint32 as uint32, uint64 as uint64, dtype as dtype, finfo as finfo,

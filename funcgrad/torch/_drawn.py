@@ -34,7 +34,7 @@ def _drawn(name: str, draw: Callable[[Generator, tuple[int, ...], np.dtype], Any
     return titled(function, name, "return random numbers of a shape, PyTorch's for the same seed.")
 
 
-class Rows(NamedTuple):
+class DrawnRows(NamedTuple):
     """The rows of one `vmap` whose random numbers differ: the number of the present row, traced, and their count."""
 
     number: Any
@@ -42,7 +42,7 @@ class Rows(NamedTuple):
 
 
 # The rows of the maps that run, from the outermost on.
-rows: ContextVar[tuple[Rows, ...]] = ContextVar("funcgrad_random_rows", default=())
+rows: ContextVar[tuple[DrawnRows, ...]] = ContextVar("funcgrad_random_rows", default=())
 
 
 def _finished(

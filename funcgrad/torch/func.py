@@ -186,7 +186,7 @@ def _by_rows(func: _Function, in_dims: _Any, out_dims: _Any) -> _Function:
         count = next((_length(x, dim) for x, dim in zip(args, dims, strict=False) if dim is not None), 0)
 
         def of_row(number: _Any, *given: _Any, **named: _Any) -> _Any:
-            token = _drawn.rows.set((*_drawn.rows.get(), _drawn.Rows(number, count)))
+            token = _drawn.rows.set((*_drawn.rows.get(), _drawn.DrawnRows(number, count)))
             try:
                 return func(*given, **named)
             finally:

@@ -221,6 +221,16 @@ def test_branches_that_return_an_array_and_a_number_are_refused_if_the_result_is
         fg.jit(functools.partial(f, writes=True), engine="numpy")(np.array(3.0))
 
 
+def test_a_loop_may_carry_what_one_branch_returns_as_an_array_and_another_as_a_number() -> None:
+    def f(x: Any) -> Any:
+        carry, _ = fg.scan(lambda c, _: (fg.cond(c > 5, lambda c: c, lambda c: c * 2.0, c), None), x, None, length=3)
+        return carry
+
+    assert f(np.array(3.0)) == 6
+    assert fg.grad(f)(np.array(3.0)) == 2
+    assert fg.jit(f, engine="numpy")(np.array(3.0)) == 6
+
+
 @pytest.mark.parametrize("transform", ["custom_jvp", "custom_vjp", "stop_gradient"])
 @pytest.mark.parametrize("make", [lambda: np.array(3.0), lambda: np.array([3.0, 1.0])])
 def test_a_write_inside_does_not_reach_the_callers_array(transform: str, make: Callable[[], Any]) -> None:

@@ -125,11 +125,9 @@ IMAGE, KERNEL = np.ones((2, 4, 4)), np.ones((2, 2, 3, 3))
         ("conv2d", (IMAGE, KERNEL), {"padding": "same", "stride": 2}, "with a stride of 1"),
         ("conv2d", (IMAGE, KERNEL), {"dilation": 2}, "at least as long as the kernel"),
         ("conv2d", (IMAGE, KERNEL, np.ones(3)), {}, r"of shape \[2\]"),
-        ("conv_transpose2d", (IMAGE, KERNEL), {"output_padding": 1}, "output_padding is 1"),
         ("conv_transpose2d", (np.ones((3, 4, 4)), KERNEL), {}, "with in of 3"),
         ("max_pool2d", (IMAGE, 2), {"padding": 2}, "at most half"),
         ("max_pool2d", (IMAGE, 5), {}, "spans 5"),
-        ("avg_pool2d", (IMAGE, 2), {"divisor_override": 0}, "divisor_override is 0"),
     ],
 )
 def test_refusals(name: str, args: tuple, options: dict[str, Any], text: str) -> None:
@@ -137,3 +135,10 @@ def test_refusals(name: str, args: tuple, options: dict[str, Any], text: str) ->
         getattr(nn, name)(*args, **options)
     with pytest.raises(TypeError, match=r"needed real numbers"):
         nn.max_pool1d(np.ones((1, 2), complex), 2)
+
+
+def test_refusals_in_pytorchs_words() -> None:
+    with pytest.raises(RuntimeError, match="output padding must be smaller than either stride or dilation"):
+        nn.conv_transpose2d(IMAGE, KERNEL, output_padding=1)
+    with pytest.raises(RuntimeError, match="divisor must be not zero"):
+        nn.avg_pool2d(IMAGE, 2, divisor_override=0)

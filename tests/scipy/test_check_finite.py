@@ -101,7 +101,7 @@ def test_traced_numbers_that_are_known_are_refused(name: str) -> None:
     for call in (lambda: fg.vjp(run, bad), lambda: fg.jvp(run, (bad,), (A,))):
         with pytest.raises(ValueError, match="must not contain infs or NaNs"):
             call()
-    # Nothing is known under these.
+    # These functions know no numbers, so they check none.
     fg.jit(run)(bad)
     fg.jit(fg.vmap(run))(bad[None])
 

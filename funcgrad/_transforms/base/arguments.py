@@ -130,7 +130,7 @@ def taken(x: Any) -> Any:
 
 def returned(transform: str, name: str, y: Any) -> Any:
     """Check a leaf of a function's result. Object arrays may not leave a transform, because they may hide a tracer."""
-    y = taken(y)
+    y = settled(y) if isinstance(y, Tracer) else taken(y)
     if is_object_array(y):
         raise ForeignArrayError(
             f"{transform}: {name} returned an array of objects {aval_of(y)}, which are not numbers; needed arrays of "

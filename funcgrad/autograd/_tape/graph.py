@@ -19,7 +19,7 @@ from funcgrad._core.trace.tape import is_freed, is_joint, kept_by, parents_of, p
 from funcgrad._types import Array
 from funcgrad.autograd._tape.base import TensorNode, TensorTrace
 from funcgrad.autograd._tape.hooks import hooked, hooked_after
-from funcgrad.autograd._tape.saved import Packed, linked, packed, tensor_of, unpacked
+from funcgrad.autograd._tape.saved import PackedValue, linked, packed, tensor_of, unpacked
 from funcgrad.autograd._tape.writes import WRITES
 
 
@@ -104,7 +104,9 @@ def _linked_node(trace: TensorTrace, node: Any) -> Any:
     else:
         sources.setdefault(node.value_id, node)
     sources.update(dict.fromkeys(_copies(node), node))
-    kept = tuple([linked(trace, node, x) if type(x) is Packed else _linked(trace, x, sources) for x in kept_by(node)])
+    kept = tuple(
+        [linked(trace, node, x) if type(x) is PackedValue else _linked(trace, x, sources) for x in kept_by(node)]
+    )
     return *node[: 2 + len(parents)], *kept
 
 

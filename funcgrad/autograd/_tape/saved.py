@@ -28,10 +28,10 @@ class Pair(NamedTuple):
 # The hooks in use, the innermost last.
 pairs: ContextVar[tuple[Pair, ...]] = ContextVar("funcgrad_saved_tensors_hooks", default=())
 # The packed values that exist. A pass unpacks values only if there are any.
-packed: weakref.WeakSet[Packed] = weakref.WeakSet()
+packed: weakref.WeakSet[PackedValue] = weakref.WeakSet()
 
 
-class Packed:
+class PackedValue:
     """A kept value after packing.
 
     Args:
@@ -76,7 +76,7 @@ def pack_result(trace: TensorTrace, y: Any) -> None:
             node[slot] = _pack(trace, chosen[-1], value, sources.get(id(value)))
 
 
-def _pack(trace: TensorTrace, pair: Pair, value: Array, source: int | None) -> Packed:
+def _pack(trace: TensorTrace, pair: Pair, value: Array, source: int | None) -> PackedValue:
     tensor = trace.constant(value)
     before = _version(tensor)
     with recorded(False):
@@ -87,7 +87,7 @@ def _pack(trace: TensorTrace, pair: Pair, value: Array, source: int | None) -> P
             "be modified by in-place operations as this can lead to unexpected side-effects. Please open an issue if "
             "you need to perform in-place operations on the input to a pack hook."
         )
-    return Packed(made, pair.unpack, source)
+    return PackedValue(made, pair.unpack, source)
 
 
 def _version(tensor: Any) -> int:
@@ -96,12 +96,12 @@ def _version(tensor: Any) -> int:
 
 def unpacked(node: Any) -> Any:
     """Return a node with plain values in place of packed ones."""
-    if not any(type(one) is Packed for one in node):
+    if not any(type(one) is PackedValue for one in node):
         return node
-    return [one.value() if type(one) is Packed else one for one in node]
+    return [one.value() if type(one) is PackedValue else one for one in node]
 
 
-def linked(trace: TensorTrace, node: Any, kept: Packed) -> Any:
+def linked(trace: TensorTrace, node: Any, kept: PackedValue) -> Any:
     """Return a packed value for a derivative that is recorded: a tensor with its history, if it has one."""
     value = kept.value()
     if kept.source is None:
@@ -148,7 +148,7 @@ def saved(trace: TensorTrace, node: Any, name: str) -> Tensor | None:
     if number not in places:
         return None
     value = kept_by(node)[places[number]]
-    value = value.value() if type(value) is Packed else value
+    value = value.value() if type(value) is PackedValue else value
     parent = node if number == -1 else _operands(node).get(number)
     if type(parent) is LeafNode and (leaf := parent.tensor()) is not None and leaf._value is value:
         return leaf

@@ -36,7 +36,11 @@ def array_if(y: ArrayLike, is_array: ArrayTest) -> Any:
     if isinstance(owner, StagingTrace):
         owner.without_axes[y._variable] = is_array
         return y
-    return no_number(y) if is_array() else y
+    try:
+        return no_number(y) if is_array() else y
+    except TypeError:
+        # The functions of a `cond` differ, and no function that was staged writes to its result.
+        return y
 
 
 def array_as(y: ArrayLike, x: ArrayLike) -> Any:
@@ -97,23 +101,25 @@ class Carried:
 
     def __init__(self, x: ArrayLike) -> None:
         self._value = x
-        self._answer: bool | None = None
+        self.answer: bool | None = None
 
     def __call__(self) -> bool:
-        self._answer = is_array_without_axes(self._value)
-        return self._answer
+        self.answer = is_array_without_axes(self._value)
+        return self.answer
 
     def changes_to(self, returned: ArrayLike) -> bool:
         """Return whether the body asked, and would get another answer of what it returned."""
-        return self._answer not in (None, is_array_without_axes(returned))
+        return self.answer is not None and self.answer != is_array_without_axes(returned)
 
 
 def later_rounds(tests: Sequence[Carried], returned: Sequence[Any]) -> list[ArrayTest] | None:
     """Return the tests of the second round if the body may do something else there than in the first one."""
-    pairs = list(zip(tests, returned, strict=False))
-    if not any(test.changes_to(x) for test, x in pairs):
+    # What a test returns here is no question of the body, so those that it asked are listed first.
+    asked = [test.answer is not None for test in tests]
+    changed = [a and test.changes_to(x) for a, test, x in zip(asked, tests, returned, strict=False)]
+    if not any(changed):
         return None
-    return [array_test(x) if test.changes_to(x) else test for test, x in pairs]
+    return [array_test(x) if c else test for c, test, x in zip(changed, tests, returned, strict=False)]
 
 
 def refuse_another_round(transform: str, name: str, tests: Sequence[Carried], returned: Sequence[Any]) -> None:

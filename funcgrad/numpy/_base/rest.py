@@ -13,6 +13,8 @@ from funcgrad.numpy._base.plain import shortcut
 
 # SciPy asks a namespace for this extension if SCIPY_ARRAY_API=1. It is no public name here.
 _special = LazyModule("funcgrad.scipy.special._array_api")
+# Code asks Array API namespaces about themselves by these functions. NumPy 2.0 lacks some.
+array_api = {name: vars(np)[name] for name in ("__array_api_version__", "__array_namespace_info__") if name in vars(np)}
 
 
 @functools.cache

@@ -251,7 +251,7 @@ class CumulativeDistributionTransform(Transform):
         return self.distribution.log_prob(x)
 
 
-class _Parts(constraints.Constraint):
+class _PartsInSets(constraints.Constraint):
     """Values whose parts along an axis lie each in a set of its own."""
 
     def __init__(self, sets: Sequence[Any], dim: int, lengths: Sequence[int] | None) -> None:
@@ -297,8 +297,8 @@ class CatTransform(Transform):
         self.bijective = all(t.bijective for t in self.transforms)
         self.event_dim = max(t.domain.event_dim for t in self.transforms)
         self.length = sum(self.lengths)
-        self.domain = _Parts([t.domain for t in self.transforms], dim, self.lengths)
-        self.codomain = _Parts([t.codomain for t in self.transforms], dim, self.lengths)
+        self.domain = _PartsInSets([t.domain for t in self.transforms], dim, self.lengths)
+        self.codomain = _PartsInSets([t.codomain for t in self.transforms], dim, self.lengths)
 
     def _split(self, x: Any) -> Any:
         if not -len(x.shape) <= self.dim < len(x.shape):
@@ -346,8 +346,8 @@ class StackTransform(Transform):
         super().__init__(cache_size)
         self.transforms, self.dim = list(tseq), dim
         self.bijective = all(t.bijective for t in self.transforms)
-        self.domain = _Parts([t.domain for t in self.transforms], dim, None)
-        self.codomain = _Parts([t.codomain for t in self.transforms], dim, None)
+        self.domain = _PartsInSets([t.domain for t in self.transforms], dim, None)
+        self.codomain = _PartsInSets([t.codomain for t in self.transforms], dim, None)
 
     def _split(self, x: Any) -> Any:
         if not -len(x.shape) <= self.dim < len(x.shape):

@@ -137,7 +137,7 @@ def _compared(call: Call, run: Any, arguments: list[Any], expected: Any, report:
     y, x = y.astype(float), x.astype(float)
     narrow = "float32" in f"{call.arguments}{call.scale}" or any(np.asarray(a).dtype.itemsize < 4 for a in arguments)
     tolerance = 1e-4 if narrow else 1e-7
-    # Where SciPy has NaN, or an infinity because a number overflows, ours may have a number. NaN is no wrong number.
+    # Ours may have a number where SciPy has NaN, or an infinity because a number overflows. NaN is no wrong number.
     over = np.isinf(x) & (y < _UNDERFLOW) & (call.method.startswith("log") | call.method.endswith(("ppf", "isf")))
     better = np.isnan(x) | np.isnan(y) | over
     same = (y == x) | np.isclose(y, x, rtol=tolerance, atol=tolerance)

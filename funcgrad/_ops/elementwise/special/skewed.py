@@ -87,35 +87,35 @@ def _as_doubles(x: Array, a: Array) -> tuple[Array, Array, np.dtype]:
     return x, a, dtype
 
 
-@np.errstate(all="ignore")
 def _cdf(x: Array, a: Array) -> Any:
     x, a, dtype = _as_doubles(x, a)
-    y = np.asarray(scipy_stats.skewnorm.cdf(x, a))
-    far = _is_far(x, a)
-    if far.any():
-        y = np.array(y)
-        y[far] = np.exp(_tail(x[far], a[far])[0])
-    return y.astype(dtype)[()]
+    with np.errstate(all="ignore"):
+        y = np.asarray(scipy_stats.skewnorm.cdf(x, a))
+        far = _is_far(x, a)
+        if far.any():
+            y = np.array(y)
+            y[far] = np.exp(_tail(x[far], a[far])[0])
+        return y.astype(dtype)[()]
 
 
-@np.errstate(all="ignore")
 def _log_cdf(x: Array, a: Array) -> Any:
     x, a, dtype = _as_doubles(x, a)
-    lower, upper = scipy_stats.skewnorm.cdf(x, a), _cdf(-x, -a)
-    y = np.asarray(np.where(lower < 0.5, np.log(lower), np.log1p(-upper)))
-    far = _is_far(x, a)
-    y[far] = _tail(x[far], a[far])[0]
-    return y.astype(dtype)[()]
+    with np.errstate(all="ignore"):
+        lower, upper = scipy_stats.skewnorm.cdf(x, a), _cdf(-x, -a)
+        y = np.asarray(np.where(lower < 0.5, np.log(lower), np.log1p(-upper)))
+        far = _is_far(x, a)
+        y[far] = _tail(x[far], a[far])[0]
+        return y.astype(dtype)[()]
 
 
-@np.errstate(all="ignore")
 def _ratio(x: Array, a: Array) -> Any:
     x, a, dtype = _as_doubles(x, a)
-    far = _is_far(x, a)
-    density = 2 / _ROOT_TAU * np.exp(-0.5 * x * x) * scipy_special.ndtr(a * x)
-    y = np.asarray(density / scipy_stats.skewnorm.cdf(x, a))
-    y[far] = _tail(x[far], a[far])[1]
-    return y.astype(dtype)[()]
+    with np.errstate(all="ignore"):
+        far = _is_far(x, a)
+        density = 2 / _ROOT_TAU * np.exp(-0.5 * x * x) * scipy_special.ndtr(a * x)
+        y = np.asarray(density / scipy_stats.skewnorm.cdf(x, a))
+        y[far] = _tail(x[far], a[far])[1]
+        return y.astype(dtype)[()]
 
 
 def _by_skewness(x: Value, a: Value) -> Any:
