@@ -209,7 +209,7 @@ def under_transforms_and_on_other_engines() -> None:
         return fg.sgd_update(p, state, new)[0]["b"]
 
     wanted = np.stack([stepped(lr) for lr in rates])
-    for engine in ("xla", "numpy", *(["numba"] if find_spec("numba") else [])):
+    for engine in ("xla", "numpy", *(["numba"] if find_spec("llvmlite") else [])):
         close(fg.jit(fg.vmap(stepped), engine=engine)(rates), wanted)
         step = fg.jit(fg.sgd_update, engine=engine, donate_argnums=1)
         new, state = step(p, fg.sgd_init(p, **MOMENTUM), p)

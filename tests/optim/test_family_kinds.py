@@ -133,7 +133,7 @@ def test_narrow_and_empty_parameters_compiled(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name, made in FAMILY.items() if made.rule.elementwise])
 def test_kernels_compute_what_the_ufuncs_do(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("numba")
+    pytest.importorskip("llvmlite")
     made = FAMILY[name]
     for seed in range(2):
         run = drawn(made, 20 + seed, np.float32)

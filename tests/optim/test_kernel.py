@@ -44,7 +44,7 @@ def trained(rng_seed: int, dtype: Any, options: dict[str, Any], shapes: Any) -> 
 def test_kernels_compute_what_the_ufuncs_do(
     options: dict[str, Any], dtype: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("numba")
+    pytest.importorskip("llvmlite")
     written = []
     begun = parallel.FlatKernel.begun
 

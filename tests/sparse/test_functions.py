@@ -172,7 +172,7 @@ def test_results_are_the_callers_own() -> None:
 @pytest.mark.parametrize("engine", ["numpy", "xla", "numba"])
 def test_engines_and_dtypes(engine: str, dtype: Any, computed: None) -> None:
     if engine == "numba":
-        pytest.importorskip("numba")
+        pytest.importorskip("llvmlite")
     x = np.linspace(-1, 1, 7).astype(dtype)
     jac, hess = fg.sparse.jacobian(tridiagonal, engine=engine), fg.sparse.hessian(rosen, engine=engine)
     assert jac(x).dtype == hess(x).dtype == dtype

@@ -49,7 +49,7 @@ def operands(size: int, dtype: Any) -> list[np.ndarray]:
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_numbers_are_numpys_in_old_and_in_new_memory(name: str, ways: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if ways == "kernels":
-        pytest.importorskip("numba")
+        pytest.importorskip("llvmlite")
     for attribute in ("BLOCK", "THREADED"):
         # Blocks of a few elements. Each operation has its own length.
         monkeypatch.setattr(flat, attribute, 7)

@@ -16,7 +16,7 @@ from funcgrad._engines.source.kernels import fuse, parallel, plan
 from funcgrad._engines.source.kernels.nodes import Apply, KernelMemory
 from tests.laws._cases import Case, all_rows, assert_close, assert_types, cases
 
-pytest.importorskip("numba")
+pytest.importorskip("llvmlite")
 
 # Only the first row of each primitive, because compiling takes long.
 CASES = list({case.row.primitive.name: case for case in reversed(list(cases(all_rows(), real=("float64",))))}.values())

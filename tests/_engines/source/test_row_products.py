@@ -10,7 +10,7 @@ import pytest
 
 import funcgrad as fg
 
-pytest.importorskip("numba")
+pytest.importorskip("llvmlite")
 
 PROGRAMS: dict[str, Callable[..., Any]] = {
     "logistic": fg.grad(lambda w, x, y: np.mean(np.log1p(np.exp(-y * (x @ w))))),

@@ -15,7 +15,7 @@ import funcgrad as fg
 from funcgrad._engines.source.kernels import parallel
 from funcgrad._engines.source.kernels.compiler import store
 
-pytest.importorskip("numba")
+pytest.importorskip("llvmlite")
 
 PROGRAM = """
 import sys

@@ -113,7 +113,7 @@ def test_rounded_numbers_are_integers(engine: str) -> None:
 def test_integers_of_calls_past_the_last_path(engine: str) -> None:
     """They run eagerly, and are right."""
     if engine == "numba":
-        pytest.importorskip("numba")
+        pytest.importorskip("llvmlite")
     slope = fg.jit(fg.grad(lambda x: np.sum(x[: int(x[0])] ** 2)), paths=2, engine=engine)
     inputs = [np.arange(n, n + 5.0) for n in (1, 2, 3, 1, 4)]
     with pytest.warns(errors.PathsWarning, match=r"int\(\) went 2 ways"):

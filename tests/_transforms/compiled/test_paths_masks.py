@@ -16,7 +16,7 @@ X = np.array([0.5, -1.0, 2.0])
 @pytest.fixture(autouse=True)
 def installed(request: pytest.FixtureRequest) -> None:
     if request.getfixturevalue("engine") == "numba":
-        pytest.importorskip("numba")
+        pytest.importorskip("llvmlite")
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -19,7 +19,7 @@ POINTS = [1.0, -0.5, -2.0, 1.0, -2.0]
 @pytest.fixture(autouse=True)
 def installed(request: pytest.FixtureRequest) -> None:
     if "engine" in request.fixturenames and request.getfixturevalue("engine") == "numba":
-        pytest.importorskip("numba")
+        pytest.importorskip("llvmlite")
 
 
 def scaled(a: Any, x: Any, prints: bool) -> Any:

@@ -17,7 +17,7 @@ X = np.array([0.5, -1.0, 2.0])
 @pytest.fixture(autouse=True)
 def installed(request: pytest.FixtureRequest) -> None:
     if "engine" not in request.fixturenames or request.getfixturevalue("engine") == "numba":
-        pytest.importorskip("numba")
+        pytest.importorskip("llvmlite")
 
 
 def outcome(f: Callable[..., Any], args: tuple) -> Any:
