@@ -78,7 +78,7 @@ def test_inputs_and_arguments_come_from_the_checkout(checkout: Path) -> None:
 
 def test_a_smaller_size_has_a_tenth_of_the_numbers(checkout: Path) -> None:
     file = checkout / "bench_info" / "rows.json"
-    for number, smaller in ((600, 60), (33, 17), (32, 32)):
+    for number, smaller in ((600, 60), (33, 32), (32, 32)):
         info = INFO | {"parameters": {"S": {"N": number}}}
         file.write_text(json.dumps({"benchmark": info}))
         assert read(checkout)["rows"].inputs("XS")["N"] == smaller

@@ -114,7 +114,7 @@ class Carried:
 
 def later_rounds(tests: Sequence[Carried], returned: Sequence[Any]) -> list[ArrayTest] | None:
     """Return the tests of the second round if the body may do something else there than in the first one."""
-    # What a test returns here is no question of the body, so those that it asked are listed first.
+    # The comparison asks the tests, too, so those that the body asked are listed first.
     asked = [test.answer is not None for test in tests]
     changed = [a and test.changes_to(x) for a, test, x in zip(asked, tests, returned, strict=False)]
     if not any(changed):
