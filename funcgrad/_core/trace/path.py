@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from funcgrad._core.aval import Aval
-from funcgrad._core.bind import Tracer, bind, untraced
+from funcgrad._core.bind import bind, untraced
 from funcgrad._core.graph.ir import Literal, Operand, Var
+from funcgrad._core.trace.place import bare_value
 from funcgrad._core.trace.staging import StagedTracer, StagingTrace
 from funcgrad._types import Value
 
@@ -82,7 +83,7 @@ class PathTrace(StagingTrace):
             var, value, _ = next(reversed(self._constants.values()))
             assert var is found
             # The number decides of a value that an outer transform traces.
-            self._numbers[var] = _bare(value)
+            self._numbers[var] = bare_value(value)
         return found
 
     def number(self, x: Operand) -> Any:
@@ -141,22 +142,18 @@ class BodyTrace(StagingTrace):
     def _compute(self, x: Operand) -> None:
         """Compute a variable outside, with all that it needs."""
         for var, value, _ in self._constants.values():
-            self._outside.setdefault(var, _bare(value))
+            self._outside.setdefault(var, bare_value(value))
         needed: list[Any] = []
         wanted: set[Operand] = {x}
         for equation in reversed(self.equations):
+            if not wanted:
+                break
             if not wanted.isdisjoint(equation.results):
                 needed.append(equation)
+                wanted.difference_update(equation.results)
                 wanted.update(y for y in equation.operands if type(y) is Var and y not in self._outside)
         for equation in reversed(needed):
             results = bind(equation.primitive, tuple(map(self._value, equation.operands)), equation.params)
             if not equation.primitive.multiple_results:
                 results = (results,)
             self._outside.update(zip(equation.results, results, strict=True))
-
-
-def _bare(value: Value) -> Any:
-    """Return a value without the transforms that know its number."""
-    while isinstance(value, Tracer) and value._owner.concrete:
-        value = value._value
-    return value

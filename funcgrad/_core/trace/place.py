@@ -39,7 +39,7 @@ class Memory:
 
     def __init__(self, value: Value, trace: Trace | None, owned: bool) -> None:
         self.value = value
-        bare = _bare(value)
+        bare = bare_value(value)
         contiguous = type(bare) is not _NDARRAY or bare.flags.c_contiguous or bare.flags.f_contiguous
         self.layout = None if contiguous else bare
         # The value of an argument before the first write. Its node is the one that gets the cotangent.
@@ -301,7 +301,7 @@ def _shown_of(array: np.ndarray, primitive: Primitive, params: dict) -> np.ndarr
 
 def is_number(x: Value) -> bool:
     """Return whether NumPy's value for a tracer is a number rather than an array. Numbers have no views."""
-    if x.shape or is_place(x) or type(bare := _bare(x)) is _NDARRAY:
+    if x.shape or is_place(x) or type(bare := bare_value(x)) is _NDARRAY:
         return False
     base = _base_of(x)
     if base is None:
@@ -318,17 +318,18 @@ def array_like(x: Value) -> np.ndarray:
     value = x
     if is_place(x):
         value = x._memory.value if x._memory.layout is None else x._memory.layout
-    return _bare(value) if isinstance(_bare(value), _NDARRAY) else np.empty(x.shape, x.dtype)
+    return bare_value(value) if isinstance(bare_value(value), _NDARRAY) else np.empty(x.shape, x.dtype)
 
 
 def keep_layout(memory: Memory) -> None:
     """Keep the layout of the array in memory before another value replaces it."""
-    bare = _bare(memory.value)
+    bare = bare_value(memory.value)
     if memory.layout is None and isinstance(bare, _NDARRAY):
         memory.layout = bare
 
 
-def _bare(value: Value) -> Any:
+def bare_value(value: Value) -> Any:
+    """Return a value without the transforms that know its number."""
     while isinstance(value, Tracer) and value._owner.concrete:
         value = value._value
     return value

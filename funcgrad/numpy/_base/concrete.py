@@ -10,7 +10,7 @@ import numpy as np
 
 from funcgrad._core.bind import Tracer, bind
 from funcgrad._core.graph.line import user_line
-from funcgrad._core.trace.place import is_number, new_place, settled
+from funcgrad._core.trace.place import bare_value, is_number, new_place, settled
 from funcgrad._core.trace.staging import StagingTrace
 from funcgrad._engines import is_abstract
 from funcgrad._ops.index.gather import index
@@ -40,10 +40,7 @@ _MOST_FOLLOWED = 32
 
 def innermost(x: ArrayLike) -> Any:
     """Return the bare value beneath tracers, or a staged tracer if there is none."""
-    x = settled(x)
-    while isinstance(x, Tracer) and x._owner.concrete:
-        x = x._value
-    return x
+    return bare_value(settled(x))
 
 
 def no_number(y: ArrayLike) -> Any:

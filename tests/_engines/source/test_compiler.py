@@ -39,9 +39,9 @@ def of_elements(text: str, operands: Sequence[np.ndarray], dtype: Any) -> np.nda
     """Return an expression of each element, computed by a kernel."""
     y = np.zeros(operands[0].shape, dtype)
     names = [f"a{k}" for k in range(len(operands))]
-    loads = [f"        x{k} = load({k + 1}, pointer(a{k}), i)" for k in range(len(operands))]
-    lines = [f"def run(t, {', '.join(names)}, q):", "    for i in range(at(pointer(t), 0)):", *loads]
-    lines += [f"        store(0, pointer(q), i, {text})"]
+    loads = [f"        x{k} = load({k + 1}, a{k}, i)" for k in range(len(operands))]
+    lines = [f"def run(t, {', '.join(names)}, q):", "    for i in range(at(t, 0)):", *loads]
+    lines += [f"        store(0, q, i, {text})"]
     table = np.array([y.size])
     run = built("\n".join(lines), [array(table), *map(array, operands), array(y, written=True)], returns=False)
     assert run(table, *operands, y) is None
@@ -115,8 +115,8 @@ def test_bools_of_numbers_and_of_bools() -> None:
 
 LOOPS = """
 def run(t, q):
-    T = pointer(t)
-    p = pointer(q)
+    T = t
+    p = q
     n = 0
     k = 0
     while True:
@@ -161,7 +161,7 @@ def cleared(B):
     store(0, B, 3, 0.0)
 
 def run(q):
-    B = pointer(q)
+    B = q
     for k in range(3):
         v0 = scaled(B, k)
         if v0 != 0: return v0
@@ -182,7 +182,7 @@ def test_functions_of_the_text() -> None:
 
 def _call(dtype: Any, array: bool, written: bool = False) -> Any:
     """Return a kernel that copies its only argument to memory of one element."""
-    text = f"def run(x, q): store(0, pointer(q), 0, {'load(1, pointer(x), 0)' if array else 'x'})"
+    text = f"def run(x, q): store(0, q, 0, {'load(1, x, 0)' if array else 'x'})"
     arguments = [Argument(np.dtype(dtype), array, written), Argument(np.dtype(dtype), array=True, written=True)]
     return built(text, arguments, returns=False)
 

@@ -1,8 +1,8 @@
 """Write the text of a kernel: fuse steps into loops, assign memory to temporaries, collect sizes in a table.
 
     def run(t, a0, a1, q0):
-        S = pointer(t)
-        p0 = pointer(a0); p1 = pointer(a1); p2 = pointer(q0)
+        S = t
+        p0 = a0; p1 = a1; p2 = q0
         n0 = at(S, 1)
         for i0 in range(n0):
             v0 = load(0, p0, i0)          # model.py:12  loss = np.sum(x * x)
@@ -137,11 +137,11 @@ class KernelWriter(CallWriter):
         """Write the lines that find the arguments and the workspace."""
         self._depth = 1
         names = {memory: str(memory.name) for memory in self._memories} | self._outputs
-        self._line("T = pointer(t)")
+        self._line("T = t")
         for name in dict.fromkeys(names.values()):
-            self._line(f"b_{name} = pointer({name})")
+            self._line(f"b_{name} = {name}")
         if total:
-            self._line("space_ = pointer(w)" if heap else "space_ = space(at(T, 0))")
+            self._line("space_ = w" if heap else "space_ = space(at(T, 0))")
         if self._blocked:
             self._line("for k in range(lo, hi):")
             self._depth = 2

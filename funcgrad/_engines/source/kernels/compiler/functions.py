@@ -137,12 +137,6 @@ def _word(b: Any, x: MachineValue) -> Any:
     return converted(b, x, INT)
 
 
-def _pointer(b: Any, p: MachineValue) -> MachineValue:
-    # An array is passed as the address of its first element.
-    del b
-    return p
-
-
 def _part(b: Any, p: MachineValue, k: MachineValue) -> MachineValue:
     return p._replace(value=b.gep(p.value, [_word(b, k)]))
 
@@ -282,7 +276,6 @@ FUNCTIONS: dict[str, Callable[..., MachineValue | None]] = {
     "located": _located,
     "log": _of_float("log"),
     "part": _part,
-    "pointer": _pointer,
     "product": _product,
     "space": _space,
     "sqrt": _of_float("sqrt"),

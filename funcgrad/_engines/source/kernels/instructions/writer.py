@@ -1,7 +1,7 @@
 """Write a long program as instructions: each is the number of a loop's code, and the loop's sizes and places.
 
     def run(t, w, a0, q0):
-        T = pointer(t); B = ...                # the addresses of the workspace, the operands and the results
+        T = t; B = ...                # the addresses of the workspace, the operands and the results
         pc = 2
         while pc < at(T, 1):
             S = part(T, pc)
@@ -254,12 +254,12 @@ class InstructionWriter(KernelWriter):
     def _opened(self, heap: bool, start: int) -> list[str]:
         """Return the lines before the codes: addresses and numbers, and the beginning of the loop."""
         head = ["t", *(["w"] if heap else []), *self._arguments]
-        lines = [f"def run({', '.join(head)}):", "    T = pointer(t)"]
-        lines += ["    W = pointer(w)" if heap else "    W = space(at(T, 0))"]
+        lines = [f"def run({', '.join(head)}):", "    T = t"]
+        lines += ["    W = w" if heap else "    W = space(at(T, 0))"]
         lines += [f"    B = typed(space({8 * (self._slots + _DEEPEST)}), 0, int64)"]
         lines += [f"    store({MEMORIES}, B, 0, address(W))"]
         for k, name in enumerate(self._based, 1):
-            lines.append(f"    store({MEMORIES}, B, {k}, address(pointer({name})))")
+            lines.append(f"    store({MEMORIES}, B, {k}, address({name}))")
         for k, (name, memory) in enumerate(self._held.items(), 2):
             kind = kind_of(memory.dtype)
             lines.append(f"    store({MEMORIES}, typed(W, at(T, {k}), {kind}), 0, {kind}({name}))")
