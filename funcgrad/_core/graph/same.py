@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import FunctionType, MethodType
+from types import CellType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -116,7 +116,15 @@ def _same_function(a: FunctionType, b: FunctionType, within: frozenset[tuple[int
 
 def _held(f: FunctionType) -> list[Any]:
     """Return the defaults of a function and the values that it closes over."""
-    return [f.__defaults__, f.__kwdefaults__, *[cell.cell_contents for cell in f.__closure__ or ()]]
+    return [f.__defaults__, f.__kwdefaults__, *map(_content, f.__closure__ or ())]
+
+
+def _content(cell: CellType) -> Any:
+    """Return the value of a name that a function closes over. One without a value may get any later: it equals none."""
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return object()
 
 
 def _same_array(a: Value, b: Value) -> bool:

@@ -15,6 +15,7 @@ from funcgrad._core.graph import key as keys
 from funcgrad._core.graph.equation import Equation, Literal, Var
 from funcgrad._core.graph.ir import Graph, trusted_graph
 from funcgrad._core.graph.key import canonical, graph_key
+from funcgrad._core.graph.same import same_value
 from funcgrad._core.primitive import primitives
 
 X = np.arange(6.0).reshape(2, 3)
@@ -183,3 +184,19 @@ def test_a_graph_with_a_parameter_that_cannot_be_hashed_equals_no_other() -> Non
     first, second = (trusted_graph([x], [], [listed], equation.results) for _ in range(2))
     assert canonical(first) is first
     assert canonical(second) is second
+
+
+def test_functions_around_a_name_without_a_value_are_not_the_same() -> None:
+    def make(bound: bool) -> Any:
+        def function(x: Any) -> Any:
+            return later(x)
+
+        if bound:
+            later = abs
+        return function
+
+    first = make(bound=False)
+    assert same_value(first, first)
+    assert same_value(make(bound=True), make(bound=True))
+    assert not same_value(first, make(bound=False))
+    assert not same_value(first, make(bound=True))
