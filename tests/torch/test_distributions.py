@@ -86,6 +86,7 @@ def test_divergences_and_gradients(pytorch: PyTorch) -> None:
 
 def refusals(torch: Any) -> list[str]:
     kinds, tensor = torch.distributions, torch.tensor
+    kinds.Distribution.set_default_validate_args(True)  # PyTorch's torch.compile turns this off for the whole process.
     calls = [
         lambda: kinds.Normal(0.0, -1.0),
         lambda: kinds.Bernoulli(tensor([2.0])),
