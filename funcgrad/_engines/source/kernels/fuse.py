@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -44,28 +46,35 @@ def _with_needed_parts(step: Nested) -> Nested:
 
 def fused(steps: Sequence[Step]) -> list[list[Step]]:
     """Group the steps: expressions over one shape become one loop if no dependency prevents it."""
-    pending = list(steps)
+    pending = [(step, reads(step), writes(step)) for step in steps]
     groups: list[list[Step]] = []
     while pending:
-        first = pending.pop(0)
+        first = pending[0][0]
         if isinstance(first, Nested):
             first = first._replace(groups=tuple([fused(part) for part in first.parts]))
         group: list[Any] = [first]
+        rest = pending[1:]
         if isinstance(first, Apply):
-            rest: list[Step] = []
+            shape, rest = first.target.shape, []
             read: set[KernelMemory] = set()
             written: set[KernelMemory] = set()
             ended = False
-            for step in pending:
+            for each in itertools.islice(pending, 1, None):
+                step = each[0]
                 # Steps after a guard are not computed where the guard ends the kernel.
                 ended = ended or isinstance(step, Guard)
-                if not ended and isinstance(step, Apply) and joins(step, group, read, written):
+                if (
+                    not ended
+                    and isinstance(step, Apply)
+                    and step.target.shape == shape
+                    and joins(step, group, read, written)
+                ):
                     group.append(step)
                 else:
-                    rest.append(step)
-                    read |= reads(step)
-                    written |= writes(step)
-            pending = rest
+                    rest.append(each)
+                    read |= each[1]
+                    written |= each[2]
+        pending = rest
         groups.append(group)
     return groups
 
@@ -99,12 +108,15 @@ def _memory(x: Access | Picked) -> KernelMemory | None:
     return x.memory if isinstance(x, StridedView) else None
 
 
-def inside(groups: Sequence[Sequence[Step]], i: int, results: set[KernelMemory]) -> set[KernelMemory]:
+def users_of(groups: Sequence[Sequence[Step]]) -> Counter[KernelMemory]:
+    """Return how many groups read or write each memory."""
+    return Counter(m for group in groups for m in {m for step in group for m in reads(step) | writes(step)})
+
+
+def inside(group: Sequence[Step], users: Counter[KernelMemory], results: set[KernelMemory]) -> set[KernelMemory]:
     """Return the memory that only this group uses: its values stay in registers."""
-    made = {step.target.memory for step in groups[i] if isinstance(step, Apply)}
-    others = [step for k, group in enumerate(groups) if k != i for step in group]
-    seen = {m for step in others for m in reads(step) | writes(step)}
-    return {m for m in made if m not in seen and m not in results and m.name is None}
+    made = {step.target.memory for step in group if isinstance(step, Apply)}
+    return {m for m in made if users[m] == 1 and m not in results and m.name is None}
 
 
 def kept_outside(step: Nested, results: set[KernelMemory]) -> set[KernelMemory]:
@@ -126,13 +138,19 @@ def allotted(groups: Sequence[Sequence[Step]], results: set[KernelMemory]) -> tu
     """
     first: dict[KernelMemory, int] = {}
     last: dict[KernelMemory, int] = {}
+    users = users_of(groups)
     for i, group in enumerate(groups):
-        hidden = inside(groups, i, results)
+        hidden = inside(group, users, results)
         for step in group:
             for memory in in_order((writes(step) | reads(step)) - hidden):
                 if memory.name is None and memory not in results:
                     first.setdefault(memory, i)
                     last[memory] = i
+    begun: dict[int, list[KernelMemory]] = {}
+    ended: dict[int, list[KernelMemory]] = {}
+    for memory, i in first.items():
+        begun.setdefault(i, []).append(memory)
+        ended.setdefault(last[memory], []).append(memory)
     places: dict[KernelMemory, int] = {}
     free: dict[int, list[int]] = {}
     total = 0
@@ -141,11 +159,11 @@ def allotted(groups: Sequence[Sequence[Step]], results: set[KernelMemory]) -> tu
             inner, size = allotted(part, kept)
             places |= {memory: total + offset for memory, offset in inner.items()}
             total += size
-        for memory in [m for m, k in first.items() if k == i]:
+        for memory in begun.get(i, ()):
             spare = free.setdefault(_room(memory), [])
             places[memory] = spare.pop() if spare else total
             total += _room(memory) if places[memory] == total else 0
-        for memory in [m for m, k in last.items() if k == i]:
+        for memory in ended.get(i, ()):
             free[_room(memory)].append(places[memory])
     return places, total
 
