@@ -225,10 +225,8 @@ def _fields(tree: TreeDef) -> tuple[Sequence[str], dict[str, Any]]:
 def _put_together(w: Writer, tree: TreeDef, names: Any) -> str:
     """Return the expression that builds a pytree from these leaves."""
     kind = tree.kind
-    if kind == _KIND.LEAF:
-        return next(names)
-    if kind == _KIND.NONE:
-        return "None"
+    if kind in (_KIND.LEAF, _KIND.NONE):
+        return next(names) if kind == _KIND.LEAF else "None"
     if kind in (_KIND.TUPLE, _KIND.LIST, _KIND.NAMEDTUPLE):
         parts = "".join([f"{_put_together(w, child, names)}, " for child in tree.children()])
         form = {_KIND.TUPLE: "({})", _KIND.LIST: "[{}]"}.get(kind) or f"{w.value('kind', tree.type)}({{}})"

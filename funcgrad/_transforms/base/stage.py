@@ -145,9 +145,10 @@ def stage_leaves(
 ) -> tuple[Graph, TreeDef]:
     """Run ``f`` on abstract values of the dynamic leaves, with the other leaves unchanged.
 
-    Return graph and output tree, which has a node around each array without axes (`with_kinds`). ``named`` are the user's function and the positions of its dynamic arguments, for
-    messages; it is ``f`` with all of its arguments if they are not given. A part of more equations than
-    ``rolls_above`` is rolled before it is differentiated. ``is_array`` tells arrays without axes from numbers.
+    Return graph and output tree; it has a node around each array without axes (`with_kinds`). ``named`` are the user's
+    function and the positions of its dynamic arguments, for messages; it is ``f`` with all of its arguments if they are
+    not given. A part of more equations than ``rolls_above`` is rolled before it is differentiated. ``is_array`` tells
+    arrays without axes from numbers.
     """
     trace = StagingTrace(transform, copies=True)
     trace.rolls_above = rolls_above
