@@ -207,7 +207,7 @@ KNOWN_OF_SCIPY = (
     ),
     Known(
         "scipy.special.expm1 scipy.special.log1p",
-        "It is NumPy's function. SciPy's has other values at infinite complex numbers, and more digits near |1 + z| = 1.",
+        "It is NumPy's function. SciPy's has other values at complex infinities, and more digits near |1 + z| = 1.",
         kinds="value",
         text="complex128",
     ),
@@ -220,7 +220,7 @@ KNOWN_OF_SCIPY = (
     ),
     Known(
         "scipy.stats.pearsonr",
-        "Of a nearly constant sample in float32 SciPy loses all digits, and warns; ours is computed by its largest part.",
+        "Of a nearly constant sample in float32 SciPy loses all digits, and warns; ours scales it first.",
         kinds="value",
         call="float32",
     ),
