@@ -32,6 +32,8 @@ from funcgrad.numpy._base.kinds import (
     array_test,
     later_rounds,
     refuse_another_round,
+    with_kinds,
+    without_kinds,
 )
 from funcgrad.numpy._base.strict import bits as float_bits
 from funcgrad.numpy._base.strict import is_strict, numpy_promotion, widening
@@ -97,6 +99,8 @@ __all__ = [
     "stands_for_numbers",
     "systems",
     "widening",
+    "with_kinds",
+    "without_kinds",
 ]
 
 __dir__ = publish(__name__)

@@ -73,6 +73,8 @@ def map_coordinates(  # noqa: PLR0917  (SciPy's arguments)
         raise RuntimeError(
             f"scipy.ndimage.map_coordinates: spline order not supported: {order}; needed one from 0 to 5. Pass order=3."
         )
+    # SciPy's two names of one mode.
+    mode = "reflect" if mode == "grid-mirror" else mode
     if mode not in _MAPPED:
         raise UnsupportedFunctionError(
             f"scipy.ndimage.map_coordinates: the mode {mode!r} is not supported. Use one of {', '.join(_MAPPED)}."

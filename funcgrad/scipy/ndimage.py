@@ -245,7 +245,7 @@ def gaussian_filter1d(  # noqa: PLR0917  (SciPy's arguments)
     if radius is None:
         known = concrete_value(sigma, "scipy.ndimage.gaussian_filter1d without radius")
         radius = int(truncate * float(np.asarray(known)) + 0.5)
-    if radius < 0 or order < 0:
+    if not isinstance(radius, int | np.integer) or radius < 0 or order < 0:
         raise ValueError(
             f"scipy.ndimage.gaussian_filter1d: radius is {radius} and order {order}; needed a nonnegative integer for "
             "each. Leave radius out to have it from sigma."
@@ -297,6 +297,10 @@ def gaussian_filter(  # noqa: PLR0917  (SciPy's arguments)
     y, dtype = in_doubles("gaussian_filter", input, output)
     y = given_back(y, dtype)
     along = [normalize_axis(i, len(y.shape)) for i in (range(len(y.shape)) if axes is None else axes)]
+    if len(set(along)) < len(along):
+        raise ValueError(
+            f"scipy.ndimage.gaussian_filter: axes must be unique; they are {tuple(along)}. Name each axis once."
+        )
     widths = _for_each("sigma", as_value(sigma), along)
     orders, modes, reaches = _for_each("order", order, along), _for_each("mode", mode, along), [None] * len(along)
     if radius is not None:

@@ -239,3 +239,25 @@ def test_states_of_pytorchs_optimizers_are_taken(torch: Any) -> None:
         (one**2).sum().backward()
         step.step()
     np.testing.assert_allclose(ours.detach(), theirs.detach().numpy(), rtol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("shape", "positions", "expected"),
+    [
+        ((0, 3), (slice(None), [5]), (0, 1)),
+        ((3, 0), ([5],), (1, 0)),
+        ((2, 0, 3), ([7, 1], slice(None), [1, 9]), (2, 0)),
+        ((2, 3), (slice(0, 0), [7]), (0, 1)),
+    ],
+)
+def test_positions_of_a_result_without_elements_are_not_checked(shape: Any, positions: Any, expected: Any) -> None:
+    x = tensor(np.zeros(shape))
+    given = tuple([tensor(np.array(each)) if isinstance(each, list) else each for each in positions])
+    assert x[given].shape == expected
+    assert x[positions].shape == expected
+
+
+@pytest.mark.parametrize(("shape", "positions"), [((0,), [5]), ((0, 3), [2]), ((3,), [5])])
+def test_positions_of_a_result_with_elements_are_checked(shape: Any, positions: Any) -> None:
+    with pytest.raises(IndexError, match="out of bounds"):
+        tensor(np.zeros(shape))[tensor(np.array(positions))]

@@ -269,3 +269,34 @@ def test_a_result_without_axes_of_a_compiled_function_is_a_number(engine: str) -
             first = y
             y += 1.0
             assert (first, y) == (6, 7)
+
+
+@pytest.mark.parametrize("engine", ["xla", "numpy", "numba"])
+@pytest.mark.parametrize("name", MADE)
+def test_a_compiled_function_returns_a_number_where_the_function_does(name: str, engine: str) -> None:
+    f = MADE[name]
+    compiled = fg.jit(lambda x: {"made": f(x), "of a sum": f(np.sum(x))}, engine=engine)
+    for x in (np.array(2.0), np.float64(2.0)):
+        needed = {"made": f(x), "of a sum": f(np.sum(x))}
+        assert {key: type(y) for key, y in compiled(x).items()} == {key: type(y) for key, y in needed.items()}
+
+
+@pytest.mark.parametrize("paths", [1, 4])
+@pytest.mark.parametrize("engine", ["xla", "numpy", "numba"])
+def test_each_call_of_a_compiled_function_returns_an_array_of_its_own(engine: str, paths: int) -> None:
+    f = fg.jit(lambda x: (np.copy(x), np.copy(np.sum(x)), [+x]), engine=engine, paths=paths)
+    x = np.array(2.0)
+    for _ in range(3):
+        copied, made, (number,) = f(x)
+        assert (type(copied), type(made), type(number)) == (np.ndarray, np.ndarray, np.float64)
+        copied += 1.0
+        made += 1.0
+        assert x == 2.0
+        assert np.array_equal(f(x)[0], 2.0)
+        assert np.array_equal(f(x)[1], 2.0)
+
+
+def test_the_structure_of_a_graphs_result_does_not_tell_arrays_from_numbers() -> None:
+    graph = fg.jit(lambda x: {"copy": np.copy(x), "sum": np.sum(x)}, engine="numpy").graph(np.array(2.0))
+    assert graph.trees is not None
+    assert graph.trees[1] == fg.tree.structure({"copy": 0.0, "sum": 0.0})

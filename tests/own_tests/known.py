@@ -105,9 +105,9 @@ KNOWN = (
     ),
     Known(
         "operator.getitem",
-        "A dictionary finds traced numbers by identity.",
-        kinds="crash",
-        text="^KeyError",
+        "A dictionary finds traced numbers by identity, or refuses them as keys.",
+        kinds="crash refusal",
+        text="^KeyError|hash.. was asked of a value",
     ),
     Known(
         "numpy.invert",
@@ -250,6 +250,37 @@ KNOWN = (
         "Of several axes the limits are found from plain values.",
         kinds="crash",
         text="needed a vector",
+    ),
+    Known(
+        "numpy.empty_like numpy.full",
+        "NumPy does not ask traced values here, and makes arrays of objects; fnp.full has the value.",
+        kinds="dtype",
+        text="^object",
+    ),
+    Known(
+        "numpy.place",
+        "Under jit the mask is not known, so that there has to be a value.",
+        kinds="crash",
+        ways="numpy xla",
+        text="insert from an empty array",
+    ),
+    Known(
+        "numpy.choose ndarray.choose",
+        "The choices are stacked, which takes an axis more.",
+        kinds="crash error",
+        text="only supports up to",
+    ),
+    Known(
+        "numpy.apply_along_axis",
+        "The function that is applied, of SciPy's, has no rule and looks for numbers in an array of objects.",
+        kinds="crash",
+        text="`ps` must include only numbers",
+    ),
+    Known(
+        "ndarray.astype",
+        "C leaves open which integer a float out of its range becomes.",
+        kinds="value",
+        ways="xla",
     ),
     # SciPy's functions.
     *KNOWN_OF_SCIPY,

@@ -14,7 +14,7 @@ import pytest
 from tests.own_tests import rewrite
 from tests.own_tests.recorder import OutOfTime, Recorder, ring
 
-# Seconds that a test may take.
+# Seconds of the processor that a test may take.
 _TEST = 20.0
 
 
@@ -31,13 +31,13 @@ class Recording:
             pytest.skip("out of time")
         self._recorder.test, self._recorder.active = item.nodeid, True
         self._recorder.counts["tests"] += 1
-        signal.setitimer(signal.ITIMER_REAL, _TEST)
+        signal.setitimer(signal.ITIMER_PROF, _TEST)
         try:
             return (yield)
         except OutOfTime:
             pytest.fail(f"more than {_TEST} s")
         finally:
-            signal.setitimer(signal.ITIMER_REAL, 0.0)
+            signal.setitimer(signal.ITIMER_PROF, 0.0)
             self._recorder.active = False
 
     def pytest_sessionfinish(self) -> None:
@@ -51,5 +51,5 @@ def pytest_configure(config: pytest.Config) -> None:
     out = Path(settings.pop("folder")) / f"{os.getpid()}.jsonl"
     recorder = Recorder(out, **settings)
     rewrite.install(recorder.called)
-    signal.signal(signal.SIGALRM, ring)
+    signal.signal(signal.SIGPROF, ring)
     config.pluginmanager.register(Recording(recorder))

@@ -21,7 +21,7 @@ import numpy as np
 import optree
 
 from funcgrad._core.graph.ir import Graph, Var
-from funcgrad._engines.signature import MISS, Signature, is_plain
+from funcgrad._engines.signature import MISS, ArrayResult, Signature, is_plain
 from funcgrad._engines.source.clusters import clustered
 from funcgrad._engines.source.code import function_of
 from funcgrad._engines.source.donation import Donated
@@ -225,10 +225,8 @@ def _fields(tree: TreeDef) -> tuple[Sequence[str], dict[str, Any]]:
 def _put_together(w: Writer, tree: TreeDef, names: Any) -> str:
     """Return the expression that builds a pytree from these leaves."""
     kind = tree.kind
-    if kind == _KIND.LEAF:
-        return next(names)
-    if kind == _KIND.NONE:
-        return "None"
+    if kind in (_KIND.LEAF, _KIND.NONE):
+        return next(names) if kind == _KIND.LEAF else "None"
     if kind in (_KIND.TUPLE, _KIND.LIST, _KIND.NAMEDTUPLE):
         parts = "".join([f"{_put_together(w, child, names)}, " for child in tree.children()])
         form = {_KIND.TUPLE: "({})", _KIND.LIST: "[{}]"}.get(kind) or f"{w.value('kind', tree.type)}({{}})"
@@ -239,6 +237,8 @@ def _put_together(w: Writer, tree: TreeDef, names: Any) -> str:
         one = tree.one_level()
         order = parts if one is None else one.unflatten(range(len(parts)))
         return "{" + ", ".join([f"{_text(w, key)}: {parts[key]}" for key in order]) + "}"
+    if tree.type is ArrayResult:
+        return f"{w.numpy(np.asarray)}({next(names)})"
     if dataclass_fields(tree.type) is not None:
         data, meta = _fields(tree)
         parts = [f"{field}={_put_together(w, part, names)}" for field, part in zip(data, tree.children(), strict=True)]

@@ -292,6 +292,9 @@ def results_of(writer: Writer) -> tuple[list[str], list[str]]:
             names.append(writer.inputs[x])
         elif x in writer.numbers:
             names.append(writer.names[x])
+        elif x.aval.shape == () and not x.aval.weak:
+            # A program's value without axes may be an array; the structure of the result says where one is needed.
+            names.append(f"{writer.scalar(x.aval.dtype)}({writer.names[x]})")
         elif x.aval.shape != () and buffers.is_own(x) and buffers.root(x) not in taken and buffers.is_whole(x):
             taken.add(buffers.root(x))
             names.append(writer.names[x])

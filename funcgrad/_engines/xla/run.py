@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -218,9 +219,11 @@ def rebuild(tree: TreeDef) -> Callable[[Sequence[Any]], Any]:
 
     JAX's treedef if the order agrees, in a third of the time.
     """
-    numbers = list(range(tree.num_leaves))
+    # NumPy's numbers, because a node around an array without axes makes an array of one.
+    numbers = [*np.arange(tree.num_leaves)]
     found, treedef = jax.tree.flatten(unflatten(tree, numbers))
-    return treedef.unflatten if found == numbers else functools.partial(unflatten, tree)
+    same = len(found) == len(numbers) and all(map(operator.is_, found, numbers))
+    return treedef.unflatten if same else functools.partial(unflatten, tree)
 
 
 def _run(primitive: Primitive, operands: tuple, params: dict) -> Any:

@@ -38,6 +38,9 @@ class _CastDerivative(Multilinear):
 
 
 def _cast_numpy(x: Array, *, dtype: np.dtype) -> Any:
+    if type(x) is complex:
+        # Python's class refuses what NumPy's casts do: to drop the imaginary part.
+        x = np.complex128(x)
     if hasattr(x, "astype"):
         if x.dtype.kind == "c" and dtype.kind != "c":
             x = x.real if dtype.kind != "b" else x

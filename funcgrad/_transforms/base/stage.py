@@ -31,7 +31,7 @@ from funcgrad._transforms.base.pickled import picklable
 from funcgrad._transforms.base.shape_dtype import ShapeDtype, is_array_argument
 from funcgrad._types import Value
 from funcgrad.errors import ForeignArrayError
-from funcgrad.numpy.extend import innermost, is_number_dtype
+from funcgrad.numpy.extend import innermost, is_number_dtype, with_kinds, without_kinds
 from funcgrad.random.extend import DrawCheck
 from funcgrad.tree import TreeDef, flatten, unflatten
 
@@ -90,9 +90,9 @@ def make_graph(
         leaves = [taken(x) for x in leaves]
         if paths:
             path, _ = stage_path(bound, leaves, in_tree, effects=False, transform="make_graph")
-            return path.graph.with_trees(in_tree, path.tree)
+            return path.graph.with_trees(in_tree, without_kinds(path.tree))
         graph, out_tree = stage_leaves(bound, leaves, in_tree, is_stageable, named=named)
-        return graph.with_trees(in_tree, out_tree)
+        return graph.with_trees(in_tree, without_kinds(out_tree))
 
     return staged
 
@@ -145,9 +145,10 @@ def stage_leaves(
 ) -> tuple[Graph, TreeDef]:
     """Run ``f`` on abstract values of the dynamic leaves, with the other leaves unchanged.
 
-    Return graph and output tree. ``named`` are the user's function and the positions of its dynamic arguments, for
-    messages; it is ``f`` with all of its arguments if they are not given. A part of more equations than
-    ``rolls_above`` is rolled before it is differentiated. ``is_array`` tells arrays without axes from numbers.
+    Return graph and output tree; it has a node around each array without axes (`with_kinds`). ``named`` are the user's
+    function and the positions of its dynamic arguments, for messages; it is ``f`` with all of its arguments if they are
+    not given. A part of more equations than ``rolls_above`` is rolled before it is differentiated. ``is_array`` tells
+    arrays without axes from numbers.
     """
     trace = StagingTrace(transform, copies=True)
     trace.rolls_above = rolls_above
@@ -158,6 +159,7 @@ def stage_leaves(
         out = f(*args, **kwargs)
         out_leaves, out_tree = flatten(out)
         graph = trace.graph([_settled(transform, name_of(f), leaf) for leaf in out_leaves], name_of(f))
+        out_tree = with_kinds(out_leaves, out_tree, trace.inputs)
     return graph, out_tree
 
 
@@ -196,6 +198,7 @@ def stage_path(
         out_leaves, out_tree = flatten(f(*args, **kwargs))
         settled = [_settled(transform, name_of(f), leaf) for leaf in out_leaves]
         graph = trace.graph(settled, name_of(f))
+        out_tree = with_kinds(out_leaves, out_tree, trace.inputs)
     return Path(graph, out_tree, tuple(trace.answers)), trace.numbers(settled)
 
 

@@ -24,7 +24,7 @@ from funcgrad._transforms.base.stage import is_stageable, stage_leaves
 from funcgrad._transforms.compiled import log
 from funcgrad._transforms.debug import checked_call
 from funcgrad._transforms.tap import open_taps
-from funcgrad.numpy.extend import arrays_of
+from funcgrad.numpy.extend import arrays_of, without_kinds
 from funcgrad.tree import TreeDef, flatten, leaves, unflatten
 
 
@@ -141,7 +141,7 @@ class Jitted:
         """Return the simplified graph for arguments of these types."""
         graph, in_tree, _, out_tree = self._stage(args, kwargs)
         self._began = None
-        return graph.with_trees(in_tree, out_tree)
+        return graph.with_trees(in_tree, without_kinds(out_tree))
 
     def _stage(self, args: tuple, kwargs: dict) -> tuple[Graph, TreeDef, list[Any], TreeDef]:
         """Return the graph for these arguments, staged if it is new, with the dynamic leaves."""

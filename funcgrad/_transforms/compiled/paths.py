@@ -35,7 +35,7 @@ from funcgrad._transforms.base.stage import is_stageable, stage_leaves, stage_pa
 from funcgrad._transforms.compiled.jitted import Jitted, is_lasting
 from funcgrad._types import Value
 from funcgrad.errors import ConcretizationTypeError, PathsWarning
-from funcgrad.numpy.extend import arrays_of, innermost
+from funcgrad.numpy.extend import arrays_of, innermost, without_kinds
 from funcgrad.tree import TreeDef, flatten, leaves, unflatten
 
 # A compiled program may answer a guard in another way than the staged numbers, by rounding. The call then grows the
@@ -343,7 +343,7 @@ class PathsFunction(Jitted):
         """Return the path of these arguments as a graph with its guards; the numbers of the arguments count."""
         bound = self._bound(self._static.bind(args, kwargs))
         path, _ = stage_path(bound.function, bound.found, bound.types.in_tree, effects=False)
-        return path.graph.with_trees(bound.types.in_tree, path.tree)
+        return path.graph.with_trees(bound.types.in_tree, without_kinds(path.tree))
 
     def _with_donated(self, numbers: Sequence[int]) -> Jitted:
         return type(self)(self._function, self._static, self._engine, numbers, self._paths)

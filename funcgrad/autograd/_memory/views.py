@@ -125,10 +125,31 @@ def getitem(self: Tensor, key: IndexLike, /) -> Any:
             return index(self, (*entries, ...))
         return index(self, entries if type(key) is tuple else entries[0])
     except IndexError as error:
+        if (empty := _of_nothing(self, entries)) is not None:
+            return empty
         theirs = pytorchs_error(error, (self, *entries))
         if theirs is None:
             raise
         raise theirs from None
+
+
+def _of_nothing(x: Tensor, entries: tuple) -> Any:
+    """Return ``x[entries]`` if it has no elements; ``None`` if it has. PyTorch does not check its index arrays then."""
+    if len(entries) > len(x.shape) or not all(map(_is_of_one_axis, entries)):
+        return None
+    lengths = zip(entries, x.shape, strict=False)
+    inside = [np.zeros(np.shape(entry), int) if np.shape(entry) and n else entry for entry, n in lengths]
+    try:
+        y = index(x, tuple(inside))
+    except IndexError:
+        return None
+    return None if y.size else y
+
+
+def _is_of_one_axis(entry: IndexLike) -> bool:
+    """Return whether an entry of an index is an integer, a slice or an array of positions."""
+    positions = np.asarray(entry) if isinstance(entry, list) else entry
+    return isinstance(entry, int | slice) or (hasattr(positions, "dtype") and is_integer(positions.dtype))
 
 
 def _entry(entry: IndexLike) -> Any:

@@ -31,6 +31,10 @@ _SUBSCRIPT_ARGUMENT = _OPERATORS.index("NB_SUBSCR") if "NB_SUBSCR" in _OPERATORS
 _STORE = opcode.opmap["STORE_SUBSCR"]
 # Modules of SciPy whose functions branch on the values of the user's function.
 _SEARCHES = ("scipy.optimize._optimize", "scipy.optimize._zeros_py")
+# NumPy's functions whose loop over objects orders them, and the methods that run such a loop.
+_EXTREMES = (np.maximum, np.minimum, np.fmax, np.fmin)
+_NAMES = frozenset(each.__name__ for each in _EXTREMES)
+_FOLDS = frozenset(("reduce", "accumulate", "reduceat", "outer"))
 
 
 class Caller:
@@ -91,6 +95,19 @@ class Caller:
         """Whether the function is at ``array[i]``, which it reads, writes or deletes."""
         operation, argument = self.code.co_code[self._frame.f_lasti : self._frame.f_lasti + 2]
         return operation in _SUBSCRIPTS or (operation == _OPERATOR and argument == _SUBSCRIPT_ARGUMENT)
+
+    @property
+    def calls_extremes(self) -> bool:
+        """Whether the function is at a call of ``np.maximum`` or a ufunc like it, or of one of its methods.
+
+        NumPy's loop over objects compares their elements; the function's own comparisons are no calls.
+        """
+        code = self.code
+        called = _called(code).get(self._frame.f_lasti, "")
+        found = self._frame.f_locals.get(called, self._frame.f_globals.get(called))
+        if found is not None or called not in _FOLDS:
+            return found in _EXTREMES if isinstance(found, np.ufunc) else found is None and called in _NAMES
+        return not _NAMES.isdisjoint(code.co_names)
 
     @property
     def joined_numbers(self) -> list[Any]:

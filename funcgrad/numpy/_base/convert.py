@@ -89,6 +89,16 @@ def from_objects(x: np.ndarray) -> Any:
     return (y.astype(float) if y.dtype.kind == "O" else y).reshape(x.shape)
 
 
+def _beside_no_objects(values: tuple) -> tuple:
+    """Return the operands, each empty array of objects in the dtype of the others. NumPy has a loop for all of them."""
+    is_empty = [type(x) is np.ndarray and x.dtype.kind == "O" and not x.size for x in values]
+    others = [as_value(x) for x, empty in zip(values, is_empty, strict=True) if not empty]
+    if len(others) in (0, len(values)):
+        return values
+    dtype = result_dtype(*others)
+    return tuple([np.empty(x.shape, dtype) if empty else x for x, empty in zip(values, is_empty, strict=True)])
+
+
 def _element(x: ArrayLike) -> Any:
     """Return an element of an object array as a number or a 0-d array; ``None`` if it is no single number."""
     if isinstance(x, np.ndarray):
@@ -219,8 +229,11 @@ def operands_for(ufunc: np.ufunc, values: tuple) -> tuple:
         (array([1., 2.]), 3.0)
     """
     for x in values:
-        if (x.dtype.kind == "O" if type(x) is np.ndarray else not is_value(x)) and _is_numpys(values):
-            return values
+        if x.dtype.kind == "O" if type(x) is np.ndarray else not is_value(x):
+            if _is_numpys(values):
+                return values
+            values = _beside_no_objects(values)
+            break
     values = tuple([as_value(x) for x in values])
     rule = _promotion_of(values)
     one = rule is not None and any(len(set(loop.partition("->")[0])) == 1 for loop in ufunc.types)

@@ -13,9 +13,11 @@ from typing import Any
 from funcgrad._core.bind import Tracer, bind
 from funcgrad._core.trace.place import is_place, settled
 from funcgrad._core.trace.staging import StagedTracer, StagingTrace
+from funcgrad._engines.signature import ArrayResult
 from funcgrad._ops.layout.shape import reshape_p
 from funcgrad._types import ArrayLike
 from funcgrad.numpy._base.concrete import innermost, is_array_without_axes, no_number
+from funcgrad.tree import TreeDef, register_node, structure, unflatten
 
 # Says whether a value without axes is an array.
 ArrayTest = Callable[[], bool]
@@ -94,6 +96,41 @@ def array_if_all(transform: str, y: ArrayLike, returned: Sequence[Any]) -> Any:
         return found.pop()
 
     return array_if(y, is_array)
+
+
+register_node(ArrayResult, lambda node: ((node.leaf,), None), lambda _, children: no_number(children[0]))
+
+
+_LEAF_OF_ARRAY: TreeDef = structure(ArrayResult(0.0))
+
+
+def with_kinds(leaves: Sequence[ArrayLike], tree: TreeDef, inputs: Sequence[Any]) -> TreeDef:
+    """Return the structure of a staged function's result, with a node around each array without axes.
+
+    An argument that is returned is not asked for, because the caller gets the same object back.
+    """
+    arrays = [getattr(x, "shape", None) == () and _is_made_array(x, inputs) for x in leaves]
+    if not any(arrays):
+        return tree
+    left = iter(arrays)
+    return tree.transform(f_leaf=lambda leaf: _LEAF_OF_ARRAY if next(left) else leaf)
+
+
+def _is_made_array(x: ArrayLike, inputs: Sequence[Any]) -> bool:
+    if type(x) is StagedTracer and any(x._variable is var for var in inputs):
+        return False
+    try:
+        return is_array_without_axes(x)
+    except TypeError:
+        # The functions of a `cond` differ. The result is a number, as in `array_if`.
+        return False
+
+
+def without_kinds(tree: TreeDef) -> TreeDef:
+    """Return the structure of a result without the nodes around arrays without axes."""
+    entries = [entry for accessor in tree.accessors() for entry in accessor]
+    marked = any(entry.type is ArrayResult for entry in entries)
+    return structure(unflatten(tree, range(tree.num_leaves))) if marked else tree
 
 
 class Carried:

@@ -130,7 +130,7 @@ def to_array(self: Tracer, dtype: DTypeLike = None, copy: bool | None = None) ->
     warnings.warn(
         "numpy made an object array of traced values: derivatives are right, but each element is computed on its own, "
         "and NumPy compares plain numbers in it as Python does, which loses NaN: np.max, np.clip and np.sort refuse it "
-        "there, but np.maximum([nan, x], 0.0) and other ufuncs of lists cannot. Write np.stack([...]) or "
+        "there, and np.maximum and its relatives refuse the list. Write np.stack([...]) or "
         "fnp.asarray(x) instead of np.array([...]) or np.asarray(x).",
         ObjectArrayWarning,
         stacklevel=caller_level(),
@@ -146,10 +146,11 @@ def refuse_nan(x: ArrayLike, y: ArrayLike, by: Caller | None = None) -> None:
     NumPy's maximum, fmax and sort compare objects by Python's operators, for which NaN is neither greater nor less. So
     they would give other numbers than for an array of numbers. Nothing tells their comparisons from those of the user.
     NumPy compares the plain numbers of the array without us. So ``by``, the function that compares, is asked for the
-    others if it is NumPy's, as in ``np.max([nan, 1.0, x])``. Of ``np.maximum([nan, x], 0.0)`` nothing is known.
+    others if it is NumPy's, as in ``np.max([nan, 1.0, x])``. Of ``np.maximum([nan, x], 0.0)`` nothing is known; it is
+    refused whatever its numbers are.
 
     Raises:
-        TracerArrayConversionError: one of the values is NaN, as far as their numbers are known.
+        TracerArrayConversionError: one of the values is NaN, as far as their numbers are known, or may be.
     """
     if not any(isinstance(each, Tracer) and each._owner.made_objects for each in (x, y)):
         return
@@ -162,6 +163,12 @@ def refuse_nan(x: ArrayLike, y: ArrayLike, by: Caller | None = None) -> None:
                 "as Python does, and give other numbers than for an array of numbers. Write np.stack([...]) or "
                 "fnp.array([...]) for the list; where your own code compares, ask np.isnan first."
             )
+    if by is not None and by.calls_extremes:
+        raise TracerArrayConversionError(
+            "np.maximum, np.minimum, np.fmax or np.fmin met a list or an array of objects with traced values. NumPy "
+            "compares plain numbers in it as Python does, and loses NaN without a word. Write np.stack([...]) or "
+            "fnp.array([...]) for the list, or fnp.maximum(x, y) for each pair of numbers."
+        )
 
 
 def _flat(operands: Sequence[Any]) -> Iterator[Any]:

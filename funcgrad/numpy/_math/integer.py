@@ -73,7 +73,9 @@ def unpackbits(a: ArrayLike, /, axis: int | None = None, count: int | None = Non
 
 def _places(name: str, bitorder: BitOrder) -> np.ndarray:
     if bitorder not in {"big", "little"}:
-        raise ValueError(f"{name}: bitorder is {bitorder!r}; needed 'little' or 'big', which of the bits comes first.")
+        raise (ValueError if isinstance(bitorder, str) else TypeError)(
+            f"{name}: bitorder is {bitorder!r}; needed 'little' or 'big', which of the bits comes first."
+        )
     return np.arange(8, dtype=_BYTE)[:: -1 if bitorder == "big" else 1]
 
 

@@ -115,6 +115,11 @@ def gradient(f: ArrayLike, *varargs: Any, axis: Any = None, edge_order: int = 1)
         raise TypeError(
             f"gradient: {len(varargs)} spacings were given; needed none, one, or one for each of {len(axes)} axes."
         )
+    if len(varargs) == 1 and len(axes) > 1 and np.ndim(varargs[0]):
+        raise TypeError(
+            f"gradient: invalid number of arguments: one array of places was given for {len(axes)} axes; needed one "
+            "for each axis, or a number."
+        )
     if edge_order not in (1, 2):
         raise ValueError(f"gradient: edge_order is {edge_order}; needed 1 or 2.")
     spacings = varargs if len(varargs) == len(axes) else (varargs or (1.0,)) * len(axes)

@@ -185,8 +185,9 @@ def bincount(x: ArrayLike, /, weights: ArrayLike = None, minlength: int = 0) -> 
 def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False) -> Any:
     """Return ``numpy.digitize``, without derivative. The direction of the bins has to be known."""
     x, edges = as_array(x), as_array(bins)
-    if x.dtype.kind == "c":
-        raise TypeError(f"digitize: x is {aval_of(x)} and may not be complex. Take its real part.")
+    for name, values in (("x", x), ("bins", edges)):
+        if values.dtype.kind == "c":
+            raise TypeError(f"digitize: {name} is {aval_of(values)} and may not be complex. Take its real part.")
     asked = "numpy.digitize (numpy.searchsorted takes increasing bins)"
     before, after = edges[:-1], edges[1:]
     side = "left" if right else "right"

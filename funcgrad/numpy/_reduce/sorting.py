@@ -122,6 +122,9 @@ def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: ArrayLi
                 f"searchsorted: sorter.size must equal a.size: they are {aval_of(sorter)} and {aval_of(a)}. Use "
                 "np.argsort(a)."
             )
+        known = known_value(sorter)
+        if known is not None and known.size and not -a.shape[0] <= known.min() <= known.max() < a.shape[0]:
+            raise ValueError("searchsorted: Sorter index out of range. Use np.argsort(a).")
         a = ops.gather_along_axis(a, sorter, 0)
     return ops.searchsorted(a, v, side)
 

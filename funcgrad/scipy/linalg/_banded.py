@@ -79,6 +79,11 @@ def solve_banded(
     """
     del overwrite_ab, overwrite_b
     refuse_infinite("solve_banded", check_finite, ab, b)
+    if any(map(np.ndim, l_and_u)):
+        raise ValueError(
+            "scipy.linalg.solve_banded: l_and_u has lists of numbers, for a stack; needed two numbers. Solve "
+            "matrices with other numbers of diagonals separately."
+        )
     lower, upper = map(int, l_and_u)
     ab, b, vector = _system("solve_banded", ab, b, lower + upper + 1)
     y = banded_solve(ab, b, lower=lower, upper=upper)

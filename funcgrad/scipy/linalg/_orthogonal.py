@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from funcgrad import numpy as fnp
 from funcgrad._core.aval import type_text
 from funcgrad._ops.linalg.matrices import adjoint, hermitian_part, product
@@ -108,6 +110,8 @@ def subspace_angles(A: ArrayLike, B: ArrayLike) -> Any:  # noqa: N803  (SciPy's 
     """
     refuse_infinite("subspace_angles", True, A, B)
     a, b = [fnp.linalg.qr(x)[0] for x in _matrices("subspace_angles", A, B)]
+    batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    a, b = [fnp.broadcast_to(x, batch + x.shape[-2:]) for x in (a, b)]
     along = product(adjoint(a), b)
     cosines = fnp.linalg.svdvals(along)
     rest = b - product(a, along) if a.shape[-1] >= b.shape[-1] else a - product(b, adjoint(along))

@@ -104,6 +104,14 @@ def cho_solve(c_and_lower: tuple[Any, bool], b: ArrayLike, overwrite_b: bool = F
     del overwrite_b
     refuse_infinite("cho_solve", check_finite, c_and_lower[0], b)
     c, lower = c_and_lower
+    # The factors of a stack come from SciPy with a flag for each matrix.
+    flags = np.ravel(lower).tolist()
+    if len(set(flags)) > 1:
+        raise ValueError(
+            "scipy.linalg.cho_solve: some factors of the stack are lower ones and others upper ones; needed the same "
+            "for all. Solve them separately."
+        )
+    lower = flags[0] if flags else True
     c, b, vector = systems("scipy.linalg.cho_solve", c, b)
     turned = {"transpose_a": True, "conjugate_a": True}
     first, second = ({}, turned) if lower else (turned, {})
@@ -328,7 +336,7 @@ def _lstsq_of_stacks(a: ArrayLike, b: ArrayLike, cond: float | None) -> tuple[An
     sums = fnp.sum(abs(b - product(a, x)) ** 2, axis=-2)
     left = fnp.where(full[..., None], sums, np.nan)
     if a.shape[-2] <= a.shape[-1] or (known is not None and known.size and not known.any()):
-        left = fnp.zeros((*batch, 0), left.dtype)
+        left = fnp.zeros((*batch, 0), x.dtype)
     elif vector:
         left = left[..., 0]
     elif known is not None and not known.all():

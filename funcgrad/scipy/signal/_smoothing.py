@@ -63,9 +63,11 @@ def savgol_filter(  # noqa: PLR0917  (SciPy's arguments)
     if x.dtype.char not in "fd":
         x = fnp.astype(x, np.dtype(float))
     axis = normalize_axis(axis, len(x.shape))
-    weights = scipys("savgol_coeffs", window_length, polyorder, deriv=deriv, delta=delta)
+    # The result is proportional to this power of the distance, which may be traced.
+    unit = fnp.astype(as_value(delta) ** deriv, x.dtype)
+    weights = scipys("savgol_coeffs", window_length, polyorder, deriv=deriv)
     if mode != "interp":
-        return convolve1d(x, weights, axis, None, mode, cval)
+        return convolve1d(x, weights, axis, None, mode, cval) / unit
     n = x.shape[axis]
     if window_length > n:
         raise ValueError(
@@ -75,16 +77,16 @@ def savgol_filter(  # noqa: PLR0917  (SciPy's arguments)
     x = fnp.moveaxis(x, axis, -1)
     y = convolve1d(x, weights, -1, None, "constant")
     half = window_length // 2
-    fits = _fits(window_length, polyorder, deriv, delta)
+    fits = _fits(window_length, polyorder, deriv)
     first, last = (
         fnp.matmul(part, fnp.astype(fit.T, x.dtype))
         for part, fit in ((x[..., :window_length], fits[:half]), (x[..., n - window_length :], fits[-half:]))
     )
     whole = fnp.concatenate([first, y[..., half : n - half], last], -1) if half else y
-    return fnp.moveaxis(whole, -1, axis)
+    return fnp.moveaxis(whole / unit, -1, axis)
 
 
-def _fits(window_length: int, polyorder: int, deriv: int, delta: float) -> np.ndarray:
+def _fits(window_length: int, polyorder: int, deriv: int) -> np.ndarray:
     """Return the matrix from a window's samples to the values, or a derivative, of their polynomial at each of them."""
     # Centre the positions, so that their powers are small.
     places = np.arange(window_length) - (window_length - 1) / 2
@@ -92,4 +94,4 @@ def _fits(window_length: int, polyorder: int, deriv: int, delta: float) -> np.nd
     slopes = np.zeros_like(powers)
     for i in range(deriv, polyorder + 1):
         slopes[:, i] = math.factorial(i) // math.factorial(i - deriv) * places ** (i - deriv)
-    return slopes @ np.linalg.pinv(powers) / delta**deriv
+    return slopes @ np.linalg.pinv(powers)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy.spatial import distance as scipy_distance
 
 from funcgrad import numpy as fnp
 from funcgrad._core.aval import aval_of
@@ -97,6 +98,10 @@ def _metric(name: str, metric: Any, out: Array) -> tuple[str, Callable[..., Any]
         raise UnsupportedFunctionError(
             f"scipy.spatial.distance.{name}: out was given; needed None. Use the result, which is an array of its own."
         )
+    called = getattr(metric, "__name__", "")
+    if called in _METRICS and metric is getattr(scipy_distance, called):
+        # SciPy's function reads plain numbers.
+        metric = called
     if callable(metric):
         return getattr(metric, "__name__", "metric"), metric
     found = _METRICS.get(str(metric).lower())

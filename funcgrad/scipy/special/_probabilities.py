@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+from funcgrad._ops.elementwise.select import select
 from funcgrad._types import ArrayLike
 from funcgrad.scipy.special import _ufuncs as u
 from funcgrad.scipy.special._declare import found_by, real
@@ -26,22 +28,26 @@ def _chdtri(v: ArrayLike, p: ArrayLike, /) -> Any:
 
 def _fdtr(dfn: ArrayLike, dfd: ArrayLike, x: ArrayLike, /) -> Any:
     dfn, dfd, x = real("fdtr", dfn, dfd, x)
-    return u.betainc(0.5 * dfn, 0.5 * dfd, dfn * x / (dfd + dfn * x))
+    allowed = (dfn > 0) & (dfd > 0) & (x >= 0)
+    inner = select(allowed & (x < math.inf), x, 1.0)
+    below = u.betainc(0.5 * dfn, 0.5 * dfd, dfn * inner / (dfd + dfn * inner))
+    return select(allowed, select(x < math.inf, below, 1.0), math.nan)
 
 
 def _fdtrc(dfn: ArrayLike, dfd: ArrayLike, x: ArrayLike, /) -> Any:
     dfn, dfd, x = real("fdtrc", dfn, dfd, x)
-    return u.betainc(0.5 * dfd, 0.5 * dfn, dfd / (dfd + dfn * x))
+    above = u.betainc(0.5 * dfd, 0.5 * dfn, dfd / (dfd + dfn * x))
+    return select((dfn > 0) & (dfd > 0) & (x >= 0), above, math.nan)
 
 
 def _gdtr(a: ArrayLike, b: ArrayLike, x: ArrayLike, /) -> Any:
     a, b, x = real("gdtr", a, b, x)
-    return u.gammainc(b, a * x)
+    return select(x >= 0, u.gammainc(b, a * x), math.nan)
 
 
 def _gdtrc(a: ArrayLike, b: ArrayLike, x: ArrayLike, /) -> Any:
     a, b, x = real("gdtrc", a, b, x)
-    return u.gammaincc(b, a * x)
+    return select(x >= 0, u.gammaincc(b, a * x), math.nan)
 
 
 chdtr = found_by("chdtr", _chdtr)

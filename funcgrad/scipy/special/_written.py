@@ -67,7 +67,11 @@ def _rising(z: ArrayLike, m: ArrayLike) -> Any:
     poles = (z <= 0) & (z == fnp.floor(z)) & (m == fnp.floor(m))
     reflected = _quotient(select(poles, 1.0 - z - m, 1.0), select(poles, m, 0.0))
     signed = select(fnp.remainder(m, 2.0) == 1, -reflected, reflected)
-    return select(poles, signed, _quotient(select(poles, 1.0, z), select(poles, 0.0, m)))
+    # The upper gamma function alone has a pole: SciPy's value is infinite.
+    infinite = (z > 0) & (z + m <= 0) & (z + m == fnp.floor(z + m))
+    simple = poles | infinite
+    found = select(poles, signed, _quotient(select(simple, 1.0, z), select(simple, 0.0, m)))
+    return select(infinite, math.inf, found)
 
 
 def _quotient(z: ArrayLike, m: ArrayLike) -> Any:

@@ -189,7 +189,7 @@ def weightedtau(
     Args:
         x: f[n], a sample.
         y: f[n], the other.
-        rank: as in SciPy; not traced.
+        rank: as in SciPy; an array may be traced.
         weigher: a function of a rank that returns its weight; hyperbolic if left out.
         additive: whether the weights of two ranks are added, else multiplied.
 
@@ -208,10 +208,12 @@ def weightedtau(
 
     Source: Vigna, "A weighted correlation index for rankings with ties", 2015.
     """
+    given = [] if rank is None or isinstance(rank, bool) else [as_value(rank)]
 
-    def found(x: ArrayLike, y: ArrayLike) -> list[Any]:
-        return [np.float64(each) for each in scipy_stats.weightedtau(x, y, rank, weigher, additive)]
+    def found(x: ArrayLike, y: ArrayLike, *ranks: ArrayLike) -> list[Any]:
+        chosen = ranks[0] if ranks else rank
+        return [np.float64(each) for each in scipy_stats.weightedtau(x, y, chosen, weigher, additive)]
 
     aval = Aval((), np.dtype(float))
-    points = [stop_gradient_p(each) for each in pair("weightedtau", x, y)]
+    points = [stop_gradient_p(each) for each in (*pair("weightedtau", x, y, fewest=0), *given)]
     return Correlation(*callback_p(*points, function=found, avals=(aval, aval), name="scipy.stats.weightedtau"))

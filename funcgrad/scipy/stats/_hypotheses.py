@@ -53,11 +53,18 @@ def f_oneway(*samples: Any, axis: int = 0, equal_var: bool = True) -> Significan
     """
     if len(samples) < 2:
         raise TypeError(f"scipy.stats.f_oneway: at least two samples are required; got {len(samples)}. Pass another.")
+    if not isinstance(equal_var, bool | np.bool_):
+        raise TypeError(
+            f"scipy.stats.f_oneway: Expected a boolean value for 'equal_var'; it is {equal_var!r}. Pass True or False."
+        )
     arrays = [fnp.asarray(as_value(x)) for x in samples]
     most = max(len(x.shape) for x in arrays)
     # Axes are added in front, as in every broadcast of NumPy's.
     arrays = [fnp.moveaxis(fnp.reshape(x, (1,) * (most - len(x.shape)) + x.shape), axis, -1) for x in arrays]
     arrays = [fnp.astype(x, np.result_type(x.dtype, np.float32) if x.dtype.kind == "f" else float) for x in arrays]
+    # Samples far from 0 lose digits in their means.
+    middle = fnp.mean(arrays[0], -1, keepdims=True)
+    arrays = [x - middle for x in arrays]
     counts, means = [x.shape[-1] for x in arrays], [fnp.mean(x, -1) for x in arrays]
     within = [fnp.sum((x - m[..., None]) ** 2, -1) for x, m in zip(arrays, means, strict=True)]
     if not equal_var:
@@ -183,6 +190,6 @@ def _probability(w: ArrayLike, rest: ArrayLike, n: int) -> Any:
         return special.ndtr((mean - y) / scale)
     mean, scale = _polynomial(_FEW_MEAN, n), math.exp(_polynomial(_FEW_SCALE, n))
     distance = _polynomial(_END, n) - y
-    inside = distance > 0
-    far = special.ndtr((mean + fnp.log(fnp.where(inside, distance, 1.0))) / scale)
-    return fnp.where(inside, far, 1e-99)
+    beyond = distance <= 0
+    far = special.ndtr((mean + fnp.log(fnp.where(beyond, 1.0, distance))) / scale)
+    return fnp.where(beyond, 1e-99, far)[()]

@@ -14,8 +14,7 @@ from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.program.barrier import stop_gradient_p
 from funcgrad._ops.program.callback import callback_p
 from funcgrad._types import ArrayLike
-from funcgrad.errors import UnsupportedFunctionError
-from funcgrad.numpy.extend import as_value, dtype_of
+from funcgrad.numpy.extend import as_value, concrete_value, dtype_of
 from funcgrad.scipy import special
 from funcgrad.scipy.stats._base import number, scipy_stats
 
@@ -32,12 +31,12 @@ class Correlation(NamedTuple):
     pvalue: Any
 
 
-def pair(name: str, x: ArrayLike, y: ArrayLike) -> tuple[Any, Any]:
+def pair(name: str, x: ArrayLike, y: ArrayLike, fewest: int = 2) -> tuple[Any, Any]:
     x, y = number(x), number(y)
-    if np.ndim(x) != 1 or np.shape(x) != np.shape(y) or np.shape(x)[0] < 2:
+    if np.ndim(x) != 1 or np.shape(x) != np.shape(y) or np.shape(x)[0] < fewest:
         raise ValueError(
             f"scipy.stats.{name}: the samples have the shapes {np.shape(x)} and {np.shape(y)}; needed two vectors of "
-            "one length, 2 or more. Pass matching columns."
+            f"one length, {fewest} or more. Pass matching columns."
         )
     return x, y
 
@@ -136,7 +135,7 @@ def iqr(
         axis: the axis or axes to go along; all of them for ``None``.
         rng: the two percentiles.
         scale: the divisor of the range; ``"normal"`` makes the result the standard deviation of a normal distribution.
-        nan_policy: ``"propagate"``, or ``"omit"`` to leave out NaN.
+        nan_policy: ``"propagate"``; ``"omit"`` to leave out NaN; or ``"raise"``, for which the numbers must be known.
         interpolation: as in ``numpy.percentile``.
         keepdims: whether the axes remain, with length 1.
 
@@ -144,7 +143,7 @@ def iqr(
         The range.
 
     Raises:
-        UnsupportedFunctionError: another ``nan_policy`` was given.
+        ValueError: there is another ``nan_policy``, or ``"raise"`` and the sample has NaN.
 
     Example:
         >>> import numpy as np
@@ -152,11 +151,14 @@ def iqr(
         >>> float(fg.scipy.stats.iqr(np.array([1.0, 2.0, 3.0, 5.0])))
         1.75
     """
-    if nan_policy not in ("propagate", "omit"):
-        raise UnsupportedFunctionError(
-            f"scipy.stats.iqr: nan_policy={nan_policy!r} was asked for; there are 'propagate' and 'omit'. Pass one of "
-            "these."
+    if nan_policy not in ("propagate", "omit", "raise"):
+        raise ValueError(
+            f"scipy.stats.iqr: nan_policy must be one of 'propagate', 'raise' or 'omit'; it is {nan_policy!r}. Pass "
+            "one of these."
         )
+    has_nan = fnp.any(fnp.isnan(as_value(x))) if nan_policy == "raise" else False
+    if has_nan is not False and concrete_value(has_nan, "scipy.stats.iqr, nan_policy='raise',"):
+        raise ValueError("scipy.stats.iqr: The input contains nan values. Leave them out, or pass nan_policy='omit'.")
     percentile = fnp.nanpercentile if nan_policy == "omit" else fnp.percentile
     low, high = sorted(rng)
     x = fnp.asarray(as_value(x))

@@ -252,6 +252,45 @@ def test_nan_among_objects_is_not_ordered(name: str) -> None:
         fg.vjp(ORDERED[name], 1.5)
 
 
+def _held(x: Any) -> Any:
+    objects, extreme = np.array([np.nan, x]), np.fmax
+    return extreme(objects, 0.0)
+
+
+# Nobody sees these comparisons of NaN, so that the calls are refused whatever their numbers are.
+EXTREMES: dict[str, Callable[[Any], Any]] = {
+    "maximum": lambda x: np.maximum([np.nan, x], 0.0),
+    "minimum of numbers": lambda x: np.minimum([1.0, x], 0.0),
+    "fmax of a variable": _held,
+    "maximum.reduce": lambda x: np.maximum.reduce([np.nan, 1.0, x]),
+    "fmin.accumulate": lambda x: np.fmin.accumulate([np.nan, 1.0, x]),
+}
+
+
+@pytest.mark.filterwarnings("ignore::funcgrad.errors.ObjectArrayWarning")
+@pytest.mark.parametrize("name", EXTREMES)
+def test_extremes_of_lists_are_refused(name: str) -> None:
+    with pytest.raises(TracerArrayConversionError, match=r"loses NaN without a word\. Write np\.stack"):
+        fg.vjp(EXTREMES[name], 1.5)
+
+
+@pytest.mark.filterwarnings("ignore::funcgrad.errors.ObjectArrayWarning")
+def test_comparisons_of_the_users_own_code_stay() -> None:
+    def f(x: Any) -> Any:
+        first, second = np.array([x, 2.0])
+        ordered = sorted([second, first, 0.5])
+        return max(first, second) + ordered[0] * first + np.maximum(first, 1.0) + np.max([first, second])
+
+    assert fg.value_and_grad(f)(3.0) == (3.0 + 1.5 + 3.0 + 3.0, 1.0 + 0.5 + 1.0 + 1.0)
+
+
+@pytest.mark.parametrize("engine", ["numpy", "xla"])
+def test_an_empty_array_of_objects_has_the_dtype_of_the_other(engine: str) -> None:
+    empty = np.array([], object)
+    f = fg.jit(lambda x: (x ^ empty, np.left_shift(empty, x), x + empty), engine=engine)
+    assert [y.dtype for y in f(np.zeros(0, int))] == [int, int, int]
+
+
 @pytest.mark.filterwarnings("ignore::funcgrad.errors.ObjectArrayWarning")
 def test_nan_is_compared_where_no_objects_are() -> None:
     nan = np.nan

@@ -247,3 +247,9 @@ def test_means_of_half_precision_do_not_overflow() -> None:
             assert y.dtype == np.float16
             np.testing.assert_array_equal(y, f(x))
     assert not np.signbit(fg.vjp(np.median, np.array([-0.0]))[0])
+
+
+@pytest.mark.parametrize("engine", ["xla", "numpy", "numba"])
+def test_a_complex_number_in_a_real_dtype_is_its_real_part(engine: str) -> None:
+    f = fg.jit(lambda x: (np.sum(x, dtype=np.float64), np.prod(x, dtype=np.float64)), engine=engine)
+    assert f(3 + 4j) == (3.0, 3.0)

@@ -1,0 +1,144 @@
+"""Calls from SciPy's and NumPy's own tests, on traced values beside plain ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.linalg
+import scipy.ndimage
+import scipy.signal
+import scipy.spatial
+import scipy.special
+import scipy.stats
+
+import funcgrad as fg
+from funcgrad.scipy import linalg, ndimage, signal, spatial, special, stats
+
+RNG = np.random.default_rng(0)
+SAMPLE = np.array([1.0, 5.0, 2.0, 8.0])
+# Weights of silver, as in NIST's data AtmWtAg: the digits that differ are the last ones.
+SILVER = 107.868 + RNG.integers(0, 999, (2, 24)) * 1e-7
+FACTORS = np.linalg.cholesky(np.eye(3) + np.full((2, 3, 3), 0.25))
+BYTES = np.arange(3, dtype=np.uint8)
+IMAGE = RNG.random((5, 6))
+
+# SciPy's function, ours, and the arguments; those that are arrays of floats are traced.
+VALUES: dict[str, tuple[Callable[..., Any], Callable[..., Any], tuple[Any, ...]]] = {
+    "gdtr of two negative numbers": (scipy.special.gdtr, special.gdtr, (-0.2, 0.4, np.array([-0.25, 0.0, 0.3]))),
+    "gdtrc of two negative numbers": (scipy.special.gdtrc, special.gdtrc, (-0.2, 0.4, np.array([-0.25, 0.0, 0.3]))),
+    "fdtr of negative degrees": (scipy.special.fdtr, special.fdtr, (np.array([-3.0, 3.0, -3.0, 3.0]), -2.0, 0.5)),
+    "fdtr of negative numbers": (scipy.special.fdtr, special.fdtr, (-3.0, -2.0, np.array([-0.5, -4.0]))),
+    "fdtr of infinity": (scipy.special.fdtr, special.fdtr, (3.0, 2.0, np.array([np.inf, 1e300, 0.0]))),
+    "fdtrc of negative numbers": (scipy.special.fdtrc, special.fdtrc, (-3.0, -2.0, np.array([-0.5, -4.0]))),
+    "poch beyond a pole": (
+        scipy.special.poch,
+        special.poch,
+        (np.array([8.0, 4.0, 20.0, -3.0]), np.array([-14.0, -5.0, -14.0, 3.0])),
+    ),
+    "shapiro of NaN": (scipy.stats.shapiro, stats.shapiro, (np.array([0.0, 1.0, 2.0, 4.0, np.nan]),)),
+    "weightedtau of one number": (scipy.stats.weightedtau, stats.weightedtau, (np.array([1.0]), np.array([2.0]))),
+    "weightedtau by ranks": (
+        *(scipy.stats.weightedtau, stats.weightedtau),
+        (SAMPLE, SAMPLE[[1, 0, 3, 2]], np.array([0, 2, 1, 3])),
+    ),
+    "gamma.stats by position": (scipy.stats.gamma.stats, stats.gamma.stats, (2.0, 3.0, 4.0, "mv")),
+    "iqr that refuses NaN": (
+        lambda x: scipy.stats.iqr(x, nan_policy="raise"),
+        lambda x: stats.iqr(x, nan_policy="raise"),
+        (SAMPLE,),
+    ),
+    "cho_solve by flags": (
+        lambda b: scipy.linalg.cho_solve((FACTORS, np.array([True, True])), b),
+        lambda b: linalg.cho_solve((FACTORS, np.array([True, True])), b),
+        (np.array([1.0, 2.0, 3.0]),),
+    ),
+    "subspace_angles of stacks": (
+        *(scipy.linalg.subspace_angles, linalg.subspace_angles),
+        (RNG.random((1, 3, 5, 2)), RNG.random((2, 1, 5, 2))),
+    ),
+    "savgol_filter by distance": (
+        lambda x, d: scipy.signal.savgol_filter(x, 5, 2, deriv=1, delta=d[0]),
+        lambda x, d: signal.savgol_filter(x, 5, 2, deriv=1, delta=d[0]),
+        (IMAGE, np.array([0.5])),
+    ),
+    "savgol_filter by distance, nearest": (
+        lambda x, d: scipy.signal.savgol_filter(x, 5, 2, deriv=2, delta=d[0], mode="nearest"),
+        lambda x, d: signal.savgol_filter(x, 5, 2, deriv=2, delta=d[0], mode="nearest"),
+        (IMAGE, np.array([0.5])),
+    ),
+    "cdist by a function of SciPy's": (
+        lambda x: scipy.spatial.distance.cdist(x, x[:2], scipy.spatial.distance.braycurtis),
+        lambda x: spatial.distance.cdist(x, x[:2], scipy.spatial.distance.braycurtis),
+        (IMAGE,),
+    ),
+    "map_coordinates, grid-mirror": (
+        lambda x: scipy.ndimage.map_coordinates(x, [[-1.5, 6.2], [0.5, 7.1]], order=1, mode="grid-mirror"),
+        lambda x: ndimage.map_coordinates(x, [[-1.5, 6.2], [0.5, 7.1]], order=1, mode="grid-mirror"),
+        (IMAGE,),
+    ),
+}
+
+
+@pytest.mark.filterwarnings("ignore:One or more sample arguments is too small")
+@pytest.mark.parametrize("name", VALUES)
+def test_the_value_is_scipys(name: str) -> None:
+    theirs, ours, args = VALUES[name]
+    found = theirs(*args)
+    needed = [found] if isinstance(found, np.ndarray | np.generic) else list(found)
+    traced = [i for i, x in enumerate(args) if isinstance(x, np.ndarray) and x.dtype == float]
+
+    def f(*xs: Any) -> Any:
+        given = list(args)
+        for i, x in zip(traced, xs, strict=True):
+            given[i] = x
+        return fg.tree.leaves(ours(*given))
+
+    given = [args[i] for i in traced]
+    compiled = [] if name == "iqr that refuses NaN" else [fg.jit(f, engine="numpy")(*given)]
+    for result in (f(*given), fg.vjp(f, *given)[0] if given else f(), *compiled):
+        for y, x in zip(result, needed, strict=True):
+            np.testing.assert_allclose(y, x, rtol=1e-12)
+
+
+def test_f_oneway_of_samples_far_from_zero_loses_no_digits() -> None:
+    # Subtracting a number that all samples have in common is exact here, and changes nothing of the statistic.
+    needed = scipy.stats.f_oneway(*(SILVER - 107.868))
+    np.testing.assert_allclose(stats.f_oneway(*SILVER), needed, rtol=1e-7)
+    np.testing.assert_allclose(stats.f_oneway(*SILVER), scipy.stats.f_oneway(*SILVER), rtol=1e-10)
+
+
+def test_the_residuals_of_complex_stacks_without_rows_left_are_complex() -> None:
+    a = RNG.random((2, 3, 3)) + 1j
+    needed, found = [f(a, np.ones(3)) for f in (scipy.linalg.lstsq, linalg.lstsq)]
+    assert [x.dtype for x in found] == [x.dtype for x in needed]
+
+
+# The class of NumPy's or SciPy's error, and a call of ours that raises it.
+ERRORS: dict[str, tuple[type[Exception], str, Callable[[Any], Any]]] = {
+    "f_oneway": (TypeError, "Expected a boolean value", lambda x: stats.f_oneway(x, x + 1, equal_var="False")),
+    "iqr": (ValueError, "contains nan values", lambda x: stats.iqr(x * np.nan, nan_policy="raise")),
+    "iqr, policy": (ValueError, "nan_policy must be one of", lambda x: stats.iqr(x, nan_policy="drop")),
+    "gaussian_filter": (
+        ValueError,
+        "axes must be unique",
+        lambda x: ndimage.gaussian_filter(x[None], 1.0, axes=(0, -2)),
+    ),
+    "gaussian_filter1d": (ValueError, "nonnegative integer", lambda x: ndimage.gaussian_filter1d(x, 1.0, radius=1.1)),
+    "digitize": (TypeError, "may not be complex", lambda x: np.digitize(x, np.array([1.0, 2.0 + 1j]))),
+    "gradient": (TypeError, "invalid number of arguments", lambda x: np.gradient(x[None] * x[:, None], np.arange(4.0))),
+    "choose": (TypeError, "needed integers", lambda x: np.choose(x, [x, x])),
+    "searchsorted": (ValueError, "Sorter index out of range", lambda x: np.searchsorted(x, 2.0, sorter=[0, 1, 2, 4])),
+    "unpackbits": (TypeError, "bitorder", lambda x: fg.jit(lambda x: np.unpackbits(x, bitorder=10))(BYTES)),
+    "cho_solve": (ValueError, "others upper ones", lambda x: linalg.cho_solve((FACTORS, [True, False]), x[:3])),
+    "solve_banded": (ValueError, "needed two numbers", lambda x: linalg.solve_banded(([1, 0], [0, 1]), x[None], x)),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_the_error_is_of_the_same_class(name: str) -> None:
+    error, text, call = ERRORS[name]
+    with pytest.raises(error, match=text):
+        fg.vjp(call, SAMPLE)
