@@ -261,3 +261,36 @@ def test_vector_spaces_of_arrays_alone() -> None:
         _ = vspace(TREE).shape
     with pytest.raises(UnsupportedFunctionError, match="register_dataclass"):
         vspace(X).register(int)
+
+
+def test_boxes_made_by_a_program_itself_run_reverse_mode() -> None:
+    """Packages (pymoo) call autograd's own parts instead of a transform."""
+    x = np.array([0.3, 1.2, 2.0])
+    start = tracer.new_box(x, 0, core.VJPNode.new_root())
+    y = anp.column_stack([anp.sin(start), start**2 * anp.sum(start)])
+    y_bar = np.arange(6.0).reshape(3, 2)
+    pull, value = core.make_vjp(lambda x: anp.column_stack([anp.sin(x), x**2 * anp.sum(x)]), x)
+    np.testing.assert_array_equal(y._value, value)
+    np.testing.assert_allclose(core.backward_pass(y_bar, y._node), pull(y_bar), rtol=1e-15)
+    # A cotangent that is a box of another root, as pymoo passes it.
+    seed = tracer.new_box(y_bar, 0, core.VJPNode.new_root())
+    np.testing.assert_allclose(core.backward_pass(seed, y._node)._value, pull(y_bar), rtol=1e-15)
+
+
+def test_a_box_keeps_the_numbers_that_a_plain_array_had() -> None:
+    c = np.full(2000, 3.0)
+    start = tracer.new_box(np.ones(2000), 0, core.VJPNode.new_root())
+    y = start * c
+    c[:] = 0.0
+    np.testing.assert_array_equal(core.backward_pass(np.ones(2000), y._node), np.full(2000, 3.0))
+
+
+def test_boxes_of_other_kinds() -> None:
+    start = tracer.new_box(3, 0, core.VJPNode.new_root())
+    assert float(core.backward_pass(1.0, (start * start)._node)) == 6.0
+    assert float(core.backward_pass(2.0, start._node)) == 2.0
+    other = tracer.new_box(2.0, 0, core.VJPNode.new_root())
+    with pytest.raises(ValueError, match="depends on 2 boxes; needed one"):
+        core.backward_pass(1.0, (start * other)._node)
+    with pytest.raises(TypeError, match="new_box: the value is of type list"):
+        tracer.new_box([1.0, 2.0], 0, core.VJPNode.new_root())
