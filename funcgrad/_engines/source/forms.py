@@ -57,11 +57,16 @@ def _number(w: Writer, function: Any, operands: Sequence[Any]) -> str | None:
 def _into(w: Writer, equation: Equation, i: int, function: str, arguments: list[str], read: Sequence[Any]) -> str:
     """Return a call that writes over a dead operand of the result's type, or makes an array."""
     result = equation.results[0]
-    buffer = None if equation.params else w.buffers.reusable(read, result, i)
-    if buffer is None and not equation.params:
+    place = None if equation.params else w.places.get(result)
+    buffer = None if equation.params or place else w.buffers.reusable(read, result, i)
+    if buffer is None and not equation.params and not place:
         buffer = w.buffers.spare(result, i)
         w.reused.update([] if buffer is None else [buffer])
-    if buffer is None:
+    if place:
+        name = place
+        w.placed.add(result)
+        w.buffers.made(result, own=False)
+    elif buffer is None:
         w.buffers.made(result, own=True)
         if w.scratch is None or equation.params:
             return f"{w.new(result)} = {_call(w, function, arguments, equation)}"

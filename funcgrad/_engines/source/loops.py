@@ -1,10 +1,9 @@
 """Write loops and branches as Python's own statements, with the lines of their bodies inside.
 
-    v3, s0 = x0, empty((1000, 4), dtype)         # scan: what is carried, and memory for the stacked results
-    for t0 in range(1000):
-        v4 = x1[t0]                              # a row
+    v3, v2 = x0, empty((1000, 4), dtype)         # scan: what is carried, and memory for the stacked results
+    for v4, v2_t0 in zip(x1, v2):                # rows
         v5 = add(v3, v4)                         # the body
-        s0[t0] = v5
+        v6 = sin(v5, v2_t0)
         v3 = v5
 
 A body writes into the memory of what it carries if nobody else sees that memory: the first value is then copied, unless
@@ -35,31 +34,24 @@ def scan(w: Writer, equation: Equation, i: int) -> list[str] | None:
     if loop.length == 0 or w.depth >= _DEEPEST:
         return None
     fixed, carry, xs = loop.parts(equation.operands)
-    graph, t = loop.body.made(w.prepared), f"t{w.depth}"
-    first, count = loop.constants + loop.carry, loop.carry
-    stacks = equation.results[count:]
-
-    def write(inside: Writer, lines: list[str]) -> list[str]:
-        lines += _taken(inside, w, graph.inputs[: loop.constants], fixed)
-        body = [_row(inside, w, var, x, t) for var, x in zip(graph.inputs[first:], xs, strict=True)]
-        body += inside.body()
-        for var, y in zip(stacks, graph.outputs[count:], strict=True):
-            body.append(f"{w.names[var]}[{t}] = {inside.name(y)}")
-        return body
-
+    graph = loop.body.made(w.prepared)
+    stacks = equation.results[loop.carry :]
     lines = []
     for var in stacks:
         w.buffers.made(var, own=True)
         w.packed.add(var)
         lines.append(f"{w.new(var)} = {w.numpy(np.empty)}({var.aval.shape}, {w.value('dtype', var.aval.dtype)})")
-    carried = _Carried(w, equation, i, graph, range(loop.constants, first), carry)
+    rows = _Rows(w, graph.inputs[loop.constants + loop.carry :], xs, graph.outputs[loop.carry :], stacks)
+
+    def write(inside: Writer, lines: list[str]) -> list[str]:
+        lines += _taken(inside, w, graph.inputs[: loop.constants], fixed)
+        return rows.body(inside)
+
+    carried = _Carried(w, equation, i, graph, range(loop.constants, loop.constants + loop.carry), carry)
     body = carried.written(write)
-    carried.give(equation.results[:count], runs=True)
-    times = f"range({loop.length - 1}, -1, -1)" if loop.reverse else f"range({loop.length})"
-    views = [inside for var in graph.inputs[first:] if var.aval.shape for inside in [carried.inside.names[var]]]
-    # A row is a view, which would keep its array alive.
-    ends = [f"del {', '.join(views)}"] if views else []
-    return [*lines, *carried.before, f"for {t} in {times}:", *_indented([*body, *carried.next()]), *ends]
+    carried.give(equation.results[: loop.carry], runs=True)
+    head = rows.head(loop.length, loop.reverse)
+    return [*lines, *carried.before, head, *_indented([*body, *carried.next()]), *rows.ends()]
 
 
 def while_loop(w: Writer, equation: Equation, i: int) -> list[str] | None:
@@ -110,6 +102,101 @@ def cond(w: Writer, equation: Equation, i: int) -> list[str] | None:
         lines += [f"{name} = {end}" for name, end in zip(names, ends, strict=True)]
     (_, _, then), (_, _, other) = ways
     return [f"if {w.name(asked)}:", *_indented(then), "else:", *_indented(other)]
+
+
+class _Rows:
+    """The rows that a round of a scan reads, and those that it makes.
+
+    The ``for`` goes through the rows themselves, in half of the time of indexing. A row that a ufunc makes is written
+    to its place, in half of the time of a copy.
+
+    Args:
+        w: the writer of the program around the loop.
+        inputs: the inputs of the body that are rows of ``xs``.
+        xs: the arrays that are read.
+        outputs: the results of the body that are stacked in ``stacks``.
+        stacks: the arrays that are made.
+    """
+
+    def __init__(
+        self, w: Writer, inputs: Sequence[Var], xs: Sequence[Operand], outputs: Sequence[Operand], stacks: Sequence[Var]
+    ) -> None:
+        self._w = w
+        self._t = f"t{w.depth}"
+        self._inputs = list(zip(inputs, xs, strict=True))
+        self._outputs = [(y, w.names[stack]) for y, stack in zip(outputs, stacks, strict=True)]
+        # The names that the ``for`` gives to rows, and the names of their arrays.
+        self._named: dict[str, str] = {}
+        # Whether the body reads the number of the round.
+        self._counts = False
+        # The names that hold views, which keep their arrays alive.
+        self._views: list[str] = []
+
+    def body(self, inside: Writer) -> list[str]:
+        """Return the lines of a round."""
+        w, t = self._w, self._t
+        reads, self._named, self._views = [], {}, []
+        for var, x in self._inputs:
+            name = inside.new(var)
+            if not var.aval.shape and _meets_arrays(inside.graph, var):
+                # A ufunc reads an array without axes in half of the time of a number.
+                inside.numbers.discard(var)
+                reads.append(f"{name} = {w.name(x)}[{t}, ...]")
+                self._views.append(name)
+                continue
+            self._named[name] = w.name(x)
+            if not var.aval.shape:
+                inside.numbers.add(var)
+                continue
+            self._views.append(name)
+            if x in w.packed:
+                inside.packed.add(var)
+        inside.places.update({y: f"{stack}_{t}" for y, stack in self._outputs if _fits_row(inside.graph, y)})
+        lines = inside.body()
+        stores = []
+        for y, stack in self._outputs:
+            if y in inside.placed:
+                self._named[inside.places[y]] = stack
+                self._views += [inside.places[y], inside.name(y)]
+            else:
+                stores.append(f"{stack}[{t}] = {inside.name(y)}")
+        self._counts = bool(reads or stores)
+        return [*reads, *lines, *stores]
+
+    def head(self, length: int, reverse: bool) -> str:
+        """Return the line that begins the loop."""
+        names, texts = list(self._named), [f"{x}[::-1]" if reverse else x for x in self._named.values()]
+        if self._counts or not names:
+            names.insert(0, self._t)
+            texts.insert(0, f"range({length - 1}, -1, -1)" if reverse else f"range({length})")
+        through = texts[0] if len(texts) == 1 else f"zip({', '.join(texts)})"
+        return f"for {', '.join(names)} in {through}:"
+
+    def ends(self) -> list[str]:
+        """Return the line after the loop that drops the views."""
+        return [f"del {', '.join(self._views)}"] if self._views else []
+
+
+def _meets_arrays(graph: Graph, var: Var) -> bool:
+    """Return whether only ufuncs that make arrays read a variable."""
+    readers = [equation for equation in graph.equations if var in equation.operands]
+    return var not in graph.outputs and all(map(_makes_array, readers))
+
+
+def _makes_array(equation: Equation) -> bool:
+    return isinstance(equation.primitive.numpy, np.ufunc) and equation.results[0].aval.shape != ()
+
+
+def _fits_row(graph: Graph, y: Operand) -> bool:
+    """Return whether a result may be made in its row of a stack.
+
+    A matrix that the round reads keeps the order that its elements have in memory, because sums follow it. A view of
+    the row would keep the stack alive.
+    """
+    if type(y) is not Var or not y.aval.shape or graph.outputs.count(y) > 1:
+        return False
+    readers = [equation for equation in graph.equations if y in equation.operands]
+    return not readers or (y.aval.ndim == 1 and all(map(_makes_array, readers)))
 
 
 class _Carried:
@@ -238,14 +325,6 @@ def _is_given(inside: Writer, outputs: Sequence[Operand], k: int) -> bool:
 
 def _taken(inside: Writer, w: Writer, inputs: Sequence[Var], operands: Sequence[Operand]) -> list[str]:
     return [line for var, x in zip(inputs, operands, strict=True) for line in inside.takes(var, w, x)]
-
-
-def _row(inside: Writer, w: Writer, var: Var, x: Operand, t: str) -> str:
-    if not var.aval.shape:
-        inside.numbers.add(var)
-    elif x in w.packed:
-        inside.packed.add(var)
-    return f"{inside.new(var)} = {w.name(x)}[{t}]"
 
 
 def as_number(w: Writer, x: Operand, dtype: np.dtype) -> str:

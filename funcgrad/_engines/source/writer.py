@@ -63,6 +63,9 @@ class Writer:
         self.values: dict[Any, str] = {} if before is None else before.values
         # For each loop that was written, by the equation's id: the carried values whose memory a round may write to.
         self.carried_own: dict[int, list[bool]] = {} if before is None else before.carried_own
+        # The names of memory outside of these lines in which results may be made, and the results that were made there.
+        self.places: dict[Any, str] = {}
+        self.placed: set[Any] = set()
         self._arrays: dict[Any, str] = {}
         self._before: list[str] = []
         # Variables whose memory was free and now holds another variable. They must not be dropped before that one.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
@@ -120,10 +121,59 @@ def test_the_program_is_a_for_with_the_body_inside() -> None:
         return fg.scan(lambda c, row: (c + np.sin(row), np.sum(c)), x[0], x)
 
     source = fg.jit(f, engine="numpy").source(X)
-    assert "    for t0 in range(4):\n" in source
+    assert "    for t0, v4 in zip(range(4), x0):\n" in source
     # The loop writes into the carried value, so its first value is copied once.
     (line,) = [line for line in source.splitlines() if " add(" in line]
     assert line.startswith("        ")
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_rows_are_made_in_their_places(reverse: bool) -> None:
+    def step(c: Any, x: Any) -> Any:
+        row, k, n = x
+        y = np.sin(row) + k
+        z = y * c
+        # ``y`` is read again, ``z`` is carried, and the rows of ``n`` are numbers that are returned.
+        return z, (y, z, n, np.cos(row[:, None] * y), np.exp(y))
+
+    xs = X, np.arange(4.0), np.arange(4)
+    compiled = fg.jit(lambda c, xs: fg.scan(step, c, xs, reverse=reverse), engine="numpy")
+    found, wanted = compiled(X[0], xs), fg.scan(step, X[0], xs, reverse=reverse)
+    fg.tree.map(np.testing.assert_array_equal, found, wanted)
+    source = compiled.source(X[0], xs)
+    # Of five stacks three are written in place. The carried rows and the numbers are copied.
+    assert source.count("[t0] = ") == 2
+    assert "[t0, ...]" in source
+    again = compiled(X[1], xs)
+    fg.tree.map(np.testing.assert_array_equal, found, wanted)
+    fg.tree.map(lambda a, b: None if np.shares_memory(a, b) is False else pytest.fail("shared"), found, again)
+
+
+def test_a_matrix_that_is_summed_keeps_the_order_of_its_elements() -> None:
+    def step(c: Any, x: Any) -> Any:
+        y = x.T * 1.1
+        return c + np.sum(y), y
+
+    xs = np.random.default_rng(0).normal(size=(3, 37, 53))
+    found = fg.jit(lambda xs: fg.scan(step, 0.0, xs), engine="numpy")(xs)
+    wanted = [np.sum(x.T * 1.1) for x in xs]
+    assert found[0] == 0.0 + wanted[0] + wanted[1] + wanted[2]
+
+
+def test_rows_do_not_keep_their_array_alive() -> None:
+    def f(x: Any) -> Any:
+        _, ys = fg.scan(lambda c, row: (c, np.sin(row)), 0.0, x)
+        return np.sum(ys)
+
+    compiled = fg.jit(lambda x: f(x) + np.sum(np.cos(np.sum(x) * np.ones((2000, 400)))), engine="numpy")
+    x = np.ones((2000, 400))
+    compiled(x)
+    tracemalloc.start()
+    compiled(x)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    # The stack is dropped before the last sum is made of arrays that are as large.
+    assert peak < 1.9 * x.nbytes, peak / x.nbytes
 
 
 @pytest.mark.parametrize("engine", ENGINES)
