@@ -32,7 +32,7 @@ from funcgrad._ops.rolling.forward import forwarded
 from funcgrad._ops.rolling.kinds import kinds_of
 from funcgrad._ops.rolling.reads import Reads
 from funcgrad._ops.rolling.rounds import AlikeRounds, Before, Here, PerRound, RoundReads, Same, Source
-from funcgrad._ops.rolling.rows import FIRST_AXIS, HOLE, Emitter, Row, entries_of, pattern_of, with_operands
+from funcgrad._ops.rolling.rows import FIRST_AXIS, HOLE, Gatherer, Key, Row, entries_of, pattern_of, with_operands
 
 # The most bytes of separate operands that are copied into one array, so that a loop can read them one by one.
 _COPIED_BYTES = 1 << 26
@@ -46,12 +46,14 @@ _SEVERAL = (1, 2, 3, 4)
 _MANY = 3
 
 
-class _Roller(Emitter):
+class _Roller(Gatherer):
     """Rolls one program."""
 
     def __init__(self, graph: Graph, simplifies: bool) -> None:
         super().__init__()
         self._simplifies = simplifies
+        # The derivative of an index array would add the shares of rows in another order.
+        self.gathers_rows = simplifies
         if not simplifies:
             # Fewer rows are read one by one, so that each stays one value, however often the program reads it.
             self.shortest_run = LEAST_ROUNDS
@@ -77,7 +79,7 @@ class _Roller(Emitter):
         for x, row in self._rows.items():
             self._parts_of.setdefault(row.base, []).append(x)
         self._reads = Reads(self._rest, self._rows, graph.outputs)
-        self._constants = list(graph.constants)
+        self.constants = list(graph.constants)
         self.loops = 0
 
     def _row_read(self, equation: Equation, same: dict[Operand, Operand]) -> Row | None:
@@ -108,10 +110,10 @@ class _Roller(Emitter):
             i = stretch.repeat.end
         for equation in self._rest[i:]:
             self._straight(equation)
-        if not self.loops:
+        if not self.loops and not self.gathers:
             return graph
         outputs = [self.one(x, self._rows) for x in graph.outputs]
-        rolled = trusted_graph(graph.inputs, self._constants, self.equations, outputs, graph.name, graph.trees)
+        rolled = trusted_graph(graph.inputs, self.constants, self.equations, outputs, graph.name, graph.trees)
         return drop_dead(rolled)
 
     def _stretches(self, rounds: RoundReads, repeat: Repeat) -> list[AlikeRounds]:
@@ -185,13 +187,14 @@ class _Roller(Emitter):
         indices = equation.params["indices"]
         if len(indices) != len(equation.operands) or not self._of_rows(equation.operands):
             return False
-        layers: list[dict[int, Operand]] = []
-        counts: Counter[int] = Counter()
+        layers: list[dict[Key, Operand]] = []
+        counts: Counter[Key] = Counter()
         for x, index in zip(equation.operands, indices, strict=True):
             found = pattern_of(index, result.aval.shape)
-            if found is None or found[0] != FIRST_AXIS:
+            # All keys have one length.
+            if found is None or set(found[0]) != {HOLE} or (layers and len(found[1]) != len(next(iter(layers[0])))):
                 return False
-            (key,) = found[1]
+            key = found[1]
             if counts[key] == len(layers):
                 layers.append({})
             layers[counts[key]][key] = x
@@ -200,21 +203,25 @@ class _Roller(Emitter):
         places: list[Index] = []
         for layer in layers:
             keys = sorted(layer)
-            operands.append(self.stacked([layer[key] for key in keys], self._rows))
-            if keys == [*range(keys[0], keys[-1] + 1)]:
-                places.append(Index((slice(keys[0], keys[-1] + 1),)))
-            else:
-                operands.append(self._constant(np.array(keys)))
-                places.append(Index((SLOT,), unique=True))
+            if keys == [(k,) for k in range(keys[0][0], keys[-1][0] + 1)]:
+                operands.append(self.stacked([layer[key] for key in keys], self._rows))
+                places.append(Index((slice(keys[0][0], keys[-1][0] + 1),)))
+                continue
+            # The keys of a layer differ, so their order changes no sum. Rows of one array come one after another.
+            arrays_of: dict[Operand, int] = {}
+            ranks: dict[Key, tuple[int, Key]] = {}
+            for key in keys:
+                row = self._rows.get(layer[key])
+                rank = arrays_of.setdefault(layer[key] if row is None else row.base, len(arrays_of))
+                ranks[key] = rank, () if row is None else row.key
+            keys.sort(key=lambda key: ranks[key])
+            arrays = self.index_arrays(keys)
+            operands += [self.stacked([layer[key] for key in keys], self._rows), *arrays]
+            places.append(Index((SLOT,) * len(arrays), unique=True))
         params = {**equation.params, "indices": tuple(places)}
         self.equations.append(Equation(scatter_p, tuple(operands), params, equation.results, equation.source))
+        self.gathers += 1
         return True
-
-    def _constant(self, value: np.ndarray) -> Var:
-        var = Var(Aval(value.shape, value.dtype))
-        value.flags.writeable = False
-        self._constants.append((var, value))
-        return var
 
     def _loop(self, stretch: AlikeRounds) -> None:
         """Append a loop."""
@@ -267,7 +274,7 @@ class _Roller(Emitter):
         """Return the array of which each round reads one row."""
         if all(type(x) is Literal for x in parts):
             dtype = parts[0].aval.dtype
-            return self._constant(np.array([x.value for x in parts if type(x) is Literal], dtype))
+            return self.constant(np.array([x.value for x in parts if type(x) is Literal], dtype))
         return self.stacked(parts, self._rows)
 
 

@@ -6,6 +6,9 @@ import operator
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from funcgrad._core.aval import Aval
 from funcgrad._core.graph.ir import Equation, Literal, Operand, Var
 from funcgrad._core.primitive import Primitive
 from funcgrad._ops.index.gather import index_p
@@ -17,6 +20,8 @@ from funcgrad._types import Value
 # Stands in a pattern where an index has an integer.
 HOLE = "i"
 _FULL = ("slice", None, None, None)
+# Rows of one array that lie in more runs than this are read by index arrays.
+_MOST_RUNS = 8
 Pattern = tuple[Any, ...]
 Key = tuple[int, ...]
 
@@ -124,14 +129,52 @@ class Emitter:
             rows = self.emit(transpose_p, rows, permutation=order)
         return rows
 
+    def one(self, x: Operand, rows: dict[Operand, Row]) -> Operand:
+        """Return an operand; a row is read where it is first needed."""
+        row = rows.get(x) if type(x) is Var else None
+        return x if row is None else self.part(*row)
+
+
+class Gatherer(Emitter):
+    """Appends equations to a program. It reads many rows of one array by index arrays."""
+
+    # Whether it does so.
+    gathers_rows = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.constants: list[tuple[Var, Any]] = []
+        # How many reads and writes of many rows became one.
+        self.gathers = 0
+        self._indices: dict[bytes, Var] = {}
+
+    def constant(self, value: np.ndarray) -> Var:
+        """Return a variable for a known array."""
+        var = Var(Aval(value.shape, value.dtype))
+        value.flags.writeable = False
+        self.constants.append((var, value))
+        return var
+
+    def index_arrays(self, keys: Sequence[Key]) -> list[Operand]:
+        """Return an array of integers for each place of the keys."""
+        found: list[Operand] = []
+        for column in np.array(keys, np.int64).T:
+            content = column.tobytes()
+            if content not in self._indices:
+                self._indices[content] = self.constant(np.array(column))
+            found.append(self._indices[content])
+        return found
+
     def stacked(self, parts: Sequence[Operand], rows: dict[Operand, Row]) -> Operand:
         """Return operands stacked along a new first axis; rows of one array that move evenly are read at once."""
         pieces: list[Operand] = []
         start = 0
         while start < len(parts):
-            end = _end_of_run(parts, rows, start)
-            piece = None
-            if end - start >= self.shortest_run:
+            end = self._end_of_rows(parts, rows, start)
+            piece = self.gathered([rows[x] for x in parts[start:end]]) if end > start else None
+            if piece is None:
+                end = _end_of_run(parts, rows, start)
+            if piece is None and end - start >= self.shortest_run:
                 run = [rows[x] for x in parts[start:end]]
                 piece = self.along(run[0].base, run[0].pattern, [row.key for row in run])
             if piece is None:
@@ -145,10 +188,31 @@ class Emitter:
             start = end
         return pieces[0] if len(pieces) == 1 else self.emit(concatenate_p, *pieces, axis=0)
 
-    def one(self, x: Operand, rows: dict[Operand, Row]) -> Operand:
-        """Return an operand; a row is read where it is first needed."""
-        row = rows.get(x) if type(x) is Var else None
-        return x if row is None else self.part(*row)
+    def _end_of_rows(self, parts: Sequence[Operand], rows: dict[Operand, Row], start: int) -> int:
+        """Return the end of the rows of one array from here on; ``start`` if they lie in few runs."""
+        first, end, runs = rows.get(parts[start]), start, 0
+        while end < len(parts) and first is not None and (row := rows.get(parts[end])) is not None:
+            if row.base is not first.base or row.pattern != first.pattern:
+                break
+            end, runs = _end_of_run(parts, rows, end), runs + 1
+        return end if runs > _MOST_RUNS else start
+
+    def gathered(self, rows: Sequence[Row]) -> Operand | None:
+        """Return rows of one array and pattern, stacked along a new first axis; else ``None``."""
+        base, pattern, key = rows[0]
+        if not self.gathers_rows or None in pattern:
+            return None
+        self.gathers += 1
+        entries = entries_of(pattern, [SLOT] * len(key))
+        is_unique = len({row.key for row in rows}) == len(rows)
+        arrays = self.index_arrays([row.key for row in rows])
+        found = self.emit(index_p, base, *arrays, index=Index(entries, unique=is_unique))
+        holes = [i for i, each in enumerate(pattern) if each == HOLE]
+        # NumPy puts the axis of index arrays where they stand next to each other; else first.
+        axis = holes[0] if holes == [*range(holes[0], holes[-1] + 1)] else 0
+        if axis:
+            found = self.emit(transpose_p, found, permutation=(axis, *[i for i in range(found.aval.ndim) if i != axis]))
+        return found
 
 
 def _end_of_run(parts: Sequence[Operand], rows: dict[Operand, Row], start: int) -> int:
@@ -184,6 +248,7 @@ __all__ = [
     "FIRST_AXIS",
     "HOLE",
     "Emitter",
+    "Gatherer",
     "Key",
     "Pattern",
     "Row",
