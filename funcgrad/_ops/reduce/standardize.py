@@ -6,8 +6,8 @@ On NumPy's arrays its derivative keeps the centered array, and computes all cota
 
 from __future__ import annotations
 
+import functools
 import math
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -56,7 +56,7 @@ class _Sizes(NamedTuple):
     is_short: bool
 
 
-@lru_cache(maxsize=256)
+@functools.lru_cache(maxsize=256)
 def _sizes(norm: Norm) -> _Sizes:
     shape, axes, weighted, _ = norm
     return _Sizes(
@@ -69,7 +69,7 @@ def _sizes(norm: Norm) -> _Sizes:
     )
 
 
-@lru_cache(maxsize=64)
+@functools.lru_cache(maxsize=64)
 def _ones(count: int, dtype: np.dtype) -> np.ndarray:
     return np.ones(count, dtype)
 
@@ -167,14 +167,15 @@ class _StandardizeDerivative:
 
     def record(self, primitive: Primitive, primals: tuple, active: int, params: dict) -> tuple[list, Any, tuple]:
         norm, (x, *affine) = params["norm"], primals
-        shapes = tuple([each.shape for each in primals])
-        weight = affine[0] if affine else None
         if all(type(each) is np.ndarray for each in primals):
             results, centered, inverse = _pieces(x, tuple(affine), norm)
-            return results, _bars, (centered, inverse, weight, shapes, norm, active)
-        results = primitive(*primals, **params)
-        centered, inverse = _centered(x, results, norm)
-        return results, _bars, (centered, inverse, weight, shapes, norm, active)
+        else:
+            results = primitive(*primals, **params)
+            centered, inverse = _centered(x, results, norm)
+        shapes = tuple([each.shape for each in primals])
+        # A pass that is recorded itself reads the operands again, so they are kept as well.
+        rule = functools.partial(_bars, shapes=shapes, norm=norm, active=active)
+        return results, rule, (centered, inverse, *primals[:2])
 
     def jvp(self, primitive: Primitive, primals: tuple, tangents: list, params: dict) -> tuple[list, list]:
         norm, (x, *affine) = params["norm"], primals
@@ -212,12 +213,15 @@ def _bars(
     y_bars: list,
     centered: Value,
     inverse: Value,
-    weight: Value,
+    x: Value,
+    weight: Value = None,
+    *,
     shapes: tuple[tuple[int, ...], ...],
     norm: Norm,
     active: int,
 ) -> list:
     """Return the cotangents of the array, the weight and the bias, as many as there are."""
+    del x
     y_bar, mean_bar, variance_bar = y_bars
     sizes = _sizes(norm)
     bars: list[Any] = [None] * len(shapes)

@@ -11,6 +11,7 @@ from funcgrad import numpy as fnp
 from funcgrad._ops.layout.shape import reshape
 from funcgrad._ops.reduce.standardize import Norm, standardize
 from funcgrad._types import Array
+from funcgrad.autograd import Tensor
 
 # Half precision is computed in float32, or rounded after each operation.
 _WIDE = (np.dtype(np.float32), np.dtype(np.float64))
@@ -26,7 +27,8 @@ class Statistics(NamedTuple):
     @property
     def unbiased(self) -> Any:
         """The variance with the divisor ``count - 1``."""
-        return fnp.multiply(self.variance, self.elements / max(self.elements - 1, 1))
+        variance, factor = bare(self.variance), self.elements / max(self.elements - 1, 1)
+        return fnp.multiply(self.variance, factor) if variance is None else variance * factor
 
 
 def standardized(x: Array, weight: Array, bias: Array, norm: Norm) -> tuple[Any, Statistics]:
@@ -49,6 +51,22 @@ def standardized(x: Array, weight: Array, bias: Array, norm: Norm) -> tuple[Any,
 def _seen(x: Array, norm: Norm) -> Any:
     """Return weight or bias in the shape in which they broadcast."""
     return None if x is None else reshape(x, tuple([n if i in norm.weighted else 1 for i, n in enumerate(norm.shape)]))
+
+
+def bare(x: Array) -> Any:
+    """Return NumPy's array of a tensor that no transform traces, or ``None``."""
+    value = x._value if type(x) is Tensor else x
+    return value if type(value) is np.ndarray else None
+
+
+def moved(held: Array, found: Array, factor: Array) -> Any:
+    """Return new running statistics: ``(1 - factor) * held + factor * found``, for each channel."""
+    old, new = bare(held), bare(found)
+    if old is not None and new is not None and old.dtype == new.dtype and type(factor) is float:
+        # As operations on tensors this takes three times as long.
+        return old * (1 - factor) + new.reshape(-1) * factor
+    flat = reshape(found, (math.prod(found.shape),))
+    return fnp.add(fnp.multiply(held, 1 - factor), fnp.multiply(flat, factor))
 
 
 def normalized(centered: Array, variance: Array, eps: float, weight: Array, bias: Array) -> Any:

@@ -14,7 +14,7 @@ from funcgrad._types import Array, ShapeLike
 from funcgrad.autograd import no_grad
 from funcgrad.autograd.extend import is_tensor
 from funcgrad.nn._functions.convert import inexact
-from funcgrad.nn._functions.normalization import Statistics, normalized, per_channel, standardized
+from funcgrad.nn._functions.normalization import Statistics, moved, normalized, per_channel, standardized
 from funcgrad.nn._functions.refusals import check_dim, floating, narrowed, widened
 
 
@@ -189,21 +189,11 @@ def check_several(x: Array) -> None:
         )
 
 
-def moved(statistics: Statistics, factor: Array) -> tuple[Any, Any]:
-    """Return functions from running to new statistics: ``(1 - factor) * running + factor * batch``."""
-
-    def toward(found: Array) -> Any:
-        flat = reshape(found, (math.prod(found.shape),))
-        return lambda held: fnp.add(fnp.multiply(held, 1 - factor), fnp.multiply(flat, factor))
-
-    return toward(statistics.mean), toward(statistics.unbiased)
-
-
 def _update(running: tuple[Any, Any], statistics: Statistics, momentum: float) -> None:
     with no_grad():
-        for held, new in zip(running, moved(statistics, momentum), strict=True):
+        for held, found in zip(running, (statistics.mean, statistics.unbiased), strict=True):
             if held is not None:
-                _write(held, new(held))
+                _write(held, moved(held, found, momentum))
 
 
 def _write(held: Array, value: Any) -> None:
