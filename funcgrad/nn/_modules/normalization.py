@@ -14,10 +14,11 @@ from funcgrad.autograd import no_grad, tensor
 from funcgrad.nn import functional as F
 from funcgrad.nn import init
 from funcgrad.nn._functions.convert import inexact
+from funcgrad.nn._functions.normalization import Statistics, bare, moved
 from funcgrad.nn._module import Module
 from funcgrad.nn._modules.made import empty, parameter
 from funcgrad.nn._pure import update_buffer
-from funcgrad.nn.functional._normalization import batch_normalized, instance_normalized, moved
+from funcgrad.nn.functional._normalization import batch_normalized, instance_normalized
 
 
 class LayerNorm(Module):
@@ -216,13 +217,13 @@ class _Running(Module):
         self.reset_running_stats()
         _reset_affine(self)
 
-    def _update(self, statistics: Array, count: Array) -> None:
+    def _update(self, statistics: Statistics, count: Array) -> None:
         """Move the running statistics toward those of a batch; without momentum they are the mean of all batches."""
         momentum = self.momentum
         factor = cast(fnp.divide(1, count), self.running_mean.dtype) if momentum is None else momentum
         with no_grad():
-            for name, new in zip(("running_mean", "running_var"), moved(statistics, factor), strict=True):
-                update_buffer(self, name, new(self._buffers[name]))
+            for name, found in (("running_mean", statistics.mean), ("running_var", statistics.unbiased)):
+                update_buffer(self, name, moved(self._buffers[name], found, factor))
 
     def extra_repr(self) -> str:
         """Return the options."""
@@ -243,7 +244,8 @@ class _BatchNorm(_Running):
         by_batch = self.training or running[0] is running[1] is None
         y, statistics = batch_normalized(input, running, self.weight, self.bias, training=by_batch, eps=self.eps)
         if self.training and self.track_running_stats:
-            count = fnp.add(self.num_batches_tracked, 1)
+            held = bare(self.num_batches_tracked)
+            count = fnp.add(self.num_batches_tracked, 1) if held is None else np.asarray(held + 1)
             self._update(statistics, count)
             update_buffer(self, "num_batches_tracked", count)
         return y

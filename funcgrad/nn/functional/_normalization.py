@@ -9,11 +9,12 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._ops.layout.shape import reshape
+from funcgrad._ops.reduce.standardize import Norm
 from funcgrad._types import Array, ShapeLike
 from funcgrad.autograd import no_grad
 from funcgrad.autograd.extend import is_tensor
 from funcgrad.nn._functions.convert import inexact
-from funcgrad.nn._functions.normalization import Statistics, normalized, per_channel
+from funcgrad.nn._functions.normalization import Statistics, moved, normalized, per_channel, standardized
 from funcgrad.nn._functions.refusals import check_dim, floating, narrowed, widened
 
 
@@ -48,8 +49,8 @@ def layer_norm(
     shape = _shape(normalized_shape)
     _check_shape(inexact(input), shape, weight, bias)
     x = widened("LayerNormKernelImpl", input, weight, bias)
-    statistics = Statistics.over(x, tuple(range(len(x.shape) - len(shape), len(x.shape))))
-    return narrowed(normalized(statistics.centered, statistics.variance, eps, weight, bias), input)
+    rows = math.prod(x.shape[: len(x.shape) - len(shape)])
+    return narrowed(standardized(x, weight, bias, Norm((rows, math.prod(shape)), (1,), (1,), eps))[0], input)
 
 
 def rms_norm(input: Array, normalized_shape: ShapeLike, weight: Array = None, eps: float | None = None) -> Any:
@@ -162,17 +163,22 @@ def batch_normalized(
         if held is not None and math.prod(held.shape) != x.shape[1]:
             raise RuntimeError(f"{name} should contain {x.shape[1]} elements not {math.prod(held.shape)}")
     ndim, x = len(x.shape), widened("batch_norm", x, weight, bias, *running)
-    weight, bias = per_channel(weight, ndim), per_channel(bias, ndim)
     if training:
-        statistics = Statistics.over(x, (0, *range(2, ndim)))
-        y = normalized(statistics.centered, statistics.variance, eps, weight, bias)
+        norm = Norm(x.shape, (0,), (1,), eps) if ndim == 2 else Norm(_flattened(x), (0, 2), (1,), eps)
+        y, statistics = standardized(x, weight, bias, norm)
         return narrowed(y, input), statistics
     if running[0] is None or running[1] is None:
         raise RuntimeError(
             f"{'running_mean' if running[0] is None else 'running_var'} must be defined in evaluation mode"
         )
+    weight, bias = per_channel(weight, ndim), per_channel(bias, ndim)
     mean, variance = per_channel(running[0], ndim), per_channel(running[1], ndim)
     return narrowed(normalized(fnp.subtract(x, mean), variance, eps, weight, bias), input), None
+
+
+def _flattened(x: Array) -> tuple[int, int, int]:
+    """Return the shape of an array with its axes after the channels as one."""
+    return x.shape[0], x.shape[1], math.prod(x.shape[2:])
 
 
 def check_several(x: Array) -> None:
@@ -183,21 +189,11 @@ def check_several(x: Array) -> None:
         )
 
 
-def moved(statistics: Statistics, factor: Array) -> tuple[Any, Any]:
-    """Return functions from running to new statistics: ``(1 - factor) * running + factor * batch``."""
-
-    def toward(found: Array) -> Any:
-        flat = reshape(found, (math.prod(found.shape),))
-        return lambda held: fnp.add(fnp.multiply(held, 1 - factor), fnp.multiply(flat, factor))
-
-    return toward(statistics.mean), toward(statistics.unbiased)
-
-
 def _update(running: tuple[Any, Any], statistics: Statistics, momentum: float) -> None:
     with no_grad():
-        for held, new in zip(running, moved(statistics, momentum), strict=True):
+        for held, found in zip(running, (statistics.mean, statistics.unbiased), strict=True):
             if held is not None:
-                _write(held, new(held))
+                _write(held, moved(held, found, momentum))
 
 
 def _write(held: Array, value: Any) -> None:
@@ -243,15 +239,13 @@ def instance_normalized(
     if not training:
         return batch_normalized(input, running, weight, bias, training=False, eps=eps)
     x = widened("batch_norm", floating("batch_norm", input), weight, bias)
-    axes, ndim = tuple(range(2, len(x.shape))), len(x.shape)
     if math.prod(x.shape[2:]) == 1:
         raise ValueError(
             f"Expected more than 1 spatial element when training, got input size torch.Size({list(x.shape)})"
         )
-    statistics = Statistics.over(x, axes)
-    y = normalized(statistics.centered, statistics.variance, eps, per_channel(weight, ndim), per_channel(bias, ndim))
+    y, statistics = standardized(x, weight, bias, Norm(_flattened(x), (2,), (1,), eps))
     means = [fnp.mean(each, axis=0) for each in (statistics.mean, statistics.variance)]
-    return narrowed(y, input), Statistics(means[0], means[1], None, statistics.elements)
+    return narrowed(y, input), Statistics(means[0], means[1], statistics.elements)
 
 
 def group_norm(input: Array, num_groups: int, weight: Array = None, bias: Array = None, eps: float = 1e-5) -> Any:
@@ -293,12 +287,8 @@ def group_norm(input: Array, num_groups: int, weight: Array = None, bias: Array 
                 f"shape {list(parameter.shape)} and input of shape {list(x.shape)}"
             )
     x = widened("GroupNormKernelImpl", input, weight, bias)
-    grouped = reshape(x, (x.shape[0], num_groups, math.prod(x.shape[1:]) // num_groups))
-    statistics = Statistics.over(grouped, (2,))
-    y = reshape(normalized(statistics.centered, statistics.variance, eps, None, None), x.shape)
-    weight, bias = per_channel(weight, len(x.shape)), per_channel(bias, len(x.shape))
-    y = y if weight is None else fnp.multiply(y, weight)
-    return narrowed(y if bias is None else fnp.add(y, bias), input)
+    shape = x.shape[0], num_groups, x.shape[1] // num_groups, math.prod(x.shape[2:])
+    return narrowed(standardized(x, weight, bias, Norm(shape, (2, 3), (1, 2), eps))[0], input)
 
 
 def local_response_norm(input: Array, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Any:
