@@ -1,4 +1,4 @@
-"""Functions that are JAX's own, called by `funcgrad.from_jax`. JAX is imported when one of them is first called."""
+"""Call functions of JAX by `funcgrad.from_jax`. JAX is imported at the first call of one of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``jax.jit``: the library's `jit` with JAX's arguments, and what programs and devices have to do with each other."""
+"""``jax.jit``: the library's `jit` with JAX's arguments, and JAX's functions of devices and settings."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def check_tracer_leaks(new_val: bool = True) -> contextlib.AbstractContextManage
 
 @contextlib.contextmanager
 def log_compiles(new_val: bool = True) -> Iterator[None]:
-    """``jax.log_compiles``: let the logger ``funcgrad`` say what is compiled, how long it takes, and why again."""
+    """``jax.log_compiles``: the logger ``funcgrad`` reports each compilation, its time, and why it was needed."""
     logger = logging.getLogger("funcgrad")
     before = logger.level
     logger.setLevel(logging.DEBUG if new_val else before)

@@ -1,4 +1,4 @@
-"""The functions that transforms call: no array changes in them, and those that need JAX itself get it."""
+"""Wrap the functions that transforms call: no array changes in them, and functions of JAX may be called in them."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Immutable:
                 # A program is compiled with the function in it. To compile it in each eager call would take long.
                 return converted(self._call, compiled=bool(before))(*args, **kwargs)
             except _REFUSALS:
-                # The function has a mistake, or it closes over a value of an outer transform, whose function is next.
+                # The function has a mistake, or it closes over a value of an outer transform, which tries next.
                 raise error from None
 
     def _call(self, *args: Any, **kwargs: Any) -> Any:

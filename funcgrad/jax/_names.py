@@ -1,4 +1,4 @@
-"""The names of the modules of `funcgrad.jax`: they return JAX's arrays, and a name that is missing says why."""
+"""Publish the names of the modules of `funcgrad.jax`, and give the reason for each missing name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which values `jax.checkpoint` keeps for the backward pass: the names of ``jax.checkpoint_policies``."""
+"""Policies that choose the values `jax.checkpoint` keeps for the backward pass, with JAX's names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Colours: columns or rows that share no element of the other kind are computed by one product.
+"""Colour the columns or rows of a pattern.
+
+Two columns may have the same colour if no row has elements in both. One product of the matrix with a vector then gives
+the elements of all columns of a colour.
 
 Sources: Curtis, Powell and Reid, *On the Estimation of Sparse Jacobian Matrices*, IMA Journal of Applied Mathematics 13
 (1974), for columns in groups. Gebremedhin, Manne and Pothen, *What Color Is Your Jacobian? Graph Coloring for Computing
@@ -19,12 +22,13 @@ import scipy.sparse
 from funcgrad.sparse._pattern import lengths, rows_of, shape_of
 from funcgrad.sparse._star import star_colors
 
-# With more pairs of columns for each element, the graph of columns that meet is too large to be made.
+# The most pairs of columns with a common row, for each element of the matrix. A graph of more pairs takes too much
+# memory.
 _MOST_MEETINGS = 64
 
 
 class Colors(NamedTuple):
-    """Which columns and rows are computed together.
+    """The groups of columns and of rows that one product computes together.
 
     Args:
         columns: the colour of each column, an integer from 0. A column of colour -1 needs no product.
@@ -77,12 +81,12 @@ def _none(count: int) -> np.ndarray:
 
 
 def _longest(matrix: scipy.sparse.csr_array | scipy.sparse.csc_array) -> int:
-    """Return the length of the longest row. A colouring of columns needs as many colours."""
+    """Return the length of the longest row. A colouring of columns needs at least as many colours."""
     return int(lengths(matrix).max(initial=0))
 
 
 def _greedy(matrix: scipy.sparse.csr_array) -> np.ndarray:
-    """Return colours of the columns such that no two in a row have the same; the fewest that some orders give."""
+    """Return a colour for each column; columns that share a row differ. Of several orders, take the fewest colours."""
     by_column = matrix.tocsc()
     bound = _longest(matrix)
     nonempty = np.flatnonzero(lengths(by_column))
@@ -105,9 +109,9 @@ def _greedy(matrix: scipy.sparse.csr_array) -> np.ndarray:
 def _orders(
     matrix: scipy.sparse.csr_array, by_column: scipy.sparse.csc_array, nonempty: np.ndarray
 ) -> Iterator[np.ndarray]:
-    """Return orders in which columns are coloured: as they are, the busiest first, and breadth first."""
+    """Return orders in which to colour columns: as given, most shared rows first, breadth first."""
     yield nonempty
-    # The number of elements in the rows of a column bounds how many columns it meets.
+    # A column shares rows with at most as many columns as its rows have elements.
     meets = (by_column.T.astype(np.intp) @ lengths(matrix))[nonempty]
     yield nonempty[np.argsort(-meets, kind="stable")]
     if meets.sum() > _MOST_MEETINGS * matrix.nnz:
@@ -120,7 +124,7 @@ def _orders(
 
 
 def _in_order(order: list[int], starts: list[int], rows: list[int], count: int) -> tuple[np.ndarray, int]:
-    """Give each column the first colour that is free in all of its rows. Colours are bits of Python's integers."""
+    """Give each column the first colour that no column in its rows has. An integer holds a set of colours as bits."""
     used = [0] * count
     found = [-1] * (len(starts) - 1)
     for column in order:
@@ -139,8 +143,8 @@ def _in_order(order: list[int], starts: list[int], rows: list[int], count: int) 
 def _both(matrix: scipy.sparse.csr_array, fewest: int | None) -> list[Colors]:
     """Return colourings in which the longest rows are computed by rows, and the others by columns.
 
-    Lengths from which a row counts as long are tried by powers of two. The longest of the short rows, and the most
-    long rows that a column meets, bound the number of products from below.
+    The limit between long and short rows is tried at each power of two. At least as many products are needed as the
+    longest short row has elements, and as many as a column has elements in long rows.
     """
     sizes = lengths(matrix)
     bounds = {}
@@ -163,7 +167,7 @@ def _both(matrix: scipy.sparse.csr_array, fewest: int | None) -> list[Colors]:
 
 
 def _rows_of(matrix: scipy.sparse.csr_array, kept: np.ndarray) -> scipy.sparse.csr_array:
-    """Return the matrix with its other rows empty."""
+    """Return the matrix with only these rows; the other rows are empty."""
     counts = np.where(kept, lengths(matrix), 0)
     starts = np.concatenate([[0], np.cumsum(counts)])
     columns = matrix.indices[np.repeat(kept, lengths(matrix))]
@@ -176,7 +180,8 @@ def places_of(matrix: scipy.sparse.csr_array, colors: Colors, symmetric: bool) -
     count, width = len(colors.rows), len(colors.columns)
     by_column = colors.columns[columns] * count + rows
     if symmetric:
-        # An element is read where no other element of its row has a column of the same colour, else from its mirror.
+        # Read an element from the product with its column's colour, if no other element of its row has this colour.
+        # Otherwise read its mirror image.
         alone = np.bincount(by_column, minlength=colors.forward * count)[by_column] == 1
         return np.where(alone, by_column, colors.columns[rows] * count + columns)
     by_row = colors.forward * count + colors.rows[rows] * width + columns

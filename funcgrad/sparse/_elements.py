@@ -24,21 +24,20 @@ from funcgrad.sparse._parts import Parts, parts_of
 from funcgrad.sparse._pattern import rows_of, shape_of
 from funcgrad.sparse._terms import NotOfTerms, Term, is_number, terms_of
 
-# A write of any length takes 0.7 us, and reading takes 0.6 ns for each element. Writes of fewer elements than this are
-# slower.
+# The fewest elements of a write. A write takes at least 0.7 us, and reading an element from its place takes 0.6 ns.
 _SHORTEST_WRITE = 1000
-# Each write is a line of the program.
+# The most writes, because each is a line of the program.
 _MOST_WRITES = 64
 
 
 class Write(NamedTuple):
-    """A write of elements of one part at equal distances to elements of the matrix at equal distances.
+    """A write from a slice of one part into a slice of the matrix's elements.
 
     Args:
         part: the number of the part.
         read: the elements of the part, or ``None`` for all.
         place: the elements of the matrix, in the order of the pattern.
-        adds: whether the result already holds other summands there.
+        adds: whether to add to the elements that are there.
     """
 
     part: int
@@ -48,10 +47,10 @@ class Write(NamedTuple):
 
 
 class Elements:
-    """The elements of a matrix as a program of their own: parts of factors, and where each element stands among them.
+    """A program that computes the elements of a matrix: the parts of factors, and the place of each element in them.
 
-    The parts of a chain, such as the diagonals of a band, are written into the elements directly: Broyden's
-    tridiagonal matrix then takes half of the time. Other matrices read each element from its place in the joined parts.
+    If the matrix consists of few diagonals, each part is written into the elements directly, which halves the time for
+    Broyden's tridiagonal matrix. For other matrices the parts are joined, and each element is read from its place.
 
     Args:
         graph: the parts, as a function of the inputs of the product other than the vector.
@@ -109,11 +108,11 @@ def elements_of(graph: Graph, pattern: scipy.sparse.csr_array, dtype: np.dtype, 
     except NotOfTerms:
         return None
     longest = int(np.diff(pattern.indptr).max(initial=0))
-    # Otherwise products take fewer operations.
+    # With more terms, products with vectors take fewer operations.
     if len(terms) > 2 * longest + 2:
         return None
     mirror = _mirror(pattern) if symmetric else np.arange(pattern.nnz)
-    # Reading joined parts takes a pass for each summand, so fewer and longer parts are better there.
+    # If the parts are joined, each summand takes a pass over the elements. Fewer, longer parts then take less time.
     for in_parts in (True, False):
         taken = parts_of(staged, in_parts=in_parts)
         fixed, places = _fixed_elements(terms, taken.fixed, pattern)[mirror], _places(terms, taken, pattern)[:, mirror]
@@ -130,7 +129,7 @@ def _mirror(pattern: scipy.sparse.csr_array) -> np.ndarray:
 
 
 def _numbers(term: Term, at: np.ndarray, pattern: scipy.sparse.csr_array) -> tuple[np.ndarray, np.ndarray]:
-    """Return the numbers of the elements of the matrix to which elements of a factor belong, and which these are.
+    """Return the matrix elements to which a factor contributes, and the factor's element for each of them.
 
     ``at`` has the numbers of the factor's elements; a factor that is a number has the same for all rows.
     """
@@ -140,7 +139,7 @@ def _numbers(term: Term, at: np.ndarray, pattern: scipy.sparse.csr_array) -> tup
     _, width = shape_of(pattern)
     wanted, found = rows_of(pattern) * width + pattern.indices, rows * width + term.source[rows]
     numbers = np.minimum(np.searchsorted(wanted, found), len(wanted) - 1)
-    # An element outside the pattern is zero: a choice that is known cuts it off.
+    # An element outside the pattern is zero, because a known condition of a choice excludes it.
     inside = wanted[numbers] == found
     stands = np.zeros_like(stands) if is_number(term.factor) else stands
     return numbers[inside], stands[inside]
@@ -157,7 +156,7 @@ def _fixed_elements(terms: Sequence[Term], fixed: Sequence[np.ndarray], pattern:
 
 
 def _places(terms: Sequence[Term], taken: Parts, pattern: scipy.sparse.csr_array) -> np.ndarray:
-    """Return where the other summands of the elements stand among the joined parts."""
+    """Return the places, in the joined parts, of the summands that the program computes."""
     found, stands, start = [np.empty(0, np.intp)], [np.empty(0, np.intp)], 1
     for part in taken.parts:
         numbers, at = _numbers(terms[part.factor], part.places, pattern)
@@ -176,7 +175,7 @@ def _places(terms: Sequence[Term], taken: Parts, pattern: scipy.sparse.csr_array
 
 
 def _with_fixed(fixed: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the numbers that stand before the joined parts, and the places of all summands, fixed ones too."""
+    """Return the fixed numbers to put before the joined parts, and the places of all summands in the result."""
     numbers, at = np.unique(np.append(fixed, fixed.dtype.type(0)), return_inverse=True)
     places = np.where(places > 0, places - 1 + len(numbers), at[-1])
     free = (places == at[-1]).argmax(0)

@@ -31,7 +31,7 @@ def pattern_of(graph: Graph, number: int, limit: int) -> Pattern:
 
 
 class _Inputs:
-    """The inputs that patterns count, and the most entries that one may have."""
+    """The inputs that patterns refer to, and the most entries of a pattern."""
 
     def __init__(self, width: int, limit: int) -> None:
         self.width = width
@@ -47,7 +47,7 @@ class _Inputs:
         return Read(aval, np.asarray(value) if fixed else None, self.nothing(aval.size))
 
     def run(self, graph: Graph, reads: Sequence[Read]) -> list[Read]:
-        """Return what the outputs of a graph are, for these inputs."""
+        """Return the values or the patterns of a graph's outputs, for these inputs."""
         found: dict[Any, Read] = {var: self.known(value) for var, value in graph.constants}
         found.update(zip(graph.inputs, reads, strict=True))
 

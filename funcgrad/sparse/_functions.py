@@ -1,4 +1,4 @@
-"""The public functions of the room: options are checked here."""
+"""The public functions of `funcgrad.sparse`; they check the options."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from funcgrad._transforms.base.arguments import check_callable, checked_argnums
 from funcgrad.sparse._matrix import SparseDerivative
 from funcgrad.sparse._plan import Request
 
-# 250 MB of columns and bools for one pattern.
+# The most entries of a pattern: 250 MB of column numbers and bools.
 _MOST_NONZEROS = 50_000_000
 
 
@@ -27,7 +27,7 @@ def _request(
     mode: str | None = None,
     engine: str = "numpy",
 ) -> Request:
-    """Check the options and put them together."""
+    """Return the request, after checking its options."""
     check_callable(transform, f)
     number = checked_argnums(transform, f, argnums)
     if not isinstance(number, int):

@@ -21,7 +21,7 @@ from funcgrad.sparse._pattern import rows_of
 from funcgrad.sparse._plan import CallArguments, Plan, Request
 from funcgrad.tree import flatten, leaves, unflatten
 
-# Plans that a function keeps. The one that was not used for the longest time is dropped first.
+# The most plans that a function keeps. The least recently used one is dropped first.
 _MOST_PLANS = 16
 
 
@@ -129,7 +129,7 @@ class SparseDerivative:
         return f"<{self.__name__}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle what is asked. Plans are made again."""
+        """Pickle the request. The plans are made again."""
         return SparseDerivative, (self._plans.request,)
 
     def __call__(self, *args: Any, **kwargs: Any) -> scipy.sparse.csr_array:

@@ -1,8 +1,7 @@
-"""Parts of factors: arrays that the end of a program only puts into zeros, and adds to numbers that are known.
+"""Split the factors of a product into parts: arrays that the program only pads with zeros and adds to known numbers.
 
-The factors of a chain end in sums of arrays that are shorter by a few elements than the factor. The matrix takes these
-arrays at their places, so that the program need not put them into zeros first: Rosenbrock's Hessian then takes three
-quarters of the time.
+In a chain of variables, such as Rosenbrock's function, a factor is a sum of padded arrays. The elements of the matrix
+are read from the arrays before they are padded. Rosenbrock's Hessian then takes three quarters of the time.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ class Parts(NamedTuple):
 
 
 def parts_of(graph: Graph, *, in_parts: bool) -> Parts:
-    """Return the outputs of a program that it does not fix, split into summands or whole."""
+    """Return the parts of the outputs: their summands if they are padded sums, and otherwise the outputs themselves."""
     makers = {var: equation for equation in graph.equations for var in equation.results}
     known: dict[Any, Any] = {var: value for var, value in graph.constants if isinstance(value, np.ndarray | np.generic)}
     fixed = [np.zeros(var.aval.size, var.aval.dtype) for var in graph.outputs]
@@ -72,7 +71,7 @@ def parts_of(graph: Graph, *, in_parts: bool) -> Parts:
 def _inside(
     x: Any, places: np.ndarray, makers: dict[Any, Equation], known: dict[Any, Any]
 ) -> list[tuple[Any, np.ndarray]] | None:
-    """Return the variables whose elements the elements of ``x`` are, or ``None`` where ``x`` is to be computed."""
+    """Return the variables that ``x`` is a padded sum of; ``None`` if it must be computed."""
     equation = makers.get(x)
     if equation is None or any(type(operand) is not Var for operand in equation.operands):
         return None
@@ -88,7 +87,7 @@ def _inside(
 
 
 def _placed(equation: Equation | None) -> np.ndarray | None:
-    """Return where an equation puts the elements of its operand among zeros, or ``None`` for other equations."""
+    """Return the places of the operand's elements in a result that is zero elsewhere; ``None`` for other equations."""
     if equation is None or equation.primitive is not scatter_p or len(equation.operands) != 1:
         return None
     shape, (index,) = equation.params["shape"], equation.params["indices"]

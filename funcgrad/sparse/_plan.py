@@ -33,7 +33,7 @@ from funcgrad.sparse._follow import pattern_of
 from funcgrad.sparse._pattern import with_short_indices
 from funcgrad.tree import TreeDef, flatten, unflatten
 
-# Calls with rules of users. The derivative of such a rule need not be symmetric, and then a Hessian is not.
+# Primitives that call functions with users' rules. A second derivative of such a function need not be symmetric.
 _WITH_RULES = (custom_jvp_p, custom_vjp_p)
 
 
@@ -90,7 +90,7 @@ class Plan:
             try:
                 self.forward = products.by_symmetry() if self.symmetric else products.forward()
             except NotDifferentiableError:
-                # A function with a rule for reverse mode only.
+                # A function with a user's rule that has reverse mode only.
                 if mode is not None or request.of_gradient:
                     raise
                 mode = "reverse"
@@ -105,7 +105,7 @@ class Plan:
         pattern.sort_indices()
         self.pattern = with_short_indices(pattern)
         self._mode = mode
-        # Products that the user asks for are computed as they are.
+        # The user asked for products, so the elements are not computed directly.
         self._elements: Elements | None = None
         if self.forward is not None and request.mode is None:
             self._elements = elements_of(self.forward, self.pattern, self.y.dtype, symmetric=self.symmetric)
@@ -168,7 +168,7 @@ def _all_products(graph: Graph, leaves: Sequence[Any], colors: np.ndarray, aval:
 
 
 class _Products:
-    """Stages the product of the matrix with a vector, from either side."""
+    """Stages the products of the matrix and of its transpose with a vector."""
 
     def __init__(self, request: Request, call: CallArguments) -> None:
         self._request = request

@@ -1,12 +1,15 @@
-"""Star colourings: columns of a symmetric matrix, each element of which is read from one product or from its mirror.
+"""Star colourings of the columns of a symmetric matrix.
 
-Neighbours have different colours, and each path of four vertices has three colours or more. Then of the two products
-that hold an element, one holds it alone.
+Each element, or its mirror image, can then be read from one product.
+
+The columns are vertices of a graph, and two are neighbours if the matrix has an element at their row and column.
+Neighbours have different colours, and each path of four vertices has three colours or more. Of the two products that an
+element and its mirror image are in, at least one has no other summand there.
 
 Sources: Coleman and Moré, *Estimation of Sparse Hessian Matrices and Graph Coloring Problems*, Mathematical Programming
 28 (1984). Gebremedhin, Tarafdar, Manne and Pothen, *New Acyclic and Star Coloring Algorithms with Application to
-Computing Hessians*, SIAM Journal on Scientific Computing 29 (2007), algorithm 4.1. Here sets of colours are bits of
-Python's integers, and each vertex keeps the colours that stars through its neighbours forbid.
+Computing Hessians*, SIAM Journal on Scientific Computing 29 (2007), algorithm 4.1. Here an integer
+holds a set of colours as bits, and each vertex keeps the colours that stars through its neighbours forbid.
 """
 
 from __future__ import annotations
@@ -48,7 +51,7 @@ def star_colors(matrix: scipy.sparse.csr_array) -> np.ndarray:
 
 
 def _orders(matrix: scipy.sparse.csr_array, degrees: np.ndarray, nonempty: np.ndarray) -> Iterator[np.ndarray]:
-    """Return orders in which vertices are coloured: as they are, the busiest first, and breadth first."""
+    """Return orders in which to colour vertices: the given order, most neighbours first, and breadth first."""
     yield nonempty
     if np.ptp(degrees[nonempty]) if len(nonempty) else 0:
         yield nonempty[np.argsort(-degrees[nonempty], kind="stable")]
@@ -59,9 +62,9 @@ def _orders(matrix: scipy.sparse.csr_array, degrees: np.ndarray, nonempty: np.nd
 def _in_order(order: list[int], neighbours: list[list[int]]) -> np.ndarray:
     """Give each vertex the first colour that leaves no path of four with two colours.
 
-    For each vertex: its colour as a bit, the colours of its neighbours, those that two or more neighbours have, and the
-    colours of neighbours that are the centre of a star of which it is a leaf. ``firsts`` has the first neighbour of
-    each colour.
+    The lists hold for each vertex: its colour as a bit, the colours of its neighbours, the colours that two or more
+    neighbours have, and the colours of the neighbours that are the centre of a star in which the vertex is a leaf.
+    ``firsts`` has the first neighbour of each colour.
     """
     size = len(neighbours)
     own, once, twice, centres = [0] * size, [0] * size, [0] * size, [0] * size
@@ -87,7 +90,7 @@ def _in_order(order: list[int], neighbours: list[list[int]]) -> np.ndarray:
             else:
                 once[w] |= color
                 firsts[w][color] = v
-            # The vertex itself is the centre of a star whose leaves have a colour twice among its neighbours.
+            # A colour that two neighbours have makes this vertex the centre of a star with these neighbours as leaves.
             if own[w] & many:
                 centres[w] |= color
     return np.array([color.bit_length() - 1 for color in own])

@@ -1,4 +1,4 @@
-"""Linear programs as sums of moved and scaled copies of their vector, from which the elements of the matrix are read.
+"""Write a linear program as a sum of scaled copies of its vector's elements, and read the matrix from it.
 
 Programs on grids and chains only move elements, scale them and add them up. The product with a vector is then
 ``sum(factor * vector[source])`` over few terms, with sources that the program fixes. The factors are the elements of
@@ -38,7 +38,7 @@ _MOST_TERMS, _LONGEST_SUM = 48, 8
 
 
 class NotOfTerms(Exception):  # noqa: N818  (not an error: the program has another form)
-    """The program does something else than moving, scaling and adding."""
+    """The program has operations other than moving, scaling and adding elements."""
 
 
 class Term(NamedTuple):
@@ -61,7 +61,7 @@ class _Sum(NamedTuple):
     terms: list[Term]
 
     def each(self, shape: tuple[int, ...], places: np.ndarray, move: Callable[[Any], Any]) -> _Sum:
-        """Return the sum with elements from these places, -1 for zero; ``move`` does the same to a factor's array."""
+        """Return the sum with its elements taken from these places, zero at -1. ``move`` does the same to an array."""
         padded = [np.append(term.source, -1) for term in self.terms]
         factors = [term.factor if is_number(term.factor) else move(term.factor) for term in self.terms]
         return _Sum(shape, [Term(source[places], y) for source, y in zip(padded, factors, strict=True)])
@@ -71,7 +71,7 @@ class _Sum(NamedTuple):
         return _Sum(self.shape, [Term(term.source, self._cut(term, by(term.factor))) for term in self.terms])
 
     def _cut(self, term: Term, factor: ArrayLike) -> Any:
-        """Return a new factor of a term with zeros where there is no source; those of an array are there already."""
+        """Return a new factor of a term, with zeros where there is no source."""
         mask = (term.source >= 0).reshape(self.shape)
         made = is_number(term.factor) and not is_number(factor)
         return select(mask, factor, 0) if made and not mask.all() else factor
@@ -83,7 +83,7 @@ class _Sum(NamedTuple):
         return self.each(shape, places, lambda factor: broadcast_to(factor, shape))
 
     def plus(self, other: _Sum) -> _Sum:
-        """Return the sum of both. Terms are one where no element has two different sources."""
+        """Return the sum of both. Two terms become one if they have the same source wherever both have one."""
         found = list(self.terms)
         for term in other.terms:
             for i, before in enumerate(found):
@@ -216,7 +216,7 @@ def _chosen(equation: Equation, c: ArrayLike, a: ArrayLike, b: ArrayLike) -> _Su
     shape, dtype = _shape(equation), equation.results[0].aval.dtype
 
     def held(factor: ArrayLike) -> Any:
-        # The dtype of a choice between two Python numbers would be that of the condition.
+        # A choice between two Python numbers would have the dtype of the condition.
         return dtype.type(_one(factor)) if factor is None or isinstance(factor, int | float) else factor
 
     first = _summand(a).broadcast(shape).scaled(lambda factor: broadcast_to(select(c, held(factor), 0), shape))

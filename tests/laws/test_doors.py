@@ -37,14 +37,17 @@ CORE_MODULES = (
     f"{ENGINES}.signature",
 )
 MAX_CORE_LINES = 12_000
-# These modules stand beside the core. Some follow branches: only who works on ``fg.jit(f, paths=n)`` needs them. Others
-# print graphs, one is Taylor mode, one lets equations share equal constants, and one rolls long
-# programs before they are differentiated. No other module of the core imports the last ones, transforms on others.
+# These modules are not part of the core. Some follow branches: only who works on ``fg.jit(f, paths=n)`` needs them.
+# Others print graphs, one is Taylor mode, one lets equations share equal constants, one rolls long programs before they
+# are differentiated, one spreads results over a mesh of devices, and one runs computations on a pool of threads. No
+# module of the core imports the last ones or the transforms among them.
 BESIDE_THE_CORE = (
     "funcgrad._core.graph.path_rounds",
     "funcgrad._core.graph.paths",
     "funcgrad._core.graph.repeats",
     "funcgrad._core.graph.show",
+    "funcgrad._core.spread",
+    "funcgrad._core.threads",
     "funcgrad._core.trace.jet",
     "funcgrad._core.trace.path",
     "funcgrad._core.trace.shared",
