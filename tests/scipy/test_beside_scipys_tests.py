@@ -32,6 +32,8 @@ VALUES: dict[str, tuple[Callable[..., Any], Callable[..., Any], tuple[Any, ...]]
     "fdtr of negative degrees": (scipy.special.fdtr, special.fdtr, (np.array([-3.0, 3.0, -3.0, 3.0]), -2.0, 0.5)),
     "fdtr of negative numbers": (scipy.special.fdtr, special.fdtr, (-3.0, -2.0, np.array([-0.5, -4.0]))),
     "fdtr of infinity": (scipy.special.fdtr, special.fdtr, (3.0, 2.0, np.array([np.inf, 1e300, 0.0]))),
+    "fdtrc of few degrees": (scipy.special.fdtrc, special.fdtrc, (np.array([1e-300, 2.0]), 3.0, np.array([0.9, 40.0]))),
+    "fdtr of few degrees": (scipy.special.fdtr, special.fdtr, (3.0, np.array([1e-300, 2.0]), np.array([0.9, 40.0]))),
     "fdtrc of negative numbers": (scipy.special.fdtrc, special.fdtrc, (-3.0, -2.0, np.array([-0.5, -4.0]))),
     "poch beyond a pole": (
         scipy.special.poch,
