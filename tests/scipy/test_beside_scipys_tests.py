@@ -144,3 +144,21 @@ def test_the_error_is_of_the_same_class(name: str) -> None:
     error, text, call = ERRORS[name]
     with pytest.raises(error, match=text):
         fg.vjp(call, SAMPLE)
+
+
+# Calls of NumPy's own tests, as functions of a vector.
+NUMPYS: dict[str, Callable[[Any], Any]] = {
+    "transpose by an array": lambda x: (x[:, None] * x[None, :2]).transpose(np.array([1, 0])),
+    "choose by bools": lambda x: np.choose(np.asarray([True, False]), (x[:2], 2 * x[:2])),
+    "choose by traced bools": lambda x: np.choose(x > 1.5, (x, 2 * x)),
+    "concatenate into a vector": lambda x: np.concatenate((x[None], [0, 1]), None, np.zeros(6, like=x)),
+    "concatenate beside a number": lambda x: np.concatenate([x.astype(np.float32)[0], 1.0], axis=None),
+}
+
+
+@pytest.mark.parametrize("name", NUMPYS)
+def test_the_value_is_numpys(name: str) -> None:
+    f = NUMPYS[name]
+    needed = np.asarray(f(SAMPLE))
+    for y in (fg.vjp(f, SAMPLE)[0], fg.jit(f, engine="numpy")(SAMPLE)):
+        assert (y.dtype, y.tolist()) == (needed.dtype, needed.tolist())
