@@ -280,7 +280,7 @@ KNOWN_OF_SCIPY = (
         text="splinef2d",
     ),
     Known(
-        "scipy.optimize.bisect scipy.optimize.brentq scipy.optimize.brenth scipy.optimize.ridder scipy.optimize.toms748",
+        "scipy.optimize.bisect scipy.optimize.brent? scipy.optimize.ridder scipy.optimize.toms748",
         "A tolerance is no value to differentiate by.",
         kinds="refusal",
         text="met a traced value",
