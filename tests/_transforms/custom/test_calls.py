@@ -1,3 +1,5 @@
+"""Calls of functions with their own derivative."""
+
 from __future__ import annotations
 
 from typing import Any
