@@ -74,7 +74,7 @@ def nearby(d: Derivable) -> Any:
 
 
 def jumps(d: Derivable) -> bool:
-    """Return whether the derivative jumps between the points of the differences, as a mask does that other numbers make.
+    """Return whether the derivative jumps between the points of the differences, as it does where a mask changes.
 
     The derivative of a smooth function moves with the step, so that a tenth of the step changes it by a tenth.
     """
