@@ -286,7 +286,7 @@ KNOWN = (
         "numpy.maximum* numpy.minimum* numpy.fmax* numpy.fmin*",
         "NumPy makes an array of objects, in which NaN would be lost: the call is refused.",
         kinds="refusal crash dtype",
-        text="met a list or an array of objects|^float16",
+        text="met a list or an array of objects|^float(16|32)",
     ),
     Known(
         "numpy.broadcast_to numpy.ldexp numpy.lexsort",
@@ -329,6 +329,17 @@ KNOWN = (
         kinds="refusal",
         ways="derivative",
         text="needed float64",
+    ),
+    Known(
+        "ndarray.mean",
+        "NumPy cuts a mean to the integers of out= alone, whatever the casting; here the cast is refused.",
+        kinds="crash",
+        text="according to the rule 'same_kind'",
+    ),
+    Known(
+        "numpy.array",
+        "A list of many traced arrays becomes an array of objects, element by element.",
+        kinds="time",
     ),
     # SciPy's functions.
     *KNOWN_OF_SCIPY,

@@ -277,7 +277,7 @@ KNOWN_OF_SCIPY = (
         "scipy.interpolate.interpn",
         "FITPACK's spline has no rule; the error names the methods that there are.",
         kinds="crash",
-        text="splinef2d",
+        text="splinef2d|_legacy",
     ),
     Known(
         "scipy.optimize.bisect scipy.optimize.brent? scipy.optimize.ridder scipy.optimize.toms748",
