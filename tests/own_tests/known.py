@@ -282,6 +282,65 @@ KNOWN = (
         kinds="value",
         ways="xla",
     ),
+    Known(
+        "numpy.maximum* numpy.minimum* numpy.fmax* numpy.fmin*",
+        "NumPy makes an array of objects, in which NaN would be lost: the call is refused.",
+        kinds="refusal crash dtype",
+        text="met a list or an array of objects|^float(16|32)",
+    ),
+    Known(
+        "numpy.broadcast_to numpy.ldexp numpy.lexsort",
+        "A number, or a shape, beyond what fits, and keys that are one vector.",
+        kinds="crash",
+        text="Unable to allocate|out of bounds for int32|axis -1 is out of bounds for array of dimension 0",
+    ),
+    Known(
+        "numpy.linspace",
+        "The step underflows in float16, and NumPy then divides first.",
+        kinds="value",
+        call="float16",
+    ),
+    Known(
+        "operator.getitem",
+        "Of a slice and a number that are floats NumPy refuses the number first.",
+        kinds="error",
+        text="'float' object cannot be interpreted as an integer",
+    ),
+    Known(
+        "operator.mul",
+        "A list times a traced number is an array times a number.",
+        kinds="answer",
+    ),
+    Known(
+        "numpy.stack numpy.reshape ndarray.compress",
+        "NumPy refuses a combination of options that has one meaning.",
+        kinds="answer",
+        text="both were provided|an integer is required|to dtype.'int64'. according to the rule 'safe'",
+    ),
+    Known(
+        "ndarray.choose",
+        "NumPy casts a float into an integer out= here, and nowhere else.",
+        kinds="crash",
+        text="according to the rule 'same_kind'",
+    ),
+    Known(
+        "ndarray.astype",
+        "The cotangent is of the swapped byte order, which the comparison does not make.",
+        kinds="refusal",
+        ways="derivative",
+        text="needed float64",
+    ),
+    Known(
+        "ndarray.mean",
+        "NumPy cuts a mean to the integers of out= alone, whatever the casting; here the cast is refused.",
+        kinds="crash",
+        text="according to the rule 'same_kind'",
+    ),
+    Known(
+        "numpy.array",
+        "A list of many traced arrays becomes an array of objects, element by element.",
+        kinds="time",
+    ),
     # SciPy's functions.
     *KNOWN_OF_SCIPY,
 )

@@ -277,6 +277,41 @@ KNOWN_OF_SCIPY = (
         "scipy.interpolate.interpn",
         "FITPACK's spline has no rule; the error names the methods that there are.",
         kinds="crash",
-        text="splinef2d",
+        text="splinef2d|_legacy",
+    ),
+    Known(
+        "scipy.optimize.bisect scipy.optimize.brent? scipy.optimize.ridder scipy.optimize.toms748",
+        "A tolerance is no value to differentiate by.",
+        kinds="refusal",
+        text="met a traced value",
+    ),
+    Known(
+        "scipy.optimize.curve_fit scipy.optimize.least_squares scipy.optimize.fsolve",
+        "An option that is not here is refused by its name.",
+        kinds="refusal",
+        text="was given with traced values|was asked for with traced values|loss is",
+    ),
+    Known(
+        "scipy.optimize.curve_fit",
+        "SciPy's covariance is of differences, or infinite; ours is of derivatives, and refused for a singular matrix.",
+        kinds="value crash",
+        text="Singular matrix|np.float64",
+    ),
+    Known(
+        "scipy.optimize.curve_fit scipy.optimize.least_squares",
+        "SciPy's check of the arguments is left to the search.",
+        kinds="answer",
+        text="infs or NaNs|Inconsistent shapes",
+    ),
+    Known(
+        "scipy.optimize.minimize scipy.optimize.root",
+        "With derivatives another number of steps is made; a search that was stopped is elsewhere.",
+        kinds="value dtype",
+    ),
+    Known(
+        "scipy.optimize.minimize",
+        "The test asserts inside of the function; and a function of two numbers is refused with its type.",
+        kinds="crash error",
+        text="AssertionError|needed a real number",
     ),
 )

@@ -32,6 +32,8 @@ VALUES: dict[str, tuple[Callable[..., Any], Callable[..., Any], tuple[Any, ...]]
     "fdtr of negative degrees": (scipy.special.fdtr, special.fdtr, (np.array([-3.0, 3.0, -3.0, 3.0]), -2.0, 0.5)),
     "fdtr of negative numbers": (scipy.special.fdtr, special.fdtr, (-3.0, -2.0, np.array([-0.5, -4.0]))),
     "fdtr of infinity": (scipy.special.fdtr, special.fdtr, (3.0, 2.0, np.array([np.inf, 1e300, 0.0]))),
+    "fdtrc of few degrees": (scipy.special.fdtrc, special.fdtrc, (np.array([1e-300, 2.0]), 3.0, np.array([0.9, 40.0]))),
+    "fdtr of few degrees": (scipy.special.fdtr, special.fdtr, (3.0, np.array([1e-300, 2.0]), np.array([0.9, 40.0]))),
     "fdtrc of negative numbers": (scipy.special.fdtrc, special.fdtrc, (-3.0, -2.0, np.array([-0.5, -4.0]))),
     "poch beyond a pole": (
         scipy.special.poch,
@@ -142,3 +144,21 @@ def test_the_error_is_of_the_same_class(name: str) -> None:
     error, text, call = ERRORS[name]
     with pytest.raises(error, match=text):
         fg.vjp(call, SAMPLE)
+
+
+# Calls of NumPy's own tests, as functions of a vector.
+NUMPYS: dict[str, Callable[[Any], Any]] = {
+    "transpose by an array": lambda x: (x[:, None] * x[None, :2]).transpose(np.array([1, 0])),
+    "choose by bools": lambda x: np.choose(np.asarray([True, False]), (x[:2], 2 * x[:2])),
+    "choose by traced bools": lambda x: np.choose(x > 1.5, (x, 2 * x)),
+    "concatenate into a vector": lambda x: np.concatenate((x[None], [0, 1]), None, np.zeros(6, like=x)),
+    "concatenate beside a number": lambda x: np.concatenate([x.astype(np.float32)[0], 1.0], axis=None),
+}
+
+
+@pytest.mark.parametrize("name", NUMPYS)
+def test_the_value_is_numpys(name: str) -> None:
+    f = NUMPYS[name]
+    needed = np.asarray(f(SAMPLE))
+    for y in (fg.vjp(f, SAMPLE)[0], fg.jit(f, engine="numpy")(SAMPLE)):
+        assert (y.dtype, y.tolist()) == (needed.dtype, needed.tolist())

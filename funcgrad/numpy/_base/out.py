@@ -71,8 +71,9 @@ def _into(
     if array is not None and array is not Ellipsis:
         check_out(array, name)
         # Sums along axes have the array as first argument. The arguments of einsum have no names.
-        if function.__code__.co_argcount and "dtype" in given and given["dtype"] is None:
-            given["dtype"] = _computed_in(next(iter(given.values())), array)
+        first = next(iter(given), "arrays")
+        if function.__code__.co_argcount and "dtype" in given and given["dtype"] is None and first != "arrays":
+            given["dtype"] = _computed_in(given[first], array)
     y = function(*bound.args, **bound.kwargs)
     if array is Ellipsis:
         return no_number(y)

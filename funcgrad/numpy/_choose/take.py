@@ -127,6 +127,7 @@ def choose(a: ArrayLike, choices: ArrayLike, out: Array = None, mode: Mode = "ra
     a = as_value(a)
     if aval_of(a).dtype.kind not in "biu":
         raise TypeError(f"choose: the numbers of the choices are {aval_of(a)}; needed integers. Use astype(int).")
+    a = cast(a, np.dtype(int)) if aval_of(a).dtype.kind == "b" else a
     values = [as_value(choice) for choice in choices]
     dtype = result_dtype(*values)
     # Python's numbers are weak in the choice of the dtype. After that they are arrays, and -1 is the greatest unsigned

@@ -53,7 +53,8 @@ def _in_order(y: ArrayLike, dtype: DTypeLike) -> Any:
 def _flat(arrays: ArrayLike) -> list[Any]:
     """Return arrays as vectors. A Python number among them has their dtype."""
     values = [as_value(x) for x in arrays]
-    if any(getattr(x, "shape", ()) for x in values) and any(map(is_weak, values)):
+    weak = [is_weak(x) for x in values]
+    if any(weak) and not all(weak):
         values = list(promote_weakly(*values))
     return [ravel(x) for x in values]
 

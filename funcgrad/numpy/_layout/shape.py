@@ -185,7 +185,7 @@ def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Any:
 
 def transpose_method(self: Array, *axes: Any) -> Any:
     """``x.transpose()``, ``x.transpose(1, 0)`` or ``x.transpose((1, 0))``."""
-    if not axes or axes == (None,):
+    if not axes or (len(axes) == 1 and axes[0] is None):
         return _reversed(self)
     return transpose(self, axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes)
 

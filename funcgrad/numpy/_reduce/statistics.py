@@ -18,7 +18,7 @@ from funcgrad.numpy._base.axes import ALL_AXES, Axis, given_axes, normalize_axes
 from funcgrad.numpy._base.convert import promote
 from funcgrad.numpy._base.dispatch import implements, in_numpys_mode
 from funcgrad.numpy._base.out import takes_out
-from funcgrad.numpy._reduce.reductions import as_array, masked, truth
+from funcgrad.numpy._reduce.reductions import as_array, masked, sum_, truth
 
 SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 
@@ -35,6 +35,14 @@ def mean(
     where: ArrayLike = True,
 ) -> Any:
     """``numpy.mean``."""
+    if dtype is not None and np.dtype(dtype).kind in "iub":
+        # NumPy sums in this dtype, and cuts the quotient.
+        total = cast(sum_(a, axis, dtype, keepdims=keepdims, where=where), DOUBLE)
+        a = as_array(a)
+        axes = normalize_axes(axis, len(a.shape))
+        number = math.prod([a.shape[i] for i in axes])
+        number = number if where is True else cast(count(a, axes, keepdims, where), DOUBLE)
+        return cast(bind(div_p, (total, number), NO_PARAMS), np.dtype(dtype))
     if dtype is not None or not isinstance(a, Tracer) or a.dtype.kind not in "fc":
         a = inexact(a, dtype)
     if a.dtype.char == "e" and dtype is None:

@@ -28,16 +28,22 @@ def _chdtri(v: ArrayLike, p: ArrayLike, /) -> Any:
 
 def _fdtr(dfn: ArrayLike, dfd: ArrayLike, x: ArrayLike, /) -> Any:
     dfn, dfd, x = real("fdtr", dfn, dfd, x)
-    allowed = (dfn > 0) & (dfd > 0) & (x >= 0)
-    inner = select(allowed & (x < math.inf), x, 1.0)
-    below = u.betainc(0.5 * dfn, 0.5 * dfd, dfn * inner / (dfd + dfn * inner))
-    return select(allowed, select(x < math.inf, below, 1.0), math.nan)
+    return _of_quotient(dfn, dfd, x, u.betainc, u.betaincc, 1.0)
 
 
 def _fdtrc(dfn: ArrayLike, dfd: ArrayLike, x: ArrayLike, /) -> Any:
     dfn, dfd, x = real("fdtrc", dfn, dfd, x)
-    above = u.betainc(0.5 * dfd, 0.5 * dfn, dfd / (dfd + dfn * x))
-    return select((dfn > 0) & (dfd > 0) & (x >= 0), above, math.nan)
+    return _of_quotient(dfn, dfd, x, u.betaincc, u.betainc, 0.0)
+
+
+def _of_quotient(dfn: ArrayLike, dfd: ArrayLike, x: ArrayLike, below: Any, above: Any, at_infinity: float) -> Any:
+    """Return the probability of the ratio of variances by the smaller of the two parts of 1, which has more digits."""
+    allowed, finite = (dfn > 0) & (dfd > 0) & (x >= 0), x < math.inf
+    dfn, dfd, x = (select(allowed & finite, each, 1.0) for each in (dfn, dfd, x))
+    small = dfn * x < dfd
+    near, far = select(small, dfn * x, 1.0) / (dfd + select(small, dfn * x, 1.0)), dfd / (dfd + dfn * x)
+    found = select(small, below(0.5 * dfn, 0.5 * dfd, near), above(0.5 * dfd, 0.5 * dfn, far))
+    return select(allowed, select(finite, found, at_infinity), math.nan)
 
 
 def _gdtr(a: ArrayLike, b: ArrayLike, x: ArrayLike, /) -> Any:

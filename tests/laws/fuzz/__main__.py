@@ -1,4 +1,8 @@
-"""Runs random programs with fresh seeds: ``python -m tests.laws.fuzz --seconds 600``."""
+"""Runs random programs with fresh seeds: ``python -m tests.laws.fuzz --seconds 600``.
+
+Without ``--kind`` these are general programs, and then a tenth as many of each other kind. ``--kind writes --programs
+20000`` runs so many of one kind. Each finding is printed as a program to paste.
+"""
 
 from __future__ import annotations
 
@@ -12,54 +16,58 @@ from typing import Any
 
 from tests.laws.fuzz import tensors
 from tests.laws.fuzz.check import Report
-from tests.laws.fuzz.runner import Found, run_scripts, run_seeds
+from tests.laws.fuzz.runner import KINDS, Found, run_kind
 
 CHUNK = 50
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="fuzz")
-    parser.add_argument("--seconds", type=float, default=60.0)
-    parser.add_argument("--programs", type=int, default=10**9)
+    parser = argparse.ArgumentParser(prog="fuzz", description=__doc__)
+    parser.add_argument("--seconds", type=float, default=None, help="60, or no limit if --programs is given")
+    parser.add_argument("--programs", type=int, default=10**9, help="of each kind")
+    parser.add_argument("--kind", choices=KINDS, action="append", help="may be given several times")
     parser.add_argument("--first", type=int, default=None, help="the first seed; from the clock unless given")
     parser.add_argument("--workers", type=int, default=2)
     options = parser.parse_args()
     first = int(time.time()) * 1000 if options.first is None else options.first
+    limit = options.seconds if options.seconds is not None else (60.0 if options.programs == 10**9 else math.inf)
     say(f"seeds from {first}")
     start = time.monotonic()
     results: list[tuple[Report, list[Found], int]] = []
     with multiprocessing.get_context("spawn").Pool(options.workers, maxtasksperchild=10) as pool:
-        begin, end = first, first + options.programs
-        while begin < end and time.monotonic() < start + options.seconds:
-            ranges = chunks(begin, min(end, begin + 4 * CHUNK * options.workers))
-            for result in pool.starmap(run_seeds, ranges, chunksize=1):
-                results.append(result)
-                for found in result[1]:
-                    say(f"\n#### {found.key}\n{found.text}")
-            begin = ranges[-1][0] + CHUNK
-            say(f"{sum(report.programs for report, *_ in results)} programs, {time.monotonic() - start:.0f} s")
-    results += beside_pytorch(first, sum(report.programs for report, *_ in results) // 10)
+        for kind in options.kind or ["general"]:
+            results += run_one(pool, kind, range(first, first + options.programs), limit, options.workers)
+        if not options.kind:
+            count = sum(report.programs for report, *_ in results) // 10
+            for kind in KINDS[1:]:
+                results += run_one(pool, kind, range(first, first + count), math.inf, options.workers)
     return conclude(results, first, time.monotonic() - start)
 
 
-def chunks(begin: int, end: int) -> list[tuple[int, int, int, float]]:
-    """Return the arguments of `run_seeds` for consecutive ranges."""
-    return [(seed, 1, min(CHUNK, end - seed), math.inf) for seed in range(begin, end, CHUNK)]
-
-
-def beside_pytorch(first: int, count: int) -> list[tuple[Report, list[Found], int]]:
-    """Run scripts of tensors if PyTorch is installed, schedules of SGD, and programs that write, branch or loop."""
-    results = []
-    for kind in ("tensors", "schedules", "writes", "branches", "loops", "borders"):
-        if kind != "tensors" or tensors.peers() is not None:
-            report, found = run_scripts(kind, range(first, first + count))
-            say(f"{report.programs} {kind}")
-            only = Report()
-            only.refusals.update(report.refusals)
-            results.append((only, found, first))
-            for f in found:
-                say(f"\n#### {f.key}\n{f.text}")
+def run_one(pool: Any, kind: str, seeds: range, limit: float, workers: int) -> list[tuple[Report, list[Found], int]]:
+    """Run the programs of one kind until the limit of seconds, and print what they find."""
+    if kind == "tensors" and tensors.peers() is None:
+        say("no tensors: PyTorch is not installed")
+        return []
+    results: list[tuple[Report, list[Found], int]] = []
+    start, at, shown = time.monotonic(), seeds.start, 0
+    while at < seeds.stop and time.monotonic() < start + limit:
+        ranges = chunks(kind, at, min(seeds.stop, at + 4 * CHUNK * workers))
+        for result in pool.starmap(run_kind, ranges, chunksize=1):
+            results.append(result)
+            for found in result[1]:
+                say(f"\n#### {found.key}\n{found.text}")
+        at = ranges[-1][1] + ranges[-1][2]
+        done = sum(report.programs for report, *_ in results)
+        if done >= shown + 1000 or at >= seeds.stop or kind == "general":
+            shown = done
+            say(f"{done} {kind} programs, {time.monotonic() - start:.0f} s")
     return results
+
+
+def chunks(kind: str, begin: int, end: int) -> list[tuple[str, int, int]]:
+    """Return the arguments of `run_kind` for consecutive ranges."""
+    return [(kind, seed, min(CHUNK, end - seed)) for seed in range(begin, end, CHUNK)]
 
 
 def conclude(results: list[tuple[Report, list[Found], int]], first: int, seconds: float) -> int:

@@ -1,4 +1,4 @@
-"""Calls of distributions at the borders of their arguments, in each layout and dtype, beside SciPy's.
+"""Calls of distributions and special functions at the borders of their arguments, in each layout, beside SciPy's.
 
 Arguments are 0, 1, infinities, NaN, tiny and huge numbers; Python's numbers, NumPy's, arrays without axes, views,
 Fortran order, read-only and empty arrays, float32 and integers beside float64. Value, dtype and shape are SciPy's.
@@ -12,6 +12,7 @@ from random import Random
 from typing import Any
 
 import numpy as np
+import scipy.special
 import scipy.stats
 
 import funcgrad as fg
@@ -50,13 +51,27 @@ def _distributions() -> dict[str, bool]:
 
 
 DISTRIBUTIONS = _distributions()
+# The special functions of one result.
+SPECIALS = sorted(
+    name
+    for name in fg.scipy.special.__all__
+    if isinstance(f := getattr(scipy.special, name, None), np.ufunc) and f.nout == 1
+)
 
 
 @dataclass(frozen=True)
 class Call:
-    """A method of a distribution and its arguments, as text."""
+    """A method of a distribution, or a special function, and its arguments, as text.
 
-    name: str
+    Args:
+        owner: the distribution; empty for a special function.
+        method: the method, or the special function.
+        arguments: the arguments.
+        scale: the argument of that name; empty for none.
+        seed: the seed.
+    """
+
+    owner: str
     method: str
     arguments: tuple[str, ...]
     scale: str
@@ -65,13 +80,21 @@ class Call:
     def values(self) -> list[Any]:
         return [eval(text, {"np": np}) for text in self.arguments]
 
-    def run(self, stats: Any, arguments: Any) -> Any:
+    def function(self, scipys: Any) -> Any:
+        """Return the function of SciPy, or that of another package with the same modules; ``None`` if it has none."""
+        owner = getattr(scipys.stats, self.owner) if self.owner else scipys.special
+        return getattr(owner, self.method) if hasattr(owner, self.method) else None
+
+    def run(self, function: Any, arguments: Any) -> Any:
         options = {"scale": eval(self.scale, {"np": np})} if self.scale else {}
-        return getattr(getattr(stats, self.name), self.method)(*arguments, **options)
+        return function(*arguments, **options)
 
     def text(self) -> str:
+        """Return the call as a program to paste."""
         options = f", scale={self.scale}" if self.scale else ""
-        return f"{self.name}.{self.method}({', '.join(self.arguments)}{options})"
+        owner = f"stats.{self.owner}" if self.owner else "special"
+        called = f"{owner}.{self.method}({', '.join(self.arguments)}{options})"
+        return f"import numpy as np, scipy, funcgrad as fg\nprint(fg.scipy.{called}, scipy.{called})"
 
 
 def call_of(seed: int) -> Call:
@@ -92,26 +115,37 @@ def call_of(seed: int) -> Call:
     return Call(name, method.replace("pdf", "pmf") if discrete else method, (point, *shapes), scale, seed)
 
 
+def special_of(seed: int) -> Call:
+    """Return the call of a special function of a seed."""
+    rng = Random(seed)
+    name = rng.choice(SPECIALS)
+    arguments = []
+    for _ in range(getattr(scipy.special, name).nin):
+        whole = rng.random() < 0.25
+        form = rng.choice(_WHOLE if whole else _FORMS)
+        arguments.append(form.format(rng.randint(-3, 6) if whole else rng.choice(_POINTS)))
+    return Call("", name, tuple(arguments), "", seed)
+
+
 def findings(call: Call, report: Report) -> list[str]:
     """Return how the call differs from SciPy's: eagerly, traced, and compiled."""
     report.programs += 1
-    if not hasattr(getattr(fg.scipy.stats, call.name), call.method):
+    theirs, ours = call.function(scipy), call.function(fg.scipy)
+    if ours is None:
         return []
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         arguments = call.values()
         try:
-            expected = call.run(scipy.stats, arguments)
+            expected = call.run(theirs, arguments)
         except (TypeError, ValueError):
             return []
         floats = [i for i, x in enumerate(arguments) if np.asarray(x).dtype.kind == "f"]
 
         def of_floats(*xs: Any) -> Any:
-            return call.run(
-                fg.scipy.stats, [xs[floats.index(i)] if i in floats else x for i, x in enumerate(arguments)]
-            )
+            return call.run(ours, [xs[floats.index(i)] if i in floats else x for i, x in enumerate(arguments)])
 
-        of_all = lambda *xs: call.run(fg.scipy.stats, xs)
+        of_all = lambda *xs: call.run(ours, xs)
         ways: dict[str, Any] = {"eager": lambda: of_all(*arguments)}
         ways["numpy"] = lambda: fg.jit(of_all, engine="numpy")(*arguments)
         if floats:

@@ -16,7 +16,7 @@ from tests.laws.fuzz import matrices
 from tests.laws.fuzz.beside_jax import beside_jax
 from tests.laws.fuzz.case import Case
 from tests.laws.fuzz.compare import difference, numbers, same, sharing, snapshot, wrong_sharing, wrong_type
-from tests.laws.fuzz.derivable import Derivable, at_a_kink, is_cancelled, slope_of
+from tests.laws.fuzz.derivable import Derivable, at_a_kink, is_cancelled, jumps, slope_of
 from tests.laws.fuzz.derivatives import (
     MODES,
     WRAPPERS,
@@ -177,9 +177,10 @@ def _by_differences(case: Case, rng: Random) -> Iterator[str]:
     if slope is not None:
         y_dots = fg.jvp(d.f, (d.tree,), (d.t_dot,))[1]
         found = list(_close("slope", slope, pairing(d.y_bars, y_dots), size_of_pairing(d.y_bars, y_dots)))
-        if found and not at_a_kink(
+        kink = found and at_a_kink(
             forward(d.f, d.tree, d.t_dot, d.y_bars), lambda t: forward(d.f, t, d.t_dot, d.y_bars), d
-        ):
+        )
+        if found and not kink and not jumps(d):
             yield from found
 
 

@@ -73,6 +73,24 @@ def nearby(d: Derivable) -> Any:
     return fg.tree.map(lambda x: x + 1e-7 * direction(x, rng), d.tree)
 
 
+def jumps(d: Derivable) -> bool:
+    """Return whether the derivative jumps between the points of the differences, as it does where a mask changes.
+
+    The derivative of a smooth function moves with the step, so that a tenth of the step changes it by a tenth.
+    """
+
+    def at(s: float) -> float:
+        return float(forward(d.f, fg.tree.map(lambda x, x_dot: x + s * x_dot, d.tree, d.t_dot), d.t_dot, d.y_bars))
+
+    try:
+        here = at(0.0)
+        far, near = [max(abs(at(s) - here), abs(at(-s) - here)) for s in (2e-3, 2e-4)]
+    except (ValueError, TypeError):
+        # A mask with other numbers gives a result of another length.
+        return True
+    return near > 0.3 * far and near > 1e-3 * (abs(here) + 1e-3)
+
+
 def at_a_kink(here: Any, derivative: Callable[[Any], Any], d: Derivable) -> bool:
     """Return whether the derivative nearby differs, as at a kink (``abs(x * x)`` at 0)."""
     there = derivative(nearby(d))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -58,6 +59,16 @@ def run_scripts(kind: str, seeds: Iterable[int]) -> tuple[Report, list[Found]]:
     return report, found
 
 
+def run_kind(kind: str, first: int, count: int) -> tuple[Report, list[Found], int]:
+    """Check the programs of one kind for consecutive seeds, and return the last seed too."""
+    if kind == "general":
+        return run_seeds(first, 1, count, math.inf)
+    report, found = run_scripts(kind, range(first, first + count))
+    # Processes run many of these ranges.
+    jax.clear_caches()
+    return report, found, first + count - 1
+
+
 def of_script(seed: int, report: Report) -> list[Found]:
     whole = script_of(seed)
     reduced = [tensors.shrunk(whole, what) for what in tensors.findings(whole, report)[:1]]
@@ -83,9 +94,16 @@ def of_looping(seed: int, report: Report) -> list[Found]:
 
 
 def of_border(seed: int, report: Report) -> list[Found]:
-    call = borders.call_of(seed)
+    return _of_call("borders", borders.call_of(seed), report)
+
+
+def of_special(seed: int, report: Report) -> list[Found]:
+    return _of_call("specials", borders.special_of(seed), report)
+
+
+def _of_call(kind: str, call: borders.Call, report: Report) -> list[Found]:
     found = borders.findings(call, report)[:1]
-    return [Found(seed, f"borders: {what.partition(':')[0]}", f"# {what}\n{call.text()}") for what in found]
+    return [Found(call.seed, f"{kind}: {what.partition(':')[0]}", f"# {what}\n{call.text()}") for what in found]
 
 
 LOOKS = {
@@ -94,7 +112,11 @@ LOOKS = {
     "branches": of_branching,
     "loops": of_looping,
     "borders": of_border,
+    "specials": of_special,
 }
+
+
+KINDS = ("general", "tensors", "schedules", "writes", "branches", "loops", "borders", "specials")
 
 
 def described(finding: Finding, reduce: bool = True) -> Found:

@@ -253,3 +253,16 @@ def test_means_of_half_precision_do_not_overflow() -> None:
 def test_a_complex_number_in_a_real_dtype_is_its_real_part(engine: str) -> None:
     f = fg.jit(lambda x: (np.sum(x, dtype=np.float64), np.prod(x, dtype=np.float64)), engine=engine)
     assert f(3 + 4j) == (3.0, 3.0)
+
+
+@pytest.mark.parametrize("engine", ["xla", "numpy", "numba"])
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int64, bool])
+def test_a_mean_in_a_dtype_of_integers_is_cut(dtype: Any, engine: str) -> None:
+    for x in (np.arange(4.0), np.arange(4), np.array([True, False]), np.array([[1.5, 90.0], [100.0, 2.5]])):
+        for f in (
+            lambda x: np.mean(x, dtype=dtype),
+            lambda x: x.mean(0, dtype=dtype, keepdims=True),
+            lambda x: np.mean(x, dtype=dtype, where=x > 0),
+        ):
+            needed, found = f(x), np.asarray(fg.jit(f, engine=engine)(x))
+            assert (found.dtype, found.tolist()) == (needed.dtype, needed.tolist())
