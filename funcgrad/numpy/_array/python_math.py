@@ -33,7 +33,12 @@ _OURS: dict[str, Function] = {
     **{name: getattr(fnp, name) for name in ("log1p", "log2", "log10", "sqrt", "fabs", "degrees", "radians", "fmod")},
     **{name: getattr(fnp, name) for name in ("copysign", "isnan", "isinf", "isfinite", "cbrt", "exp2")},
     **{name: getattr(fnp, f"arc{name[1:]}") for name in ("asin", "acos", "atan", "atan2", "asinh", "acosh", "atanh")},
-    **{"log": _log, "pow": fnp.power, "erf": erf_p, "erfc": erfc_p, "gamma": gamma_p, "lgamma": gammaln_p},
+    "log": _log,
+    "pow": fnp.power,
+    "erf": erf_p,
+    "erfc": erfc_p,
+    "gamma": gamma_p,
+    "lgamma": gammaln_p,
 }
 
 
@@ -49,7 +54,7 @@ def _for_traced(name: str, function: Function, is_inside: Callable[[], bool]) ->
 
     @functools.wraps(function)
     def call(*args: Any) -> Any:
-        traced = any([isinstance(x, Tracer) for x in args])
+        traced = any(isinstance(x, Tracer) for x in args)
         if not traced or len(args) > most or not all(map(_is_number, args)) or not is_inside():
             return function(*args)
         numbers = [known_value(x) if isinstance(x, Tracer) else x for x in args]

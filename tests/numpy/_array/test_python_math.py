@@ -57,7 +57,7 @@ def test_a_program_of_numbers(engine: str, paths: int) -> None:
             x = x + v * math.cos(yaw) * 0.1
             y = y + v * math.sin(yaw) * 0.1
             yaw = yaw + v / 2.9 * math.tan(0.1 * i) * 0.1
-            path.append(math.hypot(x, y) + math.atan2(y, x) + math.log(2 + v, 10) + sinh(yaw))
+            path.append(math.hypot(x, y) + math.atan2(y, x) + math.log(2 + v, 3) + sinh(yaw))
         return sum(path)
 
     with fg.intercept():
