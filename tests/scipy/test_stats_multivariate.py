@@ -10,6 +10,7 @@ import pytest
 import scipy.stats
 
 import funcgrad as fg
+from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.scipy import stats
 
 theirs: Any = scipy.stats
@@ -77,3 +78,30 @@ def test_supports() -> None:
     low, high = fg.jit(stats.truncnorm.support)(np.array([1.0, 3.0]), 2.0, 10.0, 2.0)
     np.testing.assert_array_equal([low, high], [[12.0, np.nan], [14.0, np.nan]])
     assert fg.grad(lambda s: stats.uniform.support(1.0, s)[1])(2.0) == 1
+
+
+@pytest.mark.parametrize("engine", ["eager", "numpy", "xla"])
+def test_a_traced_covariance_may_be_declared_singular_if_it_is_not(engine: str) -> None:
+    """Kalman filters pass allow_singular=True always."""
+    x, cov = np.array([0.3, -0.2]), np.array([[2.0, 0.5], [0.5, 1.0]])
+
+    def f(c: Any, **options: Any) -> Any:
+        return stats.multivariate_normal.logpdf(x, np.zeros(2), c @ c.T, **options)
+
+    def with_option(c: Any) -> Any:
+        return f(c, allow_singular=True)
+
+    run = with_option if engine == "eager" else fg.jit(with_option, engine=engine)
+    value, slope = fg.value_and_grad(run)(cov)
+    expected, expected_slope = fg.value_and_grad(f)(cov)
+    np.testing.assert_allclose(value, expected, rtol=1e-14)
+    np.testing.assert_allclose(slope, expected_slope, rtol=1e-13)
+    singular = np.array([[1.0, 2.0], [2.0, 4.0]])
+    if engine == "eager":
+        with pytest.raises(UnsupportedFunctionError, match="no derivative by a singular matrix"):
+            fg.grad(run)(singular)
+    elif engine == "numpy":
+        with pytest.raises(np.linalg.LinAlgError, match="not positive definite"):
+            fg.grad(run)(singular)
+    else:
+        assert np.isnan(fg.value_and_grad(run)(singular)[0])

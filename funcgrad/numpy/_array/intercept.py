@@ -45,6 +45,10 @@ def intercept() -> Iterator[None]:
     SciPy's functions and distributions that do not take traced values (``scipy.linalg.cho_factor``,
     ``scipy.stats.norm.logpdf``) are replaced by those of ``funcgrad.scipy`` for traced arguments.
 
+    The functions of Python's ``math`` that return a float (``math.sin``, ``math.atan2``) take traced numbers of
+    float64, and their results are float64. Where Python raises an error for a number that is not known yet, the result
+    is NaN or infinite.
+
     The fits and roots of ``numpy.polynomial`` are replaced by those of ``funcgrad.numpy.polynomial``. Its functions of
     arithmetic (``polymul``, ``chebadd``) and its classes compile: a coefficient that is not known stays, also if it is
     zero.
@@ -71,6 +75,7 @@ def intercept() -> Iterator[None]:
         17.0
     """
     token = _inside.set(True)
+    _take_math_in()
     if "numpy.polynomial" in sys.modules:
         _take_fits_in()
     try:
@@ -213,8 +218,16 @@ _FAMILIES = {
 }
 # NumPy's modules in which functions are replaced.
 _NUMPYS = frozenset({"numpy", *[f"numpy.polynomial.{family}" for family in _FAMILIES]})
+_python_math = LazyModule("funcgrad.numpy._array.python_math")
 _polynomial = LazyModule("funcgrad.numpy.polynomial")
 _coefficients = LazyModule("funcgrad.numpy._contract.coefficients")
+
+
+@functools.cache
+def _take_math_in() -> None:
+    """Replace the functions of ``math`` for traced numbers."""
+    for pair in _python_math.stand_ins(is_intercepted):
+        _STAND_INS.add(*pair)
 
 
 @functools.cache

@@ -13,6 +13,7 @@ from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.program.barrier import stop_gradient_p
 from funcgrad._types import ArrayLike, ShapeLike
 from funcgrad.errors import UnsupportedFunctionError
+from funcgrad.numpy.extend import known_value
 from funcgrad.scipy import special
 from funcgrad.scipy.linalg import solve_triangular
 from funcgrad.scipy.stats._base import Frozen, choose, number, refuse_method, unless
@@ -109,12 +110,6 @@ _SINGULAR = 1e6 * np.finfo(float).eps
 
 def _singular_log_density(x: ArrayLike, mean: ArrayLike, cov: ArrayLike) -> Any:
     """Return the log density on the subspace of a singular covariance; minus infinity off it."""
-    if isinstance(cov, Tracer):
-        raise UnsupportedFunctionError(
-            "scipy.stats.multivariate_normal: allow_singular=True was asked for, with a covariance that is traced; "
-            "there is no derivative by a singular matrix. Leave allow_singular out, or give the covariance as plain "
-            "numbers."
-        )
     values, vectors = np.linalg.eigh(np.asarray(cov))
     least = _SINGULAR * np.max(abs(values), initial=0.0)
     if np.min(values, initial=0.0) < -least:
@@ -133,6 +128,20 @@ def _singular_log_density(x: ArrayLike, mean: ArrayLike, cov: ArrayLike) -> Any:
     return select(inside | (not np.any(~kept)), y, -math.inf)
 
 
+def _full_rank(cov: Tracer) -> Any:
+    """Return 1 if the eigenvalues of a traced covariance count as positive, else NaN; refuse it where that is known."""
+    values = fnp.linalg.eigvalsh(stop_gradient_p(cov))
+    is_full = fnp.all(values > _SINGULAR * fnp.max(abs(values), initial=0.0))
+    known = known_value(is_full)
+    if known is not None and not known.all():
+        raise UnsupportedFunctionError(
+            "scipy.stats.multivariate_normal: allow_singular=True was asked for, with a traced covariance that is not "
+            "positive definite; there is no derivative by a singular matrix. Give the "
+            "covariance as plain numbers."
+        )
+    return unless(is_full)
+
+
 class _Normal(_Density):
     """The multivariate normal distribution."""
 
@@ -144,10 +153,13 @@ class _Normal(_Density):
         size = _dimension(mean, cov)
         cov = _matrix(self.name, "cov", cov, size)
         points, mean = _points(x, size), 0.0 if mean is None else number(mean)
-        if allow_singular:
+        if allow_singular and not isinstance(cov, Tracer):
             return _squeezed(_singular_log_density(points, mean, cov))
+        # Ask before Cholesky's factors are computed: they do not exist for a singular matrix.
+        full = _full_rank(cov) if allow_singular else None
         distance, log_det = _distances(points, mean, cov)
-        return _squeezed(-0.5 * (size * math.log(2 * math.pi) + log_det + distance))
+        y = _squeezed(-0.5 * (size * math.log(2 * math.pi) + log_det + distance))
+        return y if full is None else y * full
 
     def entropy(self, mean: ArrayLike = None, cov: ArrayLike = 1) -> Any:
         """Return the differential entropy."""
