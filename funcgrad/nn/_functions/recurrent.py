@@ -94,7 +94,11 @@ def run(
         weights = weights._replace(input_bias=fnp.add(weights.input_bias, weights.hidden_bias), hidden_bias=None)
     # One product for the inputs of all steps.
     gates = linear(x, weights.input, weights.input_bias)
-    if present is None and weights.projection is None and _has_rule((gates, *state, weights.hidden, weights.hidden_bias)):
+    if (
+        present is None
+        and weights.projection is None
+        and _has_rule((gates, *state, weights.hidden, weights.hidden_bias))
+    ):
         return _run_by_rule(kind, reverse, gates, state, weights)
     return _run_scan(kind, reverse, gates, state, weights, present)
 
