@@ -137,7 +137,7 @@ class Trace:
 
     transform = "transform"
     concrete = True  # whether Python can read the numbers; a staged value has no numbers to branch on
-    binds_primals = False  # whether `apply` binds the primitive to the primals, as Taylor mode does
+    binds_primals = False  # whether `apply` binds the primitive to the primals, as Taylor mode and traced tensors do
     # Whether it answers when Python asks a staged value for its number, and records the answer (`follow`).
     follows = False
     # Whether a new array of its tracers can be written to as NumPy's arrays are; tensors have their own writes.

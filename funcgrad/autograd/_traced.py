@@ -56,6 +56,8 @@ class TracedTrace(Trace):
 
     transform = "a function of tensors"
     makes_places = False
+    # Operations are bound to the traced values, so those decide whether a custom rule runs at once.
+    binds_primals = True
     histories = None
 
     def __init__(self) -> None:

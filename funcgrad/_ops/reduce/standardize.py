@@ -45,7 +45,7 @@ class _Sizes(NamedTuple):
     """What follows from the axes of a normalization."""
 
     # The number of elements of a mean.
-    count: int
+    elements: int
     # The shapes of mean and variance, and those of weight and bias, which broadcast with the array.
     statistics: tuple[int, ...]
     weights: tuple[int, ...]
@@ -114,9 +114,9 @@ def _weighted_sum(x: np.ndarray, weight: np.ndarray, axes: Axes) -> Any:
 def _pieces(x: np.ndarray, affine: tuple, norm: Norm) -> tuple[list, np.ndarray, np.ndarray]:
     """Return the results, and what the derivative reads: the centered array and the inverse of the deviation."""
     sizes, seen = _sizes(norm), x.reshape(norm.shape)
-    mean = _sum(seen, norm.axes) / sizes.count
+    mean = _sum(seen, norm.axes) / sizes.elements
     centered = seen - mean
-    variance = _sum_of_products(centered, centered, norm.axes) / sizes.count
+    variance = _sum_of_products(centered, centered, norm.axes) / sizes.elements
     inverse = 1 / np.sqrt(variance + norm.eps)
     if not affine:
         y = centered * inverse
@@ -136,7 +136,7 @@ def _standardize_numpy(x: np.ndarray, *affine: np.ndarray, norm: Norm) -> list:
 
 def _standardize_xla(lax: Lax, x: Array, *affine: Array, norm: Norm) -> list:
     shape, axes, weighted, eps = norm
-    kept, count = tuple([i for i in range(len(shape)) if i not in axes]), x.dtype.type(_sizes(norm).count)
+    kept, count = tuple([i for i in range(len(shape)) if i not in axes]), x.dtype.type(_sizes(norm).elements)
 
     def mean_of(z: Array) -> Any:
         return lax.div(lax.reduce_sum(z, axes), lax.full((), count))
@@ -202,7 +202,7 @@ def _centered(x: Value, results: list, norm: Norm) -> tuple[Any, Any]:
 
 
 def _mean(x: Value, norm: Norm) -> Any:
-    return div_p(reduce_sum(x, norm.axes, keepdims=True), _sizes(norm).count)
+    return div_p(reduce_sum(x, norm.axes, keepdims=True), _sizes(norm).elements)
 
 
 def _added(total: Value, part: Value) -> Any:
@@ -228,26 +228,24 @@ def _bars(
     if y_bar is not None:
         is_bare = type(y_bar) is type(centered) is type(inverse) is np.ndarray
         if is_bare and (weight is None or type(weight) is np.ndarray):
-            bars = _bars_numpy(y_bar.reshape(norm.shape), centered, inverse, weight, len(shapes), norm, active)
+            bars = _bars_numpy(y_bar.reshape(norm.shape), (centered, inverse, weight), len(shapes), norm, active)
         else:
             bars = _bars_by_operations(reshape(y_bar, norm.shape), centered, inverse, weight, len(shapes), norm)
     if mean_bar is not None:
-        bars[0] = _added(bars[0], broadcast_to(div_p(mean_bar, sizes.count), norm.shape))
+        bars[0] = _added(bars[0], broadcast_to(div_p(mean_bar, sizes.elements), norm.shape))
     if variance_bar is not None:
-        bars[0] = _added(bars[0], mul_p(centered, div_p(mul_p(variance_bar, 2), sizes.count)))
+        bars[0] = _added(bars[0], mul_p(centered, div_p(mul_p(variance_bar, 2), sizes.elements)))
     return [None if bar is None else reshape(bar, shape) for bar, shape in zip(bars, shapes, strict=True)]
 
 
 def _bars_numpy(
     y_bar: np.ndarray,
-    centered: np.ndarray,
-    inverse: np.ndarray,
-    weight: np.ndarray | None,
+    kept: tuple[np.ndarray, np.ndarray, np.ndarray | None],
     count: int,
     norm: Norm,
     active: int,
 ) -> list:
-    sizes = _sizes(norm)
+    (centered, inverse, weight), sizes = kept, _sizes(norm)
     # Weights are constant along these axes, so all cotangents need these two sums only.
     inner = norm.axes if weight is None else sizes.inner
     sums, moments = _sum(y_bar, inner), _sum_of_products(y_bar, centered, inner)
@@ -266,8 +264,8 @@ def _bars_numpy(
     x_bar = y_bar * scale
     if not (weight is None or sizes.is_short):
         x_bar *= inverse
-    x_bar -= centered * (moments * inverse / sizes.count * inverse * inverse)
-    x_bar -= sums * inverse / sizes.count
+    x_bar -= centered * (moments * inverse / sizes.elements * inverse * inverse)
+    x_bar -= sums * inverse / sizes.elements
     bars[0] = x_bar
     return bars
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -11,13 +12,11 @@ import numpy as np
 from funcgrad import numpy as fnp
 from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.bind import untraced
-from funcgrad._core.trace.reverse import ReverseTracer
 from funcgrad._ops.program.scan import Loop
 from funcgrad._transforms.base.bodies import stage_body
 from funcgrad._transforms.custom.decorators import custom_vjp
 from funcgrad._transforms.derivative.forward import jvp
 from funcgrad._types import Array
-from funcgrad.autograd.extend import is_tensor
 from funcgrad.nn._functions.activations import relu, sigmoid, tanh
 from funcgrad.nn._functions.linear import linear
 from funcgrad.nn._functions.recurrent_numpy import run_backward, run_forward
@@ -95,7 +94,11 @@ def run(
         weights = weights._replace(input_bias=fnp.add(weights.input_bias, weights.hidden_bias), hidden_bias=None)
     # One product for the inputs of all steps.
     gates = linear(x, weights.input, weights.input_bias)
-    if present is None and weights.projection is None and _has_rule((gates, *state, weights.hidden, weights.hidden_bias)):
+    if (
+        present is None
+        and weights.projection is None
+        and _has_rule((gates, *state, weights.hidden, weights.hidden_bias))
+    ):
         return _run_by_rule(kind, reverse, gates, state, weights)
     return _run_scan(kind, reverse, gates, state, weights, present)
 
@@ -135,12 +138,9 @@ def _loop(
 
 
 def _has_rule(operands: tuple[Any, ...]) -> bool:
-    """Return whether all operands have one dtype, and are NumPy arrays or recorded for a reverse pass."""
+    """Return whether the rule of `_sequence` applies: all operands have one dtype, and there are elements."""
     given = [x for x in operands if x is not None]
-    values = [x._value if is_tensor(x) else x for x in given]
-    if not given[0].size or any(x.dtype != given[0].dtype for x in given):
-        return False
-    return all(type(x) is np.ndarray for x in values) or any(type(x) is ReverseTracer for x in values)
+    return math.prod(given[0].shape) > 0 and all(x.dtype == given[0].dtype for x in given)
 
 
 def _run_by_rule(kind: str, reverse: bool, gates: Array, state: State, weights: Weights) -> tuple[Any, State]:

@@ -2,7 +2,7 @@
 
 The derivative of a scan adds to the weights' cotangents in each step. Here the steps of the second scan return the
 cotangents of their gates, and the weights' cotangents are one product afterwards. On XLA a training step of an LSTM (20
-steps, batch 32, width 64) takes 0.75 of the time.
+steps, batch 32, width 64) takes 0.7 of the time.
 
 Operands are the states, ``gates``: ``f32[steps, batch, gates * hidden]``, the products of the inputs, and the hidden
 weight and perhaps bias.
@@ -128,7 +128,9 @@ def scan_backward(kind: str, reverse: bool, states: Arrays, rest: Arrays, saved:
     initial = [fnp.zeros_like(states[0]), *last_bars]
     rows = [y_bar, *rows]
     numbers, loop = _backward_loop(kind, reverse, _avals([w, *initial]), tuple(map(_row, rows)), gates.shape[0])
-    *state_bars, gates_bar, products_bar = loop(*numbers, w, *initial, *rows)
+    results = loop(*numbers, w, *initial, *rows)
+    state_bars, (gates_bar, *others) = results[: len(states)], results[len(states) :]
+    products_bar = others[0] if others else gates_bar
     h = fnp.expand_dims(states[0], 0)
     before = fnp.concatenate([y[1:], h] if reverse else [h, y[:-1]], axis=0)
     w_bar = fnp.tensordot(products_bar, before, axes=((0, 1), (0, 1)))
@@ -168,7 +170,9 @@ def _backward_loop(kind: str, reverse: bool, avals: tuple[Aval, ...], rows: tupl
         gates_bar, products_bar, kept = STEPS[kind].backward((fnp.add(h_bar, y_bar), *others), saved)
         h_bar = fnp.matmul(products_bar, w)
         h_bar = h_bar if kept[0] is None else fnp.add(h_bar, kept[0])
-        return (h_bar, *kept[1:], gates_bar, products_bar)
+        # Most cells add the products to the gates, so both have one cotangent.
+        others = [] if products_bar is gates_bar else [products_bar]
+        return (h_bar, *kept[1:], gates_bar, *others)
 
     return _staged(kind, body, [*avals, *rows], 1, count, steps, not reverse)
 

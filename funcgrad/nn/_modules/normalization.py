@@ -243,7 +243,7 @@ class _BatchNorm(_Running):
         running = self.running_mean, self.running_var
         by_batch = self.training or running[0] is running[1] is None
         y, statistics = batch_normalized(input, running, self.weight, self.bias, training=by_batch, eps=self.eps)
-        if self.training and self.track_running_stats:
+        if statistics is not None and self.training and self.track_running_stats:
             held = bare(self.num_batches_tracked)
             count = fnp.add(self.num_batches_tracked, 1) if held is None else np.asarray(held + 1)
             self._update(statistics, count)
@@ -342,7 +342,7 @@ class _InstanceNorm(_Running):
             training=by_batch,
             eps=self.eps,
         )
-        if self.training and self.track_running_stats:
+        if statistics is not None and self.training and self.track_running_stats:
             # As in PyTorch, batches are not counted here.
             self._update(statistics, np.inf)
         return y if batched else y[0]

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from funcgrad import numpy as fnp
-from funcgrad._ops.layout.shape import reshape
 from funcgrad._ops.reduce.standardize import Norm
 from funcgrad._types import Array, ShapeLike
 from funcgrad.autograd import no_grad
