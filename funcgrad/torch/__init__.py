@@ -43,9 +43,14 @@ from funcgrad.torch import utils as utils
 from funcgrad.torch._files.load import load as load
 from funcgrad.torch._files.save import save as save
 from funcgrad.torch._kernels import arguments as _arguments
+from funcgrad.torch._kernels import factors as _factors
 from funcgrad.torch._kernels import inner as _inner
+from funcgrad.torch._kernels import kinds as _kinds
 from funcgrad.torch._kernels import recurrent as _recurrent
 from funcgrad.torch.amp import autocast as autocast
+from funcgrad.torch.autograd.anomaly_mode import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
+from funcgrad.torch.autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
+from funcgrad.torch.autograd.anomaly_mode import set_detect_anomaly as set_anomaly_enabled  # noqa: F401  (PyTorch's name)
 from funcgrad.torch.func import vmap as vmap
 
 # The version of PyTorch whose behaviour this module follows. Programs compare it.
@@ -61,6 +66,8 @@ globals().update(_signals.FUNCTIONS)
 globals().update(_arguments.FUNCTIONS)
 globals().update(_recurrent.FUNCTIONS)
 globals().update(_inner.FUNCTIONS)
+globals().update(_factors.FUNCTIONS)
+globals().update(_kinds.FUNCTIONS)
 globals().update(_creation.FUNCTIONS)
 globals().update(_drawn.FUNCTIONS)
 globals().update(_dtypes.DTYPES)

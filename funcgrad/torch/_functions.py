@@ -300,20 +300,13 @@ def nuclear_norm(input: Array, dim: AxesLike = None, keepdim: bool = False) -> A
     return of_method("norm")(input, "nuc", dim, keepdim)
 
 
-def nonzero_static(input: Array, *, size: int, fill_value: int = -1) -> Any:  # noqa: A002  (PyTorch's name)
-    """``torch.nonzero_static``: return the positions of ``size`` elements that are not 0, filled up with a value."""
-    found = input.nonzero()[:size]
-    rows = found.new_full((size, found.shape[1]), fill_value)
-    rows[: found.shape[0]] = found
-    return rows
-
-
 _VIEWS = """
     detach diagonal expand permute select split split_with_sizes squeeze t transpose unbind unfold unsqueeze
     view
 """
 FUNCTIONS["polygamma"] = polygamma
 FUNCTIONS |= {f"{name}_": of_method(f"{name}_") for name in ("gcd", "lcm", "ldexp")}
+FUNCTIONS["nonzero_static"] = of_method("nonzero_static")
 FUNCTIONS |= {f"{name}_copy": of_copy(name) for name in _VIEWS.split()}
 FUNCTIONS |= {f"unsafe_{name}": FUNCTIONS[name] for name in ("chunk", "split", "split_with_sizes")}
-ALIASES = (is_storage, constant_pad_nd, frobenius_norm, nonzero_static, nuclear_norm)
+ALIASES = (is_storage, constant_pad_nd, frobenius_norm, nuclear_norm)

@@ -209,12 +209,37 @@ _ABSENT = {"is_available": _no, "device_count": _none, "is_initialized": _no, "s
 _SEEDED = {"current_device": _none, "manual_seed": _seed, "manual_seed_all": _seed, "empty_cache": _nothing}
 
 
+class Missing(SimpleNamespace):
+    """A namespace of PyTorch's that programs import, whose functions are missing here.
+
+    Asking for a function says why it is missing.
+    """
+
+    def __init__(self, path: str, why: str, **answers: Any) -> None:
+        super().__init__(__doc__=f"``{path}``: {why}", __name__=path, **answers)
+        self._why = why
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise AttributeError(f"module 'funcgrad.{self.__name__}' has no attribute '{name}': {self._why}")
+
+
 def namespaces(amp: SimpleNamespace) -> dict[str, Any]:
     """Return PyTorch's namespaces of devices; ``amp`` is ``torch.cuda.amp``."""
     return {
         "cuda": SimpleNamespace(**_ABSENT, **_SEEDED, is_bf16_supported=_no, amp=amp),
         "mps": SimpleNamespace(**_ABSENT, **_SEEDED),
         "xpu": SimpleNamespace(**_ABSENT, **_SEEDED),
+        "onnx": Missing(
+            "torch.onnx", "ONNX files are not written here; docs/graphs.md shows how a graph becomes StableHLO."
+        ),
+        "distributed": Missing(
+            "torch.distributed",
+            "several processes are JAX's; see docs/clusters.md.",
+            is_available=_no,
+            is_initialized=_no,
+        ),
         "accelerator": SimpleNamespace(**_ABSENT, current_accelerator=_nothing),
         "backends": SimpleNamespace(
             cuda=SimpleNamespace(is_built=_no, matmul=SimpleNamespace(allow_tf32=False)),

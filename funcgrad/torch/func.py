@@ -24,6 +24,7 @@ from funcgrad.autograd.extend import lower as _lower
 from funcgrad.autograd.extend import on_values as _on_values
 from funcgrad.autograd.extend import refused_draws as _refused_draws
 from funcgrad.torch import _drawn, _names
+from funcgrad.torch import _transformed as _checks
 from funcgrad.tree import leaves as _leaves
 from funcgrad.tree import map as _map
 
@@ -73,9 +74,6 @@ def _of_loss(func: _Function, argnums: _Any, has_aux: bool) -> _Function:
         raise RuntimeError("argnums must be non-empty")
 
     def checked(*args: _Any, **kwargs: _Any) -> _Any:
-        for number in numbers:
-            if not -len(args) <= number < len(args):
-                raise RuntimeError(f"Got argnum={number}, but only {len(args)} positional inputs")
         found = func(*args, **kwargs)
         if has_aux and not (isinstance(found, tuple) and len(found) == 2):
             raise RuntimeError(f"{_OF_GRAD}: output of function f should be a tuple: (output, aux) if has_aux is True")
@@ -97,7 +95,18 @@ _OF_GRAD = "grad_and_value(f)(*args)"
 
 def grad(func: _Function, argnums: _Any = 0, has_aux: bool = False) -> _Function:
     """``torch.func.grad``: return the function that computes the gradient of a scalar function."""
-    return _called(_reverse.grad(_of_loss(func, argnums, has_aux), argnums=argnums, has_aux=has_aux), has_aux)
+    transformed = _reverse.grad(_of_loss(func, argnums, has_aux), argnums=argnums, has_aux=has_aux)
+    return _checked(_called(transformed, has_aux), argnums)
+
+
+def _checked(transformed: _Function, argnums: _Any) -> _Function:
+    """Return a derivative that refuses positions which a call does not have."""
+
+    def called(*args: _Any, **kwargs: _Any) -> _Any:
+        _checks.check_argnums(argnums, args)
+        return transformed(*args, **kwargs)
+
+    return called
 
 
 def grad_and_value(func: _Function, argnums: _Any = 0, has_aux: bool = False) -> _Function:
@@ -108,19 +117,31 @@ def grad_and_value(func: _Function, argnums: _Any = 0, has_aux: bool = False) ->
         value, gradients = _tensors(transformed(*_values(args), **_values(kwargs)))
         return _ascending(gradients), value
 
-    return called
+    return _checked(called, argnums)
 
 
 def jacrev(func: _Function, argnums: _Any = 0, *, has_aux: bool = False, chunk_size: int | None = None) -> _Function:
     """``torch.func.jacrev``: return the function that computes the Jacobian in reverse mode."""
     del chunk_size
-    return _plain(_higher.jacrev(_on_values(func), argnums=argnums, has_aux=has_aux))
+    checked = _of_tensors(func, has_aux)
+    return _checked(_plain(_higher.jacrev(_on_values(checked), argnums=argnums, has_aux=has_aux)), argnums)
+
+
+def _of_tensors(func: _Function, has_aux: bool) -> _Function:
+    """Return a function whose results are refused unless they are tensors."""
+
+    def checked(*args: _Any, **kwargs: _Any) -> _Any:
+        found = func(*args, **kwargs)
+        _checks.check_outputs(found, has_aux)
+        return found
+
+    return checked
 
 
 def jacfwd(func: _Function, argnums: _Any = 0, has_aux: bool = False, *, randomness: str = "error") -> _Function:
     """``torch.func.jacfwd``: return the function that computes the Jacobian in forward mode."""
     del randomness
-    return _plain(_higher.jacfwd(_on_values(func), argnums=argnums, has_aux=has_aux))
+    return _checked(_plain(_higher.jacfwd(_on_values(func), argnums=argnums, has_aux=has_aux)), argnums)
 
 
 def hessian(func: _Function, argnums: _Any = 0) -> _Function:
@@ -174,7 +195,14 @@ def vmap(
         raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
     if randomness == "different":
         return _by_rows(func, in_dims, out_dims)
-    mapped = _plain(_vmap(_on_values(func), in_axes=in_dims, out_axes=out_dims))
+    checked = _checks.returning_tensors(func, out_dims)
+    plain = _plain(_vmap(_on_values(checked), in_axes=in_dims, out_axes=out_dims))
+
+    def mapped(*args: _Any, **kwargs: _Any) -> _Any:
+        _checks.check_mapped(func, in_dims, args)
+        with _checks.in_pytorchs_words():
+            return plain(*args, **kwargs)
+
     return mapped if randomness == "same" else _without_draws(mapped, _RANDOM)
 
 
@@ -206,11 +234,12 @@ def _length(x: _Any, dim: _Any) -> int:
 
 def vjp(func: _Function, *primals: _Any, has_aux: bool = False) -> _Any:
     """``torch.func.vjp``: return the value, and the function from cotangents to the cotangents of the arguments."""
-    found = _reverse.vjp(_on_values(func), *_values(primals), has_aux=has_aux)
+    found = _reverse.vjp(_on_values(_of_tensors(func, has_aux)), *_values(primals), has_aux=has_aux)
     pull = found[1]
 
     def vjp_fn(cotangents: _Any, *more: _Any) -> _Any:
         given = (cotangents, *more) if more else cotangents
+        _checks.check_cotangents(given, found[0])
         return _ascending(_tensors(pull(_ascending(_values(given)))))
 
     return (_tensors(found[0]), vjp_fn, *_tensors(found[2:]))
@@ -219,6 +248,7 @@ def vjp(func: _Function, *primals: _Any, has_aux: bool = False) -> _Any:
 def jvp(func: _Function, primals: _Any, tangents: _Any, *, strict: bool = False, has_aux: bool = False) -> _Any:
     """``torch.func.jvp``: return the value and its derivative along tangents."""
     del strict
+    _checks.check_tangents(primals, tangents)
     value, tangent = _forward.jvp(_on_values(func), _values(primals), _values(tangents))
     if not has_aux:
         return _tensors(value), _tensors(tangent)

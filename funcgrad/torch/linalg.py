@@ -20,6 +20,7 @@ from funcgrad.scipy import linalg as _scipy
 from funcgrad.torch import _names
 from funcgrad.torch._functions import of_tensors as _of_tensors
 from funcgrad.torch._functions import pivoted_rows as _pivoted_rows
+from funcgrad.torch._kernels.factors import LINALG as _LINALG
 
 
 class LinAlgError(_Error, RuntimeError):
@@ -316,6 +317,9 @@ def vander(x: _Any, *, N: int | None = None) -> _Any:  # noqa: N803  (PyTorch's 
     """The matrix of ascending powers of vectors."""
     powers = _arange(x.shape[-1] if N is None else N)
     return x.unsqueeze(-1) ** _TRACE.constant(powers)
+
+
+globals().update(_LINALG)
 
 
 def __getattr__(name: str) -> _Any:

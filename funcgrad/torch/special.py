@@ -1,16 +1,24 @@
 """PyTorch's special functions: the functions of ``torch.special``, of tensors."""
 
 from collections.abc import Callable as _Callable
+from math import pi as _pi
 from typing import Any as _Any
 
+from numpy import asarray as _asarray
+
+from funcgrad import numpy as _fnp
+from funcgrad._core.lazy import LazyModule as _LazyModule
 from funcgrad._public import publish as _publish
+from funcgrad.autograd.extend import TRACE as _TRACE
 from funcgrad.autograd.extend import default_dtype as _default_dtype
 from funcgrad.autograd.extend import is_tensor as _is_tensor
+from funcgrad.autograd.extend import lower as _lower
 from funcgrad.scipy import special as _scipy
 from funcgrad.torch import _names
 from funcgrad.torch._functions import FUNCTIONS as _FUNCTIONS
 from funcgrad.torch._functions import of_tensors as _of_tensors
 
+_SCIPY = _LazyModule("scipy.special")
 # The functions of ``scipy.special`` that have other names in PyTorch; first those with the same.
 _SAME = """
     entr erfc erfcx erfinv exp2 expit expm1 gammainc gammaincc gammaln i0 i0e i1 i1e log1p log_ndtr logit ndtr ndtri psi
@@ -106,6 +114,29 @@ for _name, _how in {
 globals().update({name: _FUNCTIONS[name] for name in ("exp2", "expm1", "log1p", "round", "sinc", "polygamma", "logit")})
 globals().update({name: _FUNCTIONS[name] for name in ("softmax", "log_softmax", "logsumexp")})
 multigammaln = _FUNCTIONS["mvlgamma"]
+
+
+@_of_tensors
+def spherical_bessel_j0(input: _Any) -> _Any:  # noqa: A002  (PyTorch's name)
+    """Return the spherical Bessel function of order 0, ``sin(x) / x``."""
+    return _fnp.sinc(_floating(input) / _pi)
+
+
+@_of_tensors
+def airy_ai(input: _Any) -> _Any:  # noqa: A002  (PyTorch's name)
+    """Return Airy's function Ai, without a derivative, as in PyTorch."""
+    x = _floating(input)
+    return _TRACE.constant(_SCIPY.airy(_asarray(_known("airy_ai", x), "f8"))[0].astype(x.dtype))
+
+
+def _known(name: str, x: _Any) -> _Any:
+    """Return a tensor's array; refuse a traced value, whose derivative is not known here."""
+    if hasattr(_lower(x), "aval") and not _is_tensor(_lower(x)):
+        raise RuntimeError(
+            f"special.{name}: the tensor is traced by a transform, and the function has no derivative here. Compute "
+            "it from numbers outside of the transform."
+        )
+    return x.detach()
 
 
 def __getattr__(name: str) -> _Any:

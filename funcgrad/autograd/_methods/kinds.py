@@ -9,7 +9,7 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._types import DTypeLike, Tensor
-from funcgrad.autograd._memory.views import split
+from funcgrad.autograd._memory.views import chunk, split
 from funcgrad.autograd._methods.names import METHODS as NAMES
 from funcgrad.autograd._tape.base import set_value
 from funcgrad.autograd._tape.dtypes import type_name
@@ -105,7 +105,49 @@ def _sum_to_size(self: Tensor, *size: Any) -> Any:
     return fnp.sum(self, axis=axes, keepdims=True).reshape(shape) if axes else self
 
 
+def _to_dense(self: Tensor, dtype: Any = None, **options: Any) -> Any:
+    """Return the tensor, which is dense, in a dtype."""
+    del options
+    return self if dtype is None else self.to(dtype)
+
+
+def _dim_order(self: Tensor, ambiguity_check: Any = False) -> tuple[int, ...]:
+    """Return the axes in the order of the memory, the slowest first."""
+    del ambiguity_check
+    strides = _stride(self)
+    return tuple(sorted(range(len(strides)), key=lambda axis: -strides[axis]))
+
+
+def _nonzero_static(self: Tensor, *, size: int, fill_value: int = -1) -> Any:
+    """Return the positions of ``size`` elements that are not 0, filled up with a value."""
+    found = self.nonzero()[:size]
+    rows = found.new_full((size, found.shape[1]), fill_value)
+    rows[: found.shape[0]] = found
+    return rows
+
+
+def _as_subclass(self: Tensor, cls: type) -> Any:
+    """Return the tensor itself for its own class."""
+    if cls is not type(self):
+        raise TypeError("as_subclass: Tensor cannot be subclassed here. Write functions of tensors.")
+    return self.view(self.shape)
+
+
 METHODS: dict[str, Method] = {
+    "dim_order": _dim_order,
+    "nonzero_static": _nonzero_static,
+    "as_subclass": _as_subclass,
+    "is_distributed": lambda self: False,
+    "is_coalesced": lambda self: False,
+    "is_set_to": lambda self, tensor: (
+        self.data_ptr() == tensor.data_ptr() and self.shape == tensor.shape and _stride(self) == _stride(tensor)
+    ),
+    "to_dense": _to_dense,
+    "unsafe_chunk": chunk,
+    "unsafe_split": split,
+    "unsafe_split_with_sizes": split,
+    "resize_as": lambda self, other: self.clone().resize_(*other.shape),
+    "__reversed__": lambda self: fnp.flip(self, 0) if self.shape else self,
     "type": _type,
     "stride": _stride,
     "storage_offset": _storage_offset,
@@ -182,6 +224,13 @@ FLAGS: dict[str, Any] = {
     "is_nested": False,
     "is_mkldnn": False,
     "is_xpu": False,
+    "is_ipu": False,
+    "is_maia": False,
+    "is_mtia": False,
+    "is_vulkan": False,
+    "is_xla": False,
+    "name": None,
+    "grad_dtype": property(lambda self: self.dtype),
     "layout": "strided",
     "output_nr": 0,
 }

@@ -36,6 +36,9 @@ _FIELDS = {
     "linalg_cholesky_ex": "L info",
     "linalg_inv_ex": "inverse info",
     "linalg_solve_ex": "result info",
+    "geqrf": "a tau",
+    "linalg_ldl_factor": "LD pivots",
+    "linalg_ldl_factor_ex": "LD pivots info",
 }
 RETURN_TYPES: dict[str, Any] = {
     name: namedtuple(name, fields)  # noqa: PYI024  (the fields are rows of a table)

@@ -364,6 +364,10 @@ class GRU(RNNBase):
         bidirectional: bool = False,
         device: DeviceLike = None,
         dtype: DTypeLike = None,
+        *,
+        proj_size: None = None,
     ) -> None:
+        if proj_size is not None:
+            raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
         how = num_layers, bias, batch_first, dropout, bidirectional
         super().__init__("GRU", input_size, hidden_size, *how, device=device, dtype=dtype)

@@ -30,10 +30,15 @@ from funcgrad.nn.functional._adaptive import (
     adaptive_avg_pool2d,
     adaptive_avg_pool3d,
     adaptive_max_pool1d,
+    adaptive_max_pool1d_with_indices,
     adaptive_max_pool2d,
+    adaptive_max_pool2d_with_indices,
     adaptive_max_pool3d,
+    adaptive_max_pool3d_with_indices,
     fractional_max_pool2d,
+    fractional_max_pool2d_with_indices,
     fractional_max_pool3d,
+    fractional_max_pool3d_with_indices,
 )
 from funcgrad.nn.functional._attention import multi_head_attention_forward, scaled_dot_product_attention
 from funcgrad.nn.functional._convolution import (
@@ -57,7 +62,15 @@ from funcgrad.nn.functional._embedding import embedding, embedding_bag, one_hot
 from funcgrad.nn.functional._fold import fold, max_unpool1d, max_unpool2d, max_unpool3d, unfold
 from funcgrad.nn.functional._grid import affine_grid, grid_sample
 from funcgrad.nn.functional._likelihoods import gaussian_nll_loss, kl_div, poisson_nll_loss
-from funcgrad.nn.functional._linear import bilinear, cosine_similarity, linear, pairwise_distance, pdist
+from funcgrad.nn.functional._linear import (
+    bilinear,
+    conv_tbc,
+    cosine_similarity,
+    linear,
+    linear_cross_entropy,
+    pairwise_distance,
+    pdist,
+)
 from funcgrad.nn.functional._losses import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
@@ -134,8 +147,11 @@ __all__ = [
     "adaptive_avg_pool2d",
     "adaptive_avg_pool3d",
     "adaptive_max_pool1d",
+    "adaptive_max_pool1d_with_indices",
     "adaptive_max_pool2d",
+    "adaptive_max_pool2d_with_indices",
     "adaptive_max_pool3d",
+    "adaptive_max_pool3d_with_indices",
     "affine_grid",
     "alpha_dropout",
     "avg_pool1d",
@@ -151,6 +167,7 @@ __all__ = [
     "conv1d",
     "conv2d",
     "conv3d",
+    "conv_tbc",
     "conv_transpose1d",
     "conv_transpose2d",
     "conv_transpose3d",
@@ -169,7 +186,9 @@ __all__ = [
     "feature_alpha_dropout",
     "fold",
     "fractional_max_pool2d",
+    "fractional_max_pool2d_with_indices",
     "fractional_max_pool3d",
+    "fractional_max_pool3d_with_indices",
     "gaussian_nll_loss",
     "gelu",
     "glu",
@@ -191,6 +210,7 @@ __all__ = [
     "leaky_relu",
     "leaky_relu_",
     "linear",
+    "linear_cross_entropy",
     "local_response_norm",
     "log_softmax",
     "logsigmoid",

@@ -265,3 +265,43 @@ def adaptive_max_pool3d(input: Array, output_size: OutputSize, return_indices: b
         array([[[[7.]]]])
     """
     return _adaptive_max("adaptive_max_pool3d", input, output_size, 3, return_indices)
+
+
+def _with_indices(function: Any, example: str) -> Any:
+    """Return the function with the positions of the maxima, under PyTorch's name for it."""
+    name = f"{function.__name__}_with_indices"
+
+    def pooled(input: Array, *args: Any, **options: Any) -> Any:
+        return function(input, *args, **{**options, "return_indices": True})
+
+    pooled.__name__ = pooled.__qualname__ = name
+    pooled.__doc__ = f"""Return the maxima of `{function.__name__}`, and their positions in the flat space.
+
+    Args:
+        input: the array.
+        args: the further arguments of `{function.__name__}`.
+        options: those by name.
+
+    Returns:
+        A pair of arrays.
+
+    Raises:
+        RuntimeError: as `{function.__name__}` does.
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad.nn import functional as F
+        >>> values, places = F.{name}({example})
+        >>> values.shape == places.shape
+        True
+
+    Source: ``torch.nn.functional.{name}``.
+    """
+    return pooled
+
+
+adaptive_max_pool1d_with_indices = _with_indices(adaptive_max_pool1d, "np.arange(4.0).reshape(1, 4), 2")
+adaptive_max_pool2d_with_indices = _with_indices(adaptive_max_pool2d, "np.ones((1, 4, 4)), 2")
+adaptive_max_pool3d_with_indices = _with_indices(adaptive_max_pool3d, "np.ones((1, 2, 2, 2)), 1")
+fractional_max_pool2d_with_indices = _with_indices(fractional_max_pool2d, "np.ones((1, 4, 4)), 2, 2")
+fractional_max_pool3d_with_indices = _with_indices(fractional_max_pool3d, "np.ones((1, 4, 4, 4)), 2, 2")

@@ -13,6 +13,8 @@ from funcgrad.autograd.extend import pytorchs_error
 from funcgrad.nn._functions.convert import inexact
 from funcgrad.nn._functions.linear import linear as affine
 from funcgrad.nn._functions.refusals import check_dim, refuse_integers
+from funcgrad.nn.functional._convolution import conv1d
+from funcgrad.nn.functional._losses import cross_entropy
 from funcgrad.nn.functional._normalization import vector_norm
 
 
@@ -152,3 +154,85 @@ def pdist(input: Array, p: float = 2.0) -> Any:
         raise RuntimeError("pdist only supports non-negative p values")
     first, second = np.triu_indices(x.shape[0], 1)
     return vector_norm(fnp.subtract(x[first], x[second]), p, -1, keepdims=False)
+
+
+def linear_cross_entropy(
+    input: Array,
+    linear_weight: Array,
+    target: Array,
+    *,
+    linear_bias: Array = None,
+    weight: Array = None,
+    reduction: str = "mean",
+    ignore_index: int | None = None,
+    label_smoothing: float = 0.0,
+    options: Any = None,
+) -> Any:
+    """Compute the cross entropy between the logits ``linear(input, linear_weight, linear_bias)`` and a target.
+
+    Args:
+        input: ``f32[batch, features]``, or ``f32[features]``.
+        linear_weight: ``f32[classes, features]``, or ``f32[classes, *positions, features]``.
+        target: the classes ``i64[batch, *positions]``, or their probabilities.
+        linear_bias: ``f32[classes, *positions]``.
+        weight: the weight of each class, dimensionless.
+        reduction: ``"none"``, ``"mean"`` or ``"sum"``.
+        ignore_index: a class that does not count; ``None`` is -100.
+        label_smoothing: the share of a uniform distribution in the target, dimensionless.
+        options: PyTorch's options of the order of computation; they change no result.
+
+    Returns:
+        The loss.
+
+    Raises:
+        ValueError: the shapes do not fit.
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad.nn import functional as F
+        >>> float(F.linear_cross_entropy(np.ones((1, 2)), np.zeros((4, 2)), np.array([1])).round(4))
+        1.3863
+
+    Source: ``torch.nn.functional.linear_cross_entropy``.
+    """
+    del options
+    shape = linear_weight.shape[:-1]
+    flat = linear_weight.reshape(-1, linear_weight.shape[-1])
+    bias = None if linear_bias is None else linear_bias.reshape(-1)
+    logits = linear(input, flat, bias)
+    ignored = {} if ignore_index is None else {"ignore_index": ignore_index}
+    return cross_entropy(
+        logits.reshape((*logits.shape[:-1], *shape)),
+        target,
+        weight=weight,
+        reduction=reduction,
+        label_smoothing=label_smoothing,
+        **ignored,
+    )
+
+
+def conv_tbc(input: Any, weight: Any, bias: Array, pad: int = 0) -> Any:
+    """Compute the convolution of ``[steps, batch, channels]`` with ``[kernel, channels, out]``.
+
+    Args:
+        input: ``f32[steps, batch, channels]``.
+        weight: ``f32[kernel, channels, out]``.
+        bias: ``f32[out]``.
+        pad: the number of zeros before the first and after the last step.
+
+    Returns:
+        ``f32[steps, batch, out]``.
+
+    Raises:
+        RuntimeError: the shapes do not fit.
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad.nn import functional as F
+        >>> F.conv_tbc(np.ones((4, 1, 2)), np.ones((3, 2, 5)), np.zeros(5)).shape
+        (2, 1, 5)
+
+    Source: ``torch.nn.functional.conv_tbc``.
+    """
+    y = conv1d(fnp.transpose(input, (1, 2, 0)), fnp.transpose(weight, (2, 1, 0)), bias, 1, pad)
+    return fnp.transpose(y, (2, 0, 1))

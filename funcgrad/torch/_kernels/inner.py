@@ -32,12 +32,6 @@ def affine_grid_generator(theta: Array, size: ShapeLike, align_corners: bool) ->
     return _F.affine_grid(theta, size, align_corners)
 
 
-def conv_tbc(input: Array, weight: Array, bias: Array, pad: int = 0) -> Any:  # noqa: A002  (PyTorch's name)
-    """Return the convolution of ``[steps, batch, channels]`` with ``[kernel, channels, out]``."""
-    y = _F.conv1d(input.permute(1, 2, 0), weight.permute(2, 1, 0), bias, 1, pad)
-    return y.permute(2, 0, 1)
-
-
 def convolution(
     input: Array,  # noqa: A002  (PyTorch's name)
     weight: Array,
@@ -135,7 +129,7 @@ def _in_place(function: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 
 _ALL: tuple[Callable[..., Any], ...] = (
-    *(grid_sampler, affine_grid_generator, conv_tbc, convolution, norm_except_dim, native_layer_norm),
+    *(grid_sampler, affine_grid_generator, _F.conv_tbc, convolution, norm_except_dim, native_layer_norm),
     *(native_group_norm, native_dropout, native_channel_shuffle, feature_dropout, max_pool1d_with_indices),
     _in_place(_F.dropout, "dropout_"),
     _in_place(_F.alpha_dropout, "alpha_dropout_"),

@@ -5,6 +5,7 @@ from collections.abc import Sequence as _Sequence
 from typing import Any as _Any
 
 from funcgrad._core.trace.checked import Checks as _Checks
+from funcgrad._core.trace.checked import checks as _checks
 from funcgrad._public import publish as _publish
 from funcgrad._transforms.debug import checking as _checking
 from funcgrad.autograd.extend import NodeFunction as _NodeFunction
@@ -105,6 +106,16 @@ class detect_anomaly:  # noqa: N801  (PyTorch's name)
 
     def __exit__(self, *args: object) -> None:
         self._context.__exit__(*args)
+
+
+def is_anomaly_enabled() -> bool:
+    """``torch.is_anomaly_enabled``: return whether anomaly detection is on."""
+    return isinstance(_checks.get(), _Anomalies)
+
+
+def is_anomaly_check_nan_enabled() -> bool:
+    """``torch.is_anomaly_check_nan_enabled``: return whether a NaN in a gradient is an error."""
+    return not isinstance(_checks.get(), _Quiet)
 
 
 __dir__ = _publish(__name__)
