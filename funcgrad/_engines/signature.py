@@ -26,17 +26,6 @@ class Unknown:
         self.answers = answers
 
 
-class ArrayResult:
-    """A pytree node around a leaf of a function's result: an array without axes, where NumPy's value is no number.
-
-    The structure of the result has it, so that a compiled function returns an array there. Building the result from
-    its leaves removes it.
-    """
-
-    def __init__(self, leaf: Any) -> None:
-        self.leaf = leaf
-
-
 _NUMBERS = (bool, int, float, complex)
 
 

@@ -263,9 +263,8 @@ KNOWN_OF_SCIPY = (
     ),
     Known(
         "scipy.spatial.distance.*",
-        "Under jit a check that needs numbers is not made.",
+        "A check that needs numbers is not made of traced weights.",
         kinds="answer",
-        ways="numpy xla",
         text="weights should be all non-negative",
     ),
     Known(
@@ -313,5 +312,17 @@ KNOWN_OF_SCIPY = (
         "The test asserts inside of the function; and a function of two numbers is refused with its type.",
         kinds="crash error",
         text="AssertionError|needed a real number",
+    ),
+    Known(
+        "scipy.spatial.distance.*",
+        "The result is an array of its own; the error says so.",
+        kinds="refusal",
+        text="out was given",
+    ),
+    Known(
+        "scipy.ndimage.map_coordinates",
+        "The mode 'grid-constant' has no rule; the error names the modes that there are.",
+        kinds="refusal",
+        text="'grid-constant'",
     ),
 )

@@ -76,6 +76,11 @@ VALUES: dict[str, tuple[Callable[..., Any], Callable[..., Any], tuple[Any, ...]]
         lambda x: spatial.distance.cdist(x, x[:2], scipy.spatial.distance.braycurtis),
         (IMAGE,),
     ),
+    "cdist of small integers by a function of SciPy's": (
+        lambda x: scipy.spatial.distance.cdist(BYTES[None] * 100, BYTES[None] + 7, scipy.spatial.distance.braycurtis),
+        lambda x: spatial.distance.cdist(BYTES[None] * 100, BYTES[None] + 7, scipy.spatial.distance.braycurtis) + 0 * x,
+        (np.zeros((1, 1)),),
+    ),
     "map_coordinates, grid-mirror": (
         lambda x: scipy.ndimage.map_coordinates(x, [[-1.5, 6.2], [0.5, 7.1]], order=1, mode="grid-mirror"),
         lambda x: ndimage.map_coordinates(x, [[-1.5, 6.2], [0.5, 7.1]], order=1, mode="grid-mirror"),

@@ -21,7 +21,7 @@ import numpy as np
 import optree
 
 from funcgrad._core.graph.ir import Graph, Var
-from funcgrad._engines.signature import MISS, ArrayResult, Signature, is_plain
+from funcgrad._engines.signature import MISS, Signature, is_plain
 from funcgrad._engines.source.clusters import clustered
 from funcgrad._engines.source.code import function_of
 from funcgrad._engines.source.donation import Donated
@@ -237,7 +237,8 @@ def _put_together(w: Writer, tree: TreeDef, names: Any) -> str:
         one = tree.one_level()
         order = parts if one is None else one.unflatten(range(len(parts)))
         return "{" + ", ".join([f"{_text(w, key)}: {parts[key]}" for key in order]) + "}"
-    if tree.type is ArrayResult:
+    # The node around an array without axes (``numpy/_base/kinds.py``).
+    if getattr(tree.type, "makes_array", False):
         return f"{w.numpy(np.asarray)}({next(names)})"
     if dataclass_fields(tree.type) is not None:
         data, meta = _fields(tree)

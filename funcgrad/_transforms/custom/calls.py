@@ -19,7 +19,7 @@ from funcgrad._transforms.base.arguments import name_of, returned, taken
 from funcgrad._transforms.base.bodies import body_trace
 from funcgrad._types import PyTree, Value
 from funcgrad.errors import NotDifferentiableError, TreeMismatchError
-from funcgrad.numpy.extend import array_as, array_like_argument, array_test, as_value, is_array_without_axes
+from funcgrad.numpy.extend import array_as, array_like_argument, array_test, as_value, with_kinds
 from funcgrad.tree import TreeDef, flatten, flatten_up_to, unflatten
 
 
@@ -62,13 +62,10 @@ class CustomCall:
         return isinstance(other, CustomCall) and same_value(self._form(), other._form())
 
     def _form(self) -> tuple[Any, ...]:
-        form = self.function, self.in_tree, self._count, self._kwargs, self.fixed
-        if "out_tree" not in vars(self):
-            # A call that did not run yet has no result, so it equals no other.
-            return *form, id(self)
-        # Writes tell an array without axes from a number.
-        arrays = [getattr(x, "shape", None) == () and is_array_without_axes(x) for x in self._returned]
-        return *form, self.out_tree, arrays
+        # A call that did not run yet has no result, so it equals no other. Writes tell arrays and numbers apart.
+        ran = "out_tree" in vars(self)
+        result = with_kinds(self._returned, self.out_tree, ()) if ran else id(self)
+        return self.function, self.in_tree, self._count, self._kwargs, self.fixed, result
 
     def arguments(self, xs: Sequence[Any]) -> Any:
         """Return the differentiable arguments with other leaves, which are arrays without axes where they were."""

@@ -13,7 +13,6 @@ from typing import Any
 from funcgrad._core.bind import Tracer, bind
 from funcgrad._core.trace.place import is_place, settled
 from funcgrad._core.trace.staging import StagedTracer, StagingTrace
-from funcgrad._engines.signature import ArrayResult
 from funcgrad._ops.layout.shape import reshape_p
 from funcgrad._types import ArrayLike
 from funcgrad.numpy._base.concrete import innermost, is_array_without_axes, no_number
@@ -96,6 +95,20 @@ def array_if_all(transform: str, y: ArrayLike, returned: Sequence[Any]) -> Any:
         return found.pop()
 
     return array_if(y, is_array)
+
+
+class ArrayResult:
+    """A pytree node around a leaf of a function's result: an array without axes, where NumPy's value is no number.
+
+    The structure of the result has it, so that a compiled function returns an array there. Building the result from
+    its leaves removes it.
+    """
+
+    # Engines that write source make the array themselves.
+    makes_array = True
+
+    def __init__(self, leaf: ArrayLike) -> None:
+        self.leaf = leaf
 
 
 register_node(ArrayResult, lambda node: ((node.leaf,), None), lambda _, children: no_number(children[0]))

@@ -100,3 +100,14 @@ def picked(name: str, values: ArrayLike, chosen: Sequence[int] | None, select_by
             f"{size - 1}, as the matrix has {type_text(values.shape, values.dtype)}. Give the first and the last one."
         )
     return slice(first, last + 1)
+
+
+def one_flag(lower: Any) -> bool:
+    """Return which triangle the factors have. For a stack, SciPy gives a flag for each matrix."""
+    flags = np.ravel(lower).tolist()
+    if len(set(flags)) > 1:
+        raise ValueError(
+            "scipy.linalg.cho_solve: some factors of the stack are lower ones and others upper ones; needed the same "
+            "for all. Solve them separately."
+        )
+    return bool(flags[0]) if flags else True

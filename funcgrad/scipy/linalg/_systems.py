@@ -15,7 +15,7 @@ from funcgrad._ops.linalg.matrices import identity_like, product, swapped
 from funcgrad._ops.linalg.triangular import triangular_solve
 from funcgrad._types import ArrayLike
 from funcgrad.numpy.extend import known_value, promote, squares, systems
-from funcgrad.scipy.linalg._arguments import array, mirrored, refuse, refuse_infinite
+from funcgrad.scipy.linalg._arguments import array, mirrored, one_flag, refuse, refuse_infinite
 from funcgrad.scipy.linalg._factors import cholesky
 
 _FORMS = {0: 0, 1: 1, 2: 2, "N": 0, "T": 1, "C": 2}
@@ -103,15 +103,7 @@ def cho_solve(c_and_lower: tuple[Any, bool], b: ArrayLike, overwrite_b: bool = F
     """
     del overwrite_b
     refuse_infinite("cho_solve", check_finite, c_and_lower[0], b)
-    c, lower = c_and_lower
-    # The factors of a stack come from SciPy with a flag for each matrix.
-    flags = np.ravel(lower).tolist()
-    if len(set(flags)) > 1:
-        raise ValueError(
-            "scipy.linalg.cho_solve: some factors of the stack are lower ones and others upper ones; needed the same "
-            "for all. Solve them separately."
-        )
-    lower = flags[0] if flags else True
+    c, lower = c_and_lower[0], one_flag(c_and_lower[1])
     c, b, vector = systems("scipy.linalg.cho_solve", c, b)
     turned = {"transpose_a": True, "conjugate_a": True}
     first, second = ({}, turned) if lower else (turned, {})

@@ -93,15 +93,17 @@ def _points(name: str, x: ArrayLike) -> Any:
     return x
 
 
+def _by_name(metric: Any) -> Any:
+    """Return the name of a function of SciPy's, which itself reads plain numbers, and any other metric as it is."""
+    called = getattr(metric, "__name__", "")
+    return called if called in _METRICS and metric is getattr(scipy_distance, called) else metric
+
+
 def _metric(name: str, metric: Any, out: Array) -> tuple[str, Callable[..., Any]]:
     if out is not None:
         raise UnsupportedFunctionError(
             f"scipy.spatial.distance.{name}: out was given; needed None. Use the result, which is an array of its own."
         )
-    called = getattr(metric, "__name__", "")
-    if called in _METRICS and metric is getattr(scipy_distance, called):
-        # SciPy's function reads plain numbers.
-        metric = called
     if callable(metric):
         return getattr(metric, "__name__", "metric"), metric
     found = _METRICS.get(str(metric).lower())
@@ -171,6 +173,7 @@ def cdist(XA: ArrayLike, XB: ArrayLike, metric: Any = "euclidean", *, out: None 
 
     Euclidean distances and their squares hold no array of all differences, in any order of derivative.
     """
+    metric = _by_name(metric)
     name, function = _metric("cdist", metric, out)
     a, b = _points("cdist", XA), _points("cdist", XB)
     if a.shape[1] != b.shape[1]:
@@ -233,6 +236,7 @@ def pdist(X: ArrayLike, metric: Any = "euclidean", *, out: None = None, **kwargs
         >>> distance.pdist(np.array([[0.0], [1.0], [3.0]]))
         array([1., 3., 2.])
     """
+    metric = _by_name(metric)
     name, function = _metric("pdist", metric, out)
     x = _points("pdist", X)
     first, second = np.triu_indices(x.shape[0], 1)
