@@ -10,7 +10,8 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._core.aval import aval_of
-from funcgrad._types import ArrayLike
+from funcgrad._core.bind import Tracer
+from funcgrad._types import ArrayLike, DTypeLike
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy.extend import as_value, getitem
 from funcgrad.scipy._splines import coefficients, shares
@@ -19,24 +20,45 @@ from funcgrad.scipy._splines import coefficients, shares
 _APRON = 12
 
 
-def in_doubles(name: str, x: ArrayLike, output: Any) -> tuple[Any, np.dtype]:
-    """Return the input in the precision of the computation, and the dtype of the result."""
-    if output is not None:
-        raise UnsupportedFunctionError(
-            f"scipy.ndimage.{name}: output was given; needed None. Use the result, converted with astype if need be."
-        )
+def in_doubles(name: str, x: ArrayLike, output: Any) -> tuple[Any, np.dtype | Tracer]:
+    """Return the input in the precision of the computation, and the dtype of the result or the array for it."""
     x = fnp.asarray(as_value(x))
-    return fnp.astype(x, np.dtype(complex if x.dtype.kind == "c" else float)), x.dtype
+    target = x.dtype if output is None else output if isinstance(output, Tracer) else _dtype(name, output)
+    dtype = target.dtype if isinstance(target, Tracer) else target
+    if output is not None and dtype.kind != ("c" if x.dtype.kind == "c" else "f"):
+        raise UnsupportedFunctionError(
+            f"scipy.ndimage.{name}: output has the dtype {dtype} for an input of {x.dtype}; needed a float dtype, "
+            "and a complex one for a complex input. Leave output out, and convert the result with astype."
+        )
+    return fnp.astype(x, np.dtype(complex if x.dtype.kind == "c" else float)), target
 
 
-def given_back(y: ArrayLike, dtype: np.dtype) -> Any:
-    return fnp.astype(y, dtype)
+def _dtype(name: str, output: Any) -> np.dtype:
+    if isinstance(output, np.ndarray):
+        raise UnsupportedFunctionError(
+            f"scipy.ndimage.{name}: output is an array of plain numbers, where the result would carry no derivative; "
+            "needed an array that takes traced values, np.zeros_like(x), or None. Use the result of the function."
+        )
+    return np.dtype(output)
+
+
+def given_back(y: ArrayLike, target: np.dtype | Tracer) -> Any:
+    """Return the result in its dtype, or write it into the array that was given for it."""
+    if isinstance(target, np.dtype):
+        return fnp.astype(y, target)
+    if np.shape(y) != target.shape:
+        raise ValueError(
+            f"scipy.ndimage: output has the shape {target.shape} for a result of shape {np.shape(y)}. Give an array of "
+            "the shape of the result."
+        )
+    target[...] = y  # pyright: ignore[reportIndexIssue]  (attached to traced values)
+    return target
 
 
 def map_coordinates(  # noqa: PLR0917  (SciPy's arguments)
     input: ArrayLike,  # noqa: A002  (SciPy's name)
     coordinates: ArrayLike,
-    output: None = None,
+    output: DTypeLike | ArrayLike = None,
     order: int = 3,
     mode: str = "constant",
     cval: ArrayLike = 0.0,
@@ -49,7 +71,7 @@ def map_coordinates(  # noqa: PLR0917  (SciPy's arguments)
     Args:
         input: an array.
         coordinates: one array of coordinates for each axis of the input.
-        output: not supported.
+        output: a float dtype for the result, or an array of traced values that gets it.
         order: of the spline, from 0 to 5.
         mode: the extension beyond the edges: 'constant', 'nearest', 'mirror', 'reflect' or 'grid-wrap'.
         cval: the value beyond the edges in the mode 'constant'.

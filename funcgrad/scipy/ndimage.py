@@ -16,9 +16,10 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._core.aval import aval_of
+from funcgrad._core.bind import Tracer
 from funcgrad._core.words import in_our_words
 from funcgrad._public import publish
-from funcgrad._types import ArrayLike
+from funcgrad._types import ArrayLike, DTypeLike
 from funcgrad.errors import ConcretizationTypeError
 from funcgrad.numpy.extend import as_value, concrete_value, normalize_axis, sliding_window_view
 from funcgrad.scipy._coordinates import given_back, in_doubles, map_coordinates
@@ -69,7 +70,7 @@ def _reach(name: str, size: int, origin: int) -> tuple[int, int]:
 def correlate(
     input: ArrayLike,  # noqa: A002  (SciPy's name)
     weights: ArrayLike,
-    output: None = None,
+    output: DTypeLike | ArrayLike = None,
     mode: str = "reflect",
     cval: ArrayLike = 0.0,
     origin: int | Sequence[int] = 0,
@@ -79,7 +80,7 @@ def correlate(
     Args:
         input: an array.
         weights: as many axes as the input has.
-        output: not supported.
+        output: a float dtype for the result, or an array of traced values that gets it.
         mode: the extension beyond the edges: 'reflect', 'mirror', 'nearest', 'wrap' or 'constant'.
         cval: the value beyond the edges in the mode 'constant'.
         origin: the shift of the filter, along all axes or each.
@@ -115,7 +116,7 @@ def correlate(
 def convolve(
     input: ArrayLike,  # noqa: A002  (SciPy's name)
     weights: ArrayLike,
-    output: None = None,
+    output: DTypeLike | ArrayLike = None,
     mode: str = "reflect",
     cval: ArrayLike = 0.0,
     origin: int | Sequence[int] = 0,
@@ -144,7 +145,7 @@ def correlate1d(  # noqa: PLR0917  (SciPy's arguments)
     input: ArrayLike,  # noqa: A002  (SciPy's name)
     weights: ArrayLike,
     axis: int = -1,
-    output: None = None,
+    output: DTypeLike | ArrayLike = None,
     mode: str = "reflect",
     cval: ArrayLike = 0.0,
     origin: int = 0,
@@ -163,7 +164,7 @@ def _vector(name: str, weights: ArrayLike) -> Any:
     return w
 
 
-def _along(name: str, x: ArrayLike, weights: ArrayLike, axis: int, output: None, edge: tuple[str, Any, int]) -> Any:
+def _along(name: str, x: ArrayLike, weights: ArrayLike, axis: int, output: Any, edge: tuple[str, Any, int]) -> Any:
     mode, cval, origin = edge
     x, dtype = in_doubles(name, x, output)
     w = _vector(name, weights)
@@ -181,7 +182,7 @@ def convolve1d(  # noqa: PLR0917  (SciPy's arguments)
     input: ArrayLike,  # noqa: A002  (SciPy's name)
     weights: ArrayLike,
     axis: int = -1,
-    output: None = None,
+    output: DTypeLike | ArrayLike = None,
     mode: str = "reflect",
     cval: ArrayLike = 0.0,
     origin: int = 0,
@@ -196,7 +197,7 @@ def uniform_filter1d(  # noqa: PLR0917  (SciPy's arguments)
     input: ArrayLike,  # noqa: A002  (SciPy's name)
     size: int,
     axis: int = -1,
-    output: None = None,
+    output: DTypeLike | ArrayLike = None,
     mode: str = "reflect",
     cval: ArrayLike = 0.0,
     origin: int = 0,
@@ -211,7 +212,7 @@ def gaussian_filter1d(  # noqa: PLR0917  (SciPy's arguments)
     sigma: ArrayLike,
     axis: int = -1,
     order: int = 0,
-    output: None = None,
+    output: DTypeLike | ArrayLike = None,
     mode: str = "reflect",
     cval: ArrayLike = 0.0,
     truncate: float = 4.0,
@@ -227,7 +228,7 @@ def gaussian_filter1d(  # noqa: PLR0917  (SciPy's arguments)
         sigma: the standard deviation, in elements.
         axis: the axis to work along.
         order: the order of the derivative of the Gaussian function.
-        output: not supported.
+        output: a float dtype for the result, or an array of traced values that gets it.
         mode: the extension beyond the edges.
         cval: the value beyond the edges in the mode 'constant'.
         truncate: the length of the filter on each side, in standard deviations.
@@ -276,7 +277,7 @@ def gaussian_filter(  # noqa: PLR0917  (SciPy's arguments)
     input: ArrayLike,  # noqa: A002  (SciPy's name)
     sigma: ArrayLike,
     order: int | Sequence[int] = 0,
-    output: None = None,
+    output: DTypeLike | ArrayLike = None,
     mode: str | Sequence[str] = "reflect",
     cval: ArrayLike = 0.0,
     truncate: float = 4.0,
@@ -294,8 +295,11 @@ def gaussian_filter(  # noqa: PLR0917  (SciPy's arguments)
         >>> fg.scipy.ndimage.gaussian_filter(image, 0.5)[1].round(3)
         array([0.084, 0.619, 0.084])
     """
-    y, dtype = in_doubles("gaussian_filter", input, output)
-    y = given_back(y, dtype)
+    y, target = in_doubles("gaussian_filter", input, output)
+    # Each filter rounds its result to the dtype of the output.
+    rounded = None if output is None else target.dtype if isinstance(target, Tracer) else target
+    if output is None:
+        y = given_back(y, target)
     along = [normalize_axis(i, len(y.shape)) for i in (range(len(y.shape)) if axes is None else axes)]
     if len(set(along)) < len(along):
         raise ValueError(
@@ -307,8 +311,8 @@ def gaussian_filter(  # noqa: PLR0917  (SciPy's arguments)
         reaches = _for_each("radius", radius, along)
     for axis, width, which, how, reach in zip(along, widths, orders, modes, reaches, strict=True):
         if not _is_none(width, reach):
-            y = gaussian_filter1d(y, width, axis, which, None, how, cval, truncate, radius=reach)
-    return y
+            y = gaussian_filter1d(y, width, axis, which, rounded, how, cval, truncate, radius=reach)
+    return y if output is None else given_back(y, target)
 
 
 def _is_none(sigma: ArrayLike, radius: int | None) -> bool:

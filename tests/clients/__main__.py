@@ -37,7 +37,7 @@ def sources(suite: Suite, folder: Path) -> Path:
     if place.exists():
         return place
     if suite.repository:
-        tag = ["--depth", "1", "--branch", f"v{suite.version}"]
+        tag = ["--depth", "1", "--branch", suite.tag.format(version=suite.version)]
         subprocess.run(["git", "clone", "--quiet", *tag, suite.repository, str(place)], check=True)
         return place
     pip = [

@@ -18,8 +18,9 @@ class Suite:
     options: tuple[str, ...] = ()
     # Folders and files with tests, relative to the source.
     tests: tuple[str, ...] = ("tests",)
-    # The repository with the tests, if the source distribution has none.
+    # The repository with the tests, if the source distribution has none, and the name of the release there.
     repository: str | None = None
+    tag: str = "v{version}"
     differs: dict[str, str] = field(default_factory=dict)
     proof: bool = True
 
@@ -83,7 +84,18 @@ SUITES = {
             tests=("tests/test_primitives.py",),
             repository="https://github.com/fancompute/ceviche",
         ),
+        # Its wheel has a package named tests, which would hide this one: it runs from its source, and is not installed.
+        Suite("grcwa", "0.1.2"),
+        Suite("legume-gme", "1.0.3", repository="https://github.com/fancompute/legume"),
         Suite("mici", "0.4.1", tests=("tests/test_autodiff.py",)),
+        # It runs reverse mode by autograd's own parts: VJPNode, new_box and backward_pass.
+        Suite(
+            "pymoo",
+            "0.6.2",
+            tests=("tests/gradients",),
+            repository="https://github.com/anyoptimization/pymoo",
+            tag="{version}",
+        ),
         Suite(
             "lifetimes",
             "0.11.3",

@@ -153,9 +153,9 @@ KNOWN_OF_SCIPY = (
     ),
     Known(
         "scipy.ndimage.*",
-        "Results are new arrays.",
+        "Results are floats, and an array for the result takes traced values.",
         kinds="refusal",
-        text="output was given",
+        text="output has the dtype|output is an array of plain numbers",
     ),
     Known(
         "scipy.special.*",

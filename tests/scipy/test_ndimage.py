@@ -118,7 +118,14 @@ def test_refused(rng: np.random.Generator) -> None:
         (lambda: ndimage.correlate1d(x, np.ones(3), origin=2), ValueError, "invalid origin"),
         (lambda: ndimage.gaussian_filter(x, [1.0]), RuntimeError, "must have length"),
         (lambda: ndimage.gaussian_filter1d(x, 1.0, order=-1), ValueError, "nonnegative"),
-        (lambda: ndimage.convolve(x, x, output=vars(np)["float32"]), UnsupportedFunctionError, "output was given"),
+        (lambda: ndimage.convolve(x, x, output=np.zeros((5, 6))), UnsupportedFunctionError, "of plain numbers"),
+        (lambda: ndimage.convolve(x, x, output=np.int32), UnsupportedFunctionError, "output has the dtype int32"),
+        (
+            lambda: ndimage.convolve(x + 0j, x, output=np.float32),
+            UnsupportedFunctionError,
+            "output has the dtype float32",
+        ),
+        (lambda: fg.grad(lambda y: ndimage.convolve(y, y, output=y[0]))(x), ValueError, r"output has the shape \(6,\)"),
         (lambda: fg.jit(lambda s: ndimage.gaussian_filter(x, s))(1.0), ConcretizationTypeError, "gaussian_filter"),
     ]
     for f, error, words in mistakes:
@@ -146,3 +153,39 @@ def test_empty_arrays(shape: tuple[int, ...]) -> None:
         assert fg.grad(lambda x, ours=ours, args=args: np.sum(ours(x, *args)))(empty).shape == shape
     with pytest.raises(ValueError, match="which the mode 'nearest' cannot go on from"):
         ndimage.map_coordinates(empty, np.zeros((len(shape), 2)), mode="nearest")
+
+
+OWN: dict[str, Callable[[Any], Any]] = {
+    "uniform_filter": lambda x: scipy.ndimage.uniform_filter(x, 3),
+    "sobel": lambda x: scipy.ndimage.sobel(x, 0),
+    "prewitt": lambda x: scipy.ndimage.prewitt(x, 1),
+    "laplace": lambda x: scipy.ndimage.laplace(x, mode="mirror"),
+    "gaussian_laplace": lambda x: scipy.ndimage.gaussian_laplace(x, 1.0),
+    "gaussian_gradient_magnitude": lambda x: scipy.ndimage.gaussian_gradient_magnitude(x, 1.0),
+}
+
+
+@pytest.mark.parametrize("engine", ["eager", "numpy", "xla"])
+@pytest.mark.parametrize("name", OWN)
+def test_filters_that_scipy_builds_of_others(name: str, engine: str, rng: np.random.Generator) -> None:
+    """SciPy's own code passes the array for the result on, and reads it again as the next input."""
+    x, v = rng.normal(size=(5, 6)), rng.normal(size=(5, 6))
+
+    def f(x: Any) -> Any:
+        y = OWN[name](x)
+        return np.sum(y * y)
+
+    with fg.intercept():
+        compute = fg.value_and_grad(f)
+        value, slope = (compute if engine == "eager" else fg.jit(compute, engine=engine))(x)
+    np.testing.assert_allclose(value, f(x), rtol=1e-12)
+    difference = (f(x + 1e-6 * v) - f(x - 1e-6 * v)) / 2e-6
+    np.testing.assert_allclose(np.sum(slope * v), difference, rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_the_dtype_of_the_result(dtype: str, rng: np.random.Generator) -> None:
+    x = rng.normal(size=(5, 6))
+    found = ndimage.gaussian_filter(x, 1.0, output=np.dtype(dtype))
+    assert found.dtype == dtype
+    np.testing.assert_allclose(found, scipy.ndimage.gaussian_filter(x, 1.0, output=np.dtype(dtype)), rtol=1e-6)

@@ -97,7 +97,10 @@ class PathTrace(StagingTrace):
     def follow(self, x: StagedTracer, asked: str) -> Any:
         """Answer what Python asks of a value, and record the guard."""
         k = len(self.answers)
-        answer = self._given[k] if k < len(self._given) else self._ask(asked, self.number(x._variable))
+        is_given = k < len(self._given)
+        # Most arrays with axes have no answer. Python's error has to come in each call, so they are asked always.
+        computed = None if is_given and not x.shape else self._ask(asked, self.number(x._variable))
+        answer = self._given[k] if is_given else computed
         self._record(self, x, asked, answer)
         self.answers.append(answer)
         return answer

@@ -35,7 +35,7 @@ _SHAPE = (
 )
 
 # Arrays of more integers are not followed, because each integer is a guard of its own.
-_MOST_FOLLOWED = 32
+MOST_FOLLOWED = 32
 
 
 def innermost(x: ArrayLike) -> Any:
@@ -76,7 +76,7 @@ def concrete_value(x: ArrayLike, asked: str, has_path: bool = False) -> Any:
     """
     value = innermost(x)
     if isinstance(value, Tracer):
-        is_few = value.dtype.kind in "biu" and value.size <= _MOST_FOLLOWED
+        is_few = value.dtype.kind in "biu" and value.size <= MOST_FOLLOWED
         if value._owner.follows and is_few:
             return _followed(value)
         raise ConcretizationTypeError(
@@ -84,6 +84,13 @@ def concrete_value(x: ArrayLike, asked: str, has_path: bool = False) -> Any:
             f"{value._owner.unknown}. {_STAGED_REMEDY}{path_hint(value, is_few or has_path)}"
         )
     return value
+
+
+def followed_index(x: Tracer) -> np.ndarray | None:
+    """Return the numbers of an index into a plain array if the trace follows them, else ``None``."""
+    value = innermost(x)
+    is_followed = isinstance(value, Tracer) and value._owner.follows and value.size <= MOST_FOLLOWED
+    return _followed(value) if is_followed else None
 
 
 def path_hint(value: Tracer, has_path: bool = True, what: str = "numbers") -> str:

@@ -32,7 +32,7 @@ from funcgrad.errors import (
     UnsupportedFunctionError,
 )
 from funcgrad.numpy._base.caller import Caller, asking, refuse_to_scipy
-from funcgrad.numpy._base.concrete import concrete_value, innermost
+from funcgrad.numpy._base.concrete import MOST_FOLLOWED, concrete_value, followed_index, innermost, path_hint
 
 # XLA compiles a program of 256 single elements in 0.2 to 0.6 s, and one of 3,000 in 1 to 9 s.
 MAX_OBJECTS = 256
@@ -50,8 +50,11 @@ _READ_ONLY = (
 )
 
 
-def _refuse_as_index(x: Tracer, by: Caller) -> NoReturn:
-    """Say what to write if a plain array gets a traced index, for a write and for a read."""
+def _as_index(x: Tracer, by: Caller) -> np.ndarray:
+    """Return the numbers of an index into a plain array, or say what to write if no trace follows them."""
+    numbers = None if by.at_write else followed_index(x)
+    if numbers is not None:
+        return numbers
     transform = x._owner.transform
     if by.at_write:
         raise TracerAssignmentError(
@@ -66,8 +69,13 @@ def _refuse_as_index(x: Tracer, by: Caller) -> NoReturn:
     raise TracerArrayConversionError(
         f"an index was asked of a value {x.aval}: a plain NumPy array was indexed by a value that is traced under "
         f"{transform}, and NumPy has no hook for this. Write {other}, or make the array an argument of the transformed "
-        "function, so that it is traced too."
+        f"function, so that it is traced too.{_paths(x)}"
     )
+
+
+def _paths(x: Tracer) -> str:
+    value = innermost(x)
+    return path_hint(value, has_path=value.size <= MOST_FOLLOWED) if isinstance(value, Tracer) else ""
 
 
 # Code objects distinguish NumPy's own functions from a user's function of the same name.
@@ -94,7 +102,7 @@ def to_array(self: Tracer, dtype: DTypeLike = None, copy: bool | None = None) ->
     _refuse_in_c(self, by)
     _refuse_by_lapack(self, by)
     if not is_inexact(self.dtype) and by.at_index:
-        _refuse_as_index(self, by)
+        return _as_index(self, by)
     if self.dtype == bool:
         # Objects that are bools would be added by "or", and NumPy counts them.
         raise TracerArrayConversionError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 import re
 import warnings
 from collections.abc import Callable
@@ -178,3 +179,42 @@ def test_integers_of_a_path_are_keys() -> None:
     for x in (*INPUTS, *INPUTS):
         expected = table[int(np.argmax(x))] * x + len({int(i % 2) for i in np.argsort(x)[:2]})
         np.testing.assert_array_equal(looked_up(x), expected)
+
+
+TABLE = np.arange(12.0).reshape(3, 4)
+PLAIN_INDEXED: dict[str, Callable[[Any], Any]] = {
+    "integers": lambda x: TABLE[np.argsort(x)[:3], 1:] * x[1:],
+    "integers beside integers": lambda x: TABLE[np.argmin((TABLE - x) ** 2, axis=0), np.arange(4)] * x,
+    "mask": lambda x: np.sum(TABLE[:, x > 0]) * x,
+    "number": lambda x: TABLE[0][np.argmax(x)] * x,
+    "in a tuple": lambda x: TABLE[np.argmax(x) % 3, np.argmin(x)] * x,
+}
+
+
+@pytest.mark.parametrize("engine", ["numpy", "xla"])
+@pytest.mark.parametrize("name", PLAIN_INDEXED)
+def test_a_plain_array_is_indexed(name: str, engine: str) -> None:
+    """NumPy asks an index for one number first, and then for an array."""
+    _as_plain(PLAIN_INDEXED[name], INPUTS, engine)
+
+
+def test_a_question_to_an_array_raises_on_every_path() -> None:
+    """A new path begins with the answers of the call before; an array with axes has none of them."""
+
+    def f(x: Any) -> Any:
+        ranks = np.argsort(x)
+        try:
+            first = operator.index(ranks)
+        except TypeError:
+            first = int(ranks[0])
+        return x * first
+
+    _as_plain(f, INPUTS)
+
+
+def test_long_indices_of_plain_arrays_are_refused() -> None:
+    table = np.arange(100.0)
+    with pytest.raises(errors.TracerArrayConversionError, match=r"Write funcgrad\.numpy\.take"):
+        fg.jit(lambda x: table[np.argsort(x)] * x, paths=8)(np.arange(100.0))
+    with pytest.raises(errors.TracerArrayConversionError, match=r"so that it is traced too\. Or follow.*paths=8"):
+        fg.jit(lambda x: TABLE[np.argmax(x)] * x)(X)
