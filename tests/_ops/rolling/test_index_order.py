@@ -64,11 +64,13 @@ def three_rounds_back(x: Any, a: Any) -> Any:
 
 
 def last_round_after_the_loop(x: Any, a: Any) -> Any:
-    y = b = np.tanh(x)
+    b = np.tanh(0.3 * x[:2] @ x[2:] + 0.1 * np.ones(4))
+    y = b
     for _ in range(ROUNDS):
-        y = np.tanh(0.3 * b[0] + 0.1 * x)
-        b = np.tanh(0.3 * np.sum(y[None, :] * y[:, None], 0) * y[::-1] * a)
-    return np.sum(y + b * 2) + np.sum(np.tanh(np.sum(y[None, :] * y[:, None], 0) * x[::-1]))
+        y = np.tanh(0.3 * b[0] + 0.1 * np.ones(4))
+        b = np.tanh(0.3 * np.sum(y[None, :] * y[:, None], 0) * y[::-1] + 0.1)
+    last = np.sum(y[None, :] * y[:, None], 0)
+    return np.sum(y + b * 2) + np.sum(np.tanh(0.3 * np.sum(x[None, :] * x[:, None], 0) * last + a))
 
 
 def one_round_only(x: Any, a: Any) -> Any:
