@@ -50,6 +50,7 @@ def keeps_order(graph: Graph, rolled: Graph, active: Collection[Operand]) -> boo
     uses = Counter(chain(graph.outputs, chain.from_iterable([each.operands for each in graph.equations])))
     reads: dict[Var, list[tuple[Pattern, Key, Operand]]] = {}
     arrays: dict[Operand, _Writes] = {}
+    indexed = {each.operands[0] for each in graph.equations if each.primitive is index_p}
     for equation in graph.equations:
         if equation.primitive is index_p or equation.primitive is scatter_set_p:
             _note(equation, active, reads, arrays)
@@ -68,7 +69,10 @@ def keeps_order(graph: Graph, rolled: Graph, active: Collection[Operand]) -> boo
     if not _joined_keep_order(rolled, active):
         return False
     slots = _reads_of(rolled.equations, reads)
-    return all(_reads_keep_order(base, found, slots.get(base, []), uses) for base, found in reads.items())
+    return all(
+        _rows_keep_parts(found, indexed) and _reads_keep_order(base, found, slots.get(base, []), uses)
+        for base, found in reads.items()
+    )
 
 
 def _note(
@@ -236,9 +240,17 @@ def _carries_keep_order(equation: Equation, moving: Collection[Operand], around:
             return False
         if not _is_ordered([inner.of(ends[c]), *rounds[:-1], *after]):
             return False
+    for k in range(loop.constants):
+        count, indexed = inner.of(loop.body.inputs[k])
+        outside = around.of(equation.operands[k], without=equation)
+        if flags[k] and not _is_ordered([(2 * count, 2 * indexed), outside]):
+            return False
     # A value of one round that is read after the loop is a row of what is stacked.
-    rows = zip(ends[loop.carry :], equation.results[loop.carry :], strict=True)
-    return all(_is_ordered([inner.of(y), around.of(row)]) for y, stack in rows for row in around.parts_of(stack))
+    for y, stack in zip(ends[loop.carry :], equation.results[loop.carry :], strict=True):
+        rounds = [inner.of(y), *[inner.of(inputs[c]) for c in carries if ends[c] is y]]
+        if not all(_is_ordered([*rounds, around.of(row)]) for row in around.parts_of(stack)):
+            return False
+    return True
 
 
 def _is_ordered(uses: list[tuple[int, int]]) -> bool:
@@ -295,6 +307,17 @@ def _reads_of(equations: Collection[Equation], bases: Collection[Var]) -> dict[V
             assert type(x) is Var
             found.setdefault(x, []).append(equation.params["index"])
     return found
+
+
+def _rows_keep_parts(found: list[tuple[Pattern, Key, Operand]], indexed: set[Operand]) -> bool:
+    """Return whether no row with more than two reads has parts that are read by index.
+
+    The rolled program reads the row once, and adds the shares of the parts first.
+    """
+    if indexed.isdisjoint([x for _, _, x in found]):
+        return True
+    counts = Counter([(pattern, key) for pattern, key, _ in found])
+    return not any(x in indexed and counts[pattern, key] > 2 for pattern, key, x in found)
 
 
 def _reads_keep_order(

@@ -73,6 +73,29 @@ def last_round_after_the_loop(x: Any, a: Any) -> Any:
     return np.sum(y + b * 2) + np.sum(np.tanh(0.3 * np.sum(x[None, :] * x[:, None], 0) * last + a))
 
 
+def constant_of_the_loop(x: Any, a: Any) -> Any:
+    y, loss = np.tanh(x), 0.0
+    for _ in range(ROUNDS):
+        y = np.tanh(0.3 * y * y * a + 0.1)
+        loss = loss + np.sum(np.tanh(0.3 * x + 0.1))
+    return loss + np.sum(y) + np.sum(x) * 0.5 + np.sum(np.tanh(x[0] * y[::-1] + x[::-1]))
+
+
+def last_value_of_a_carry_that_is_stacked(x: Any, a: Any) -> Any:
+    y, before = x, x * a
+    for _ in range(ROUNDS):
+        y, before = np.tanh(0.3 * a * y[:2] @ y[2:] + 0.3 * y[0] + 0.1 * np.ones(4)), y
+    return np.sum(y + before * 2) + np.sum(np.tanh(before[:2] @ before[2:] + y * before[0] + y[1:2]))
+
+
+def parts_of_a_row_after_the_loop(x: Any, a: Any) -> Any:
+    rows, y = np.reshape(np.concatenate([x] * ROUNDS), (ROUNDS, 4)) * a, x
+    for t in range(ROUNDS):
+        y = np.tanh(0.3 * rows[t] * y + 0.1)
+    parts = np.sum(rows[0][None, :] * rows[0][:, None], 0) * rows[0][::-1]
+    return np.sum(y * parts + rows[0] * 0.9 * y)
+
+
 def one_round_only(x: Any, a: Any) -> Any:
     ys = []
     for _ in range(ROUNDS):
@@ -97,6 +120,9 @@ def elements_and_an_index_array(x: Any, a: Any) -> Any:
         (before_the_loop, False),
         (three_rounds_back, False),
         (last_round_after_the_loop, False),
+        (constant_of_the_loop, False),
+        (last_value_of_a_carry_that_is_stacked, False),
+        (parts_of_a_row_after_the_loop, False),
         (one_round_only, True),
         (elements_and_an_index_array, False),
     ],
