@@ -16,7 +16,7 @@ import numpy as np
 from funcgrad._core.graph.ir import Equation, Graph, Operand, Var
 from funcgrad._ops.index.gather import index_p
 from funcgrad._ops.index.join import concatenate_p, stack_p
-from funcgrad._ops.index.plan import Index
+from funcgrad._ops.index.plan import SLOT, Index
 from funcgrad._ops.index.scatter import scatter_set_p
 from funcgrad._ops.program.scan import Loop, scan_p
 from funcgrad._ops.rolling.reverse_rounds import uses_of
@@ -50,6 +50,7 @@ def keeps_order(graph: Graph, rolled: Graph, active: Collection[Operand]) -> boo
     uses = Counter(chain(graph.outputs, chain.from_iterable([each.operands for each in graph.equations])))
     reads: dict[Var, list[tuple[Pattern, Key, Operand]]] = {}
     arrays: dict[Operand, _Writes] = {}
+    indexed = {each.operands[0] for each in graph.equations if each.primitive is index_p}
     for equation in graph.equations:
         if equation.primitive is index_p or equation.primitive is scatter_set_p:
             _note(equation, active, reads, arrays)
@@ -68,7 +69,10 @@ def keeps_order(graph: Graph, rolled: Graph, active: Collection[Operand]) -> boo
     if not _joined_keep_order(rolled, active):
         return False
     slots = _reads_of(rolled.equations, reads)
-    return all(_reads_keep_order(base, found, slots.get(base, []), uses) for base, found in reads.items())
+    return all(
+        _rows_keep_parts(found, indexed) and _reads_keep_order(base, found, slots.get(base, []), uses)
+        for base, found in reads.items()
+    )
 
 
 def _note(
@@ -133,6 +137,7 @@ def _joined_keep_order(graph: Graph, active: Collection[Operand], summed: Collec
         summed: the inputs whose shares are added to those of later rounds.
     """
     moving = _moving(graph, active)
+    uses = _Uses(graph)
     # How often later equations read a value. A loop reads it many times.
     later = Counter(graph.outputs)
     # How often loops read each row of an array.
@@ -140,7 +145,7 @@ def _joined_keep_order(graph: Graph, active: Collection[Operand], summed: Collec
     for equation in reversed(graph.equations):
         primitive, operands = equation.primitive, equation.operands
         if primitive is scan_p:
-            if not _loop_keeps_order(equation, moving):
+            if not (_loop_keeps_order(equation, moving) and _carries_keep_order(equation, moving, uses)):
                 return False
             _count_rows(equation, rows)
         count = rows.get(equation.results[0], 0) if primitive in _JOINING else 0
@@ -207,6 +212,76 @@ def _loop_keeps_order(equation: Equation, moving: Collection[Operand]) -> bool:
     return _joined_keep_order(loop.body, inputs, inputs)
 
 
+def _carries_keep_order(equation: Equation, moving: Collection[Operand], around: _Uses) -> bool:
+    """Return whether the shares of each carried value are added in the same order where some are of reads by index.
+
+    The unrolled program adds the shares of all reads of a value by index first, those of later rounds too.
+
+    Args:
+        equation: a loop.
+        moving: the values around the loop that depend on what is differentiated.
+        around: the uses in the program around the loop.
+    """
+    loop: Loop = equation.params["loop"]
+    inner, flags = _Uses(loop.body), loop.moves(tuple([x in moving for x in equation.operands])).operands
+    carries = range(loop.carry)
+    inputs, ends = loop.body.inputs[loop.constants :], loop.body.outputs
+    for c in carries:
+        if not flags[loop.constants + c]:
+            continue
+        # The names of the value in later rounds: a carry that only moves on is the next carry.
+        later = [c]
+        for d in later:
+            later += [e for e in carries if ends[e] is inputs[d] and e not in later]
+        rounds = [inner.of(inputs[d]) for d in later]
+        first = around.of(equation.operands[loop.constants + c], without=equation)
+        after = [around.of(equation.results[d]) for d in later]
+        if not (_is_ordered([first, *rounds]) and _is_ordered([inner.of(ends[c]), *rounds])):
+            return False
+        if not _is_ordered([inner.of(ends[c]), *rounds[:-1], *after]):
+            return False
+    for k in range(loop.constants):
+        count, indexed = inner.of(loop.body.inputs[k])
+        outside = around.of(equation.operands[k], without=equation)
+        if flags[k] and not _is_ordered([(2 * count, 2 * indexed), outside]):
+            return False
+    # A value of one round that is read after the loop is a row of what is stacked.
+    for y, stack in zip(ends[loop.carry :], equation.results[loop.carry :], strict=True):
+        rounds = [inner.of(y), *[inner.of(inputs[c]) for c in carries if ends[c] is y]]
+        if not all(_is_ordered([*rounds, around.of(row)]) for row in around.parts_of(stack)):
+            return False
+    return True
+
+
+def _is_ordered(uses: list[tuple[int, int]]) -> bool:
+    """Return whether shares are added in one order; for each round, their number and that of reads by index."""
+    if sum(count > 0 for count, _ in uses) < 2 or sum(count for count, _ in uses) < 3:
+        return True
+    by_index = sum(indexed > 0 for _, indexed in uses)
+    # The shares of reads by index in one round are one number in both programs.
+    return by_index == 0 or (by_index == 1 and sum(count - indexed for count, indexed in uses) < 2)
+
+
+class _Uses:
+    """How often the equations of a program read each value, and how often by index."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._counts = Counter(chain.from_iterable([each.operands for each in graph.equations]))
+        reads = [each for each in graph.equations if each.primitive is index_p]
+        self._indexed = Counter([each.operands[0] for each in reads])
+        self._parts: dict[Operand, list[Operand]] = {}
+        for each in reads:
+            self._parts.setdefault(each.operands[0], []).append(each.results[0])
+
+    def of(self, x: Operand, without: Equation | None = None) -> tuple[int, int]:
+        """Return how often a value is read, besides once by an equation, and how often of that by index."""
+        return self._counts[x] - (without is not None), self._indexed[x]
+
+    def parts_of(self, x: Operand) -> list[Operand]:
+        """Return the parts of an array that are read by index."""
+        return self._parts.get(x, [])
+
+
 def _moving(graph: Graph, active: Collection[Operand]) -> set[Operand]:
     """Return the variables that depend on the active inputs."""
     found: set[Operand] = {x for x in graph.inputs if x in active}
@@ -232,6 +307,17 @@ def _reads_of(equations: Collection[Equation], bases: Collection[Var]) -> dict[V
             assert type(x) is Var
             found.setdefault(x, []).append(equation.params["index"])
     return found
+
+
+def _rows_keep_parts(found: list[tuple[Pattern, Key, Operand]], indexed: set[Operand]) -> bool:
+    """Return whether no row with more than two reads has parts that are read by index.
+
+    The rolled program reads the row once, and adds the shares of the parts first.
+    """
+    if indexed.isdisjoint([x for _, _, x in found]):
+        return True
+    counts = Counter([(pattern, key) for pattern, key, _ in found])
+    return not any(x in indexed and counts[pattern, key] > 2 for pattern, key, x in found)
 
 
 def _reads_keep_order(
@@ -262,7 +348,11 @@ def _reads_keep_order(
         return True
     read = np.zeros(base.aval.shape, np.int64)
     for each in slots:
-        read[each.filled(())] += 1
+        if SLOT in each.entries:
+            # An index array may read each element several times.
+            read += 2
+        else:
+            read[each.filled(())] += 1
     return not (counts & (read > 1)).any() and not _is_mixed(found, uses)
 
 
