@@ -273,6 +273,24 @@ def test_memory_that_is_written_must_be_writeable_and_all_arguments_given() -> N
             run(*given)
 
 
+def test_many_arguments_are_checked_one_by_one() -> None:
+    count = 400
+    names = [f"a{k}" for k in range(count)]
+    text = "\n".join(
+        [f"def run({', '.join(names)}):", *[f"    store({k}, {name}, 0, {k})" for k, name in enumerate(names)]]
+    )
+    given: list[Any] = [np.zeros(1, np.float32 if k % 3 else np.int64) for k in range(count)]
+    run = built(text, [array(x, written=True) for x in given], returns=False)
+    run(*given)
+    assert [int(x[0]) for x in given] == list(range(count))
+    frozen = np.zeros(1, np.float32)
+    frozen.flags.writeable = False
+    for wrong in (np.zeros(1), np.zeros(4, np.float32)[::2], frozen, [0.0], 1.0, np.zeros(1, ">f4")):
+        for k in (1, 200, count - 2):
+            with pytest.raises(TypeError, match="a compiled kernel needs"):
+                run(*given[:k], wrong, *given[k + 1 :])
+
+
 def test_another_layout_of_arrays_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     entry.addresses.cache_clear()
     monkeypatch.setattr(entry, "_FLAGS", entry._FLAGS + ctypes.sizeof(ctypes.c_int))

@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 
 import funcgrad as fg
-from funcgrad._core.graph.ir import Graph
+from funcgrad._core.aval import Aval
+from funcgrad._core.graph.ir import Graph, Var
 from funcgrad._engines.source.kernels.expand import prepared
-from funcgrad._engines.source.kernels.instructions.plan import with_instructions
+from funcgrad._engines.source.kernels.instructions.plan import ConnectedParts, with_instructions
+from funcgrad._ops.index.gather import scatter_p
 
 N = 14
 
@@ -70,6 +72,18 @@ def triangle(a: Any, x: Any) -> Any:
     return np.sum(np.sin(out))
 
 
+def symmetric(c: Any, a: Any, b: Any) -> Any:
+    """The first of the rounds read and write empty slices, and roll."""
+    rest = np.zeros(c.shape[1], like=c)
+    c = 0.5 * c
+    for i in range(c.shape[0]):
+        for j in range(c.shape[1]):
+            c[:i, j] += b[i, j] * a[i, :i]
+            rest[j] = b[:i, j] @ a[i, :i]
+        c[i, :] += b[i, :] * a[i, i] + rest
+    return np.sum(np.sin(c))
+
+
 def windows(x: Any, w: Any) -> Any:
     out = np.zeros((x.shape[0] - 2, x.shape[1] - 2), like=x)
     for i in range(out.shape[0]):
@@ -122,6 +136,31 @@ def test_the_numbers_are_those_of_numpy(program: Callable[..., Any]) -> None:
         for x, y in zip(fg.tree.leaves(ours(*arguments)), fg.tree.leaves(theirs(*arguments)), strict=True):
             np.testing.assert_array_equal(x, y)
             np.testing.assert_array_equal(np.signbit(x), np.signbit(y))
+
+
+def test_parts_stay_connected() -> None:
+    rng = np.random.default_rng(0)
+    variables = [Var(Aval((2,), np.dtype(float))) for _ in range(60)]
+    parts, sets = ConnectedParts(), {x: {x} for x in variables}
+    for _ in range(40):
+        chosen = [variables[k] for k in rng.integers(0, 60, 3)]
+        parts.connect(chosen)
+        joined = set.union(*[sets[x] for x in chosen])
+        sets.update(dict.fromkeys(joined, joined))
+        for x in variables:
+            assert {y for y in variables if parts.root(y) is parts.root(x)} == sets[x]
+
+
+def test_what_is_connected_is_one_kernel() -> None:
+    """Sums of hundreds of pieces connect all parts that make the pieces."""
+    arguments = [_RNG.standard_normal(shape) for shape in ((9, 10), (9, 9), (9, 10))]
+    gradient = fg.value_and_grad(symmetric, argnums=(0, 1, 2))
+    compiled = fg.jit(gradient, engine="numba")
+    found = with_instructions(prepared(compiled.graph(*arguments)), lambda plan: plan).equations
+    assert sum(not hasattr(each.primitive, "forms") for each in found) == 1
+    assert not [each for each in found if each.primitive is scatter_p]
+    for x, y in zip(fg.tree.leaves(compiled(*arguments)), fg.tree.leaves(gradient(*arguments)), strict=True):
+        np.testing.assert_allclose(x, y, 1e-10, 1e-13)
 
 
 def test_other_numbers_and_a_longer_loop_share_the_code() -> None:

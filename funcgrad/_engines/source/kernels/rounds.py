@@ -45,11 +45,14 @@ def _scan(w: Lowering, equation: Equation) -> bool:
     short = loop.length * len(body.equations) <= _INLINE and not body.constants
     # A loop that is a kernel by itself stays one: its text is shorter and compiles sooner.
     if short and (w.depth or not w.loop):
-        return _round_by_round(w, equation, loop, body)
+        return round_by_round(w, equation)
     return w.loop and _for(w, equation, loop, body)
 
 
-def _round_by_round(w: Lowering, equation: Equation, loop: Any, body: Graph) -> bool:
+def round_by_round(w: Lowering, equation: Equation) -> bool:
+    """Add the steps of all rounds of a loop; return whether it has a form."""
+    loop = equation.params["loop"]
+    body = loop.body.made(prepared)
     found = _known(w, equation.operands, body.inputs)
     if found is None:
         return False
@@ -69,7 +72,8 @@ def _round_by_round(w: Lowering, equation: Equation, loop: Any, body: Graph) -> 
             return False
         carry = ends[: loop.carry]
         for stack, value in zip(stacks, ends[loop.carry :], strict=True):
-            w.written(stack.shown(lambda array, t=t: array[t, ...]), "{}", value)
+            if 0 not in stack.shape:
+                w.written(stack.shown(lambda array, t=t: array[t, ...]), "{}", value)
     w.known.update(zip(equation.results, [*carry, *stacks], strict=True))
     return True
 

@@ -90,24 +90,92 @@ def add_entry(module: Any, name: str, kernel: Any, arguments: Sequence[Argument]
     _Entry(_ir.Function(module, kind, name), kernel).write(arguments)
 
 
-class _Entry:
-    """Writes the function."""
+# The checks of a kernel with more arguments are calls.
+_INLINED = 32
+
+
+class _Reader:
+    """Writes a function that reads Python's objects.
+
+    Args:
+        function: the function. Its first argument is the ``self`` of the function that Python calls.
+    """
+
+    def __init__(self, function: Any) -> None:
+        self._self = function.args[0]
+        self._b = _ir.IRBuilder(function.append_basic_block("entry"))
+        # The block for objects of a wrong type.
+        self._wrong = function.append_basic_block("wrong")
+
+    def _need_class(self, x: Any, name: str) -> None:
+        b, wanted = self._b, self._address(name)
+        kind = self._field(x, _TYPE, _pointer())
+        derived, end = b.append_basic_block(), b.append_basic_block()
+        b.cbranch(b.icmp_unsigned("==", b.ptrtoint(kind, llvm_kind(INT)), wanted), end, derived)
+        b.position_at_end(derived)
+        found = self._python("PyType_IsSubtype", _ir.IntType(32), kind, b.inttoptr(wanted, _pointer()))
+        b.cbranch(b.icmp_signed("!=", found, _ir.IntType(32)(0)), end, self._wrong)
+        b.position_at_end(end)
+
+    def _need(self, condition: Any) -> None:
+        """Go on where a condition holds; raise TypeError where it does not."""
+        following = self._b.append_basic_block()
+        self._b.cbranch(condition, following, self._wrong)
+        self._b.position_at_end(following)
+
+    def _address(self, name: str) -> Any:
+        """Return an address that ``self`` holds."""
+        return self._field(self._self, _BYTES + 8 * _PLACES[name], llvm_kind(INT))
+
+    def _field(self, x: Any, place: int, kind: Any) -> Any:
+        b = self._b
+        return b.load(b.bitcast(b.gep(x, [llvm_kind(INT)(place)]), kind.as_pointer()))
+
+    def _python(self, name: str, result: Any, *given: Any) -> Any:
+        """Call a function of Python."""
+        kind = _ir.FunctionType(result, [x.type for x in given])
+        return self._b.call(self._b.inttoptr(self._address(name), kind.as_pointer()), given)
+
+
+class _ArrayCheck(_Reader):
+    """Writes a function that tells whether an object is an array of some dtype."""
+
+    def write(self, x: Any, argument: Argument) -> None:
+        """Write the whole function: it checks the class of the object, its flags and its dtype."""
+        b, bit = self._b, _ir.IntType(1)
+        self._need_class(x, "array")
+        flags = _CONTIGUOUS_AND_ALIGNED | (_WRITEABLE if argument.written else 0)
+        wanted = _ir.IntType(32)(flags)
+        self._need(b.icmp_signed("==", b.and_(self._field(x, _FLAGS, _ir.IntType(32)), wanted), wanted))
+        dtype = self._field(x, _DTYPE, _pointer())
+        number = self._field(dtype, _NUMBER, _ir.IntType(32))
+        same = [b.icmp_signed("==", number, _ir.IntType(32)(each)) for each in _numbers(argument.dtype)]
+        swapped = b.icmp_signed("==", self._field(dtype, _ORDER, _ir.IntType(8)), _ir.IntType(8)(_SWAPPED))
+        self._need(b.and_(functools.reduce(b.or_, same), b.not_(swapped)))
+        b.ret(bit(1))
+        b.position_at_end(self._wrong)
+        b.ret(bit(0))
+
+
+class _Entry(_Reader):
+    """Writes the function that Python calls."""
 
     def __init__(self, function: Any, kernel: Any) -> None:
+        super().__init__(function)
         self._kernel = kernel
-        self._self, self._args, self._count = function.args
-        self._b = _ir.IRBuilder(function.append_basic_block("entry"))
-        # The block that raises TypeError, and the one that returns after an error of Python's.
-        self._wrong, self._raised = [function.append_basic_block(name) for name in ("wrong", "raised")]
+        _, self._args, self._count = function.args
+        # The block that returns after an error of Python's.
+        self._raised = function.append_basic_block("raised")
+        self._checks: dict[Any, Any] = {}
 
     def write(self, arguments: Sequence[Argument]) -> None:
         """Write the whole function."""
         b = self._b
         self._need(b.icmp_signed("==", self._count, llvm_kind(INT)(len(arguments))))
-        values = []
+        values, calls = [], len(arguments) > _INLINED
         for k, argument in enumerate(arguments):
             x = b.load(b.gep(self._args, [llvm_kind(INT)(k)]))
-            values.append(self._array(x, argument) if argument.array else self._number(x, argument.dtype))
+            values.append(self._array(x, argument, calls) if argument.array else self._number(x, argument.dtype))
         state = self._python("PyEval_SaveThread", _pointer())
         found = b.call(self._kernel, values)
         self._python("PyEval_RestoreThread", _ir.VoidType(), state)
@@ -124,29 +192,18 @@ class _Entry:
         b.position_at_end(self._raised)
         b.ret(_pointer()(None))
 
-    def _array(self, x: Any, argument: Argument) -> Any:
-        """Return the address of an array's elements, after a check of its class, its flags and its dtype."""
-        b = self._b
-        self._need_class(x, "array")
-        flags = _CONTIGUOUS_AND_ALIGNED | (_WRITEABLE if argument.written else 0)
-        wanted = _ir.IntType(32)(flags)
-        self._need(b.icmp_signed("==", b.and_(self._field(x, _FLAGS, _ir.IntType(32)), wanted), wanted))
-        dtype = self._field(x, _DTYPE, _pointer())
-        number = self._field(dtype, _NUMBER, _ir.IntType(32))
-        same = [b.icmp_signed("==", number, _ir.IntType(32)(each)) for each in _numbers(argument.dtype)]
-        swapped = b.icmp_signed("==", self._field(dtype, _ORDER, _ir.IntType(8)), _ir.IntType(8)(_SWAPPED))
-        self._need(b.and_(functools.reduce(b.or_, same), b.not_(swapped)))
+    def _array(self, x: Any, argument: Argument, calls: bool) -> Any:
+        """Return the address of an array's elements, after a check. It is a function of its own if it ``calls``."""
+        b, key = self._b, (argument.dtype, argument.written)
+        if key not in self._checks:
+            kind = _ir.FunctionType(_ir.IntType(1), [_pointer(), _pointer()])
+            made = self._checks[key] = _ir.Function(self._kernel.module, kind, f"check.{len(self._checks)}")
+            made.linkage = "internal"
+            # LLVM takes time in proportion to the square of a function's length.
+            made.attributes.add("noinline" if calls else "alwaysinline")
+            _ArrayCheck(made).write(made.args[1], argument)
+        self._need(b.call(self._checks[key], [self._self, x]))
         return b.bitcast(self._field(x, _DATA, _pointer()), argument.kind.llvm)
-
-    def _need_class(self, x: Any, name: str) -> None:
-        b, wanted = self._b, self._address(name)
-        kind = self._field(x, _TYPE, _pointer())
-        derived, end = b.append_basic_block(), b.append_basic_block()
-        b.cbranch(b.icmp_unsigned("==", b.ptrtoint(kind, llvm_kind(INT)), wanted), end, derived)
-        b.position_at_end(derived)
-        found = self._python("PyType_IsSubtype", _ir.IntType(32), kind, b.inttoptr(wanted, _pointer()))
-        b.cbranch(b.icmp_signed("!=", found, _ir.IntType(32)(0)), end, self._wrong)
-        b.position_at_end(end)
 
     def _number(self, x: Any, dtype: np.dtype) -> Any:
         """Return a number of Python's or NumPy's in a dtype."""
@@ -175,12 +232,6 @@ class _Entry:
             found = b.insert_value(found, part if dtype.itemsize == 16 else b.fptrunc(part, _ir.FloatType()), k)
         return found
 
-    def _need(self, condition: Any) -> None:
-        """Go on where a condition holds; raise TypeError where it does not."""
-        following = self._b.append_basic_block()
-        self._b.cbranch(condition, following, self._wrong)
-        self._b.position_at_end(following)
-
     def _need_no_error(self, suspicious: Any) -> None:
         """Return at an error of Python's; a converted number of -1 may be one."""
         b = self._b
@@ -190,19 +241,6 @@ class _Entry:
         error = b.ptrtoint(self._python("PyErr_Occurred", _pointer()), llvm_kind(INT))
         b.cbranch(b.icmp_signed("==", error, llvm_kind(INT)(0)), following, self._raised)
         b.position_at_end(following)
-
-    def _address(self, name: str) -> Any:
-        """Return an address that ``self`` holds."""
-        return self._field(self._self, _BYTES + 8 * _PLACES[name], llvm_kind(INT))
-
-    def _field(self, x: Any, place: int, kind: Any) -> Any:
-        b = self._b
-        return b.load(b.bitcast(b.gep(x, [llvm_kind(INT)(place)]), kind.as_pointer()))
-
-    def _python(self, name: str, result: Any, *given: Any) -> Any:
-        """Call a function of Python."""
-        kind = _ir.FunctionType(result, [x.type for x in given])
-        return self._b.call(self._b.inttoptr(self._address(name), kind.as_pointer()), given)
 
     def _message(self, arguments: Sequence[Argument]) -> Any:
         kinds = ", ".join([f"{x.dtype}[...]" if x.array else str(x.dtype) for x in arguments])

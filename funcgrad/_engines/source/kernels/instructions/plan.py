@@ -15,7 +15,7 @@ from funcgrad._core.aval import Aval
 from funcgrad._core.forms import Basic
 from funcgrad._core.graph.ir import Equation, Graph, Literal, Operand, Var, trusted_graph
 from funcgrad._core.primitive import Primitive
-from funcgrad._engines.source.kernels.equations import lowered
+from funcgrad._engines.source.kernels.instructions.empty import lowered_round
 from funcgrad._engines.source.kernels.instructions.sums import Sums, Uses
 from funcgrad._engines.source.kernels.instructions.writer import InstructionWriter
 from funcgrad._engines.source.kernels.kernel import KernelPlan, outputs_of
@@ -70,7 +70,7 @@ def _in_long_parts(graph: Graph) -> set[Equation]:
     The steps of 161 parameters are 161 short parts. Each becomes a kernel, and equal ones share one code. Such kernels
     write into donated memory and run on all cores, and instructions do not.
     """
-    parts = _Parts()
+    parts = ConnectedParts()
     # Numbers that depend on inputs and numbers alone, as hyperparameters do, do not connect the parts that read them.
     early: set[Operand] = {*graph.inputs, *[var for var, _ in graph.constants]}
     keys: list[Any] = []
@@ -89,7 +89,7 @@ def _in_long_parts(graph: Graph) -> set[Equation]:
     return {equation for found in members.values() if _size_of(found) >= _LEAST for equation in found}
 
 
-class _Parts:
+class ConnectedParts:
     """Connected variables, each with the way to the representative of its part."""
 
     def __init__(self) -> None:
@@ -99,7 +99,8 @@ class _Parts:
         """Return the representative of a variable's part."""
         parents = self._parents
         while (parent := parents.get(x, x)) is not x:
-            x = parents[x] = parents.get(parent, parent)
+            # Each place on the way skips one: `parents[x]` is assigned before `x`.
+            parents[x] = x = parents.get(parent, parent)
         return x
 
     def connect(self, variables: Sequence[Var]) -> None:
@@ -120,7 +121,7 @@ class _Numbers(Lowering):
     writes_in_place = True
 
     def __init__(self) -> None:
-        super().__init__({}, lowered)
+        super().__init__({}, lowered_round)
         # For each dtype a memory, its content so far, and where each value begins.
         self._held: dict[np.dtype, tuple[KernelMemory, list[np.ndarray], dict[bytes, int]]] = {}
         self._sizes: dict[np.dtype, int] = {}
