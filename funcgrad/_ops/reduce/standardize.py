@@ -21,12 +21,14 @@ from funcgrad._ops.layout.shape import reshape
 from funcgrad._types import Array, Lax, Value
 
 Axes = tuple[int, ...]
-# Longer rows are summed by NumPy, in pairs. BLAS adds them one after the other, with larger rounding errors.
+# Longer rows are summed by NumPy, in pairs. BLAS adds them one after the other, with larger rounding errors: squares of
+# float32 have a relative error of 2e-7 at 2**14 elements, 7e-7 at 2**16 and 2e-5 at 2**20.
 _LONGEST_ROW = 1024
+_LONGEST_PRODUCT = 1 << 16
 
 
 class Norm(NamedTuple):
-    """What a normalization computes means over.
+    """The axes over which a normalization computes means.
 
     Args:
         shape: the shape in which the array is seen. It has as many elements as the array.
@@ -42,7 +44,7 @@ class Norm(NamedTuple):
 
 
 class _Sizes(NamedTuple):
-    """What follows from the axes of a normalization."""
+    """The sizes that follow from the axes of a normalization."""
 
     # The number of elements of a mean.
     elements: int
@@ -94,7 +96,7 @@ def _sum(x: np.ndarray, axes: Axes) -> Any:
 
 def _sum_of_products(a: np.ndarray, b: np.ndarray, axes: Axes) -> Any:
     """Return the sum over axes of ``a * b``, for arrays of one shape."""
-    if not axes or axes[-1] != a.ndim - 1 or a.dtype.itemsize == 2:
+    if not axes or axes[-1] != a.ndim - 1 or a.dtype.itemsize == 2 or a.shape[-1] > _LONGEST_PRODUCT:
         return _sum(a * b, axes)
     rows = np.vecdot(a, b)[..., None]
     return rows if len(axes) == 1 else np.add.reduce(rows, axes, keepdims=True)
