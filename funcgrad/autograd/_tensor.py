@@ -352,7 +352,8 @@ class Tensor(TensorBase):
         if not self.is_leaf:
             raise RuntimeError(
                 "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the "
-                "moment."
+                "moment.  If you were attempting to deepcopy a module, this may be because of a "
+                "torch.nn.utils.weight_norm usage, see https://github.com/pytorch/pytorch/pull/103001"
             )
         copied = rebuild(self._value.copy(), self.requires_grad, getattr(self, "_is_parameter", False))
         memo[id(self)] = copied

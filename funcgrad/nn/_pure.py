@@ -140,7 +140,10 @@ def _merged(given: Any) -> dict[str, Any]:
     for part in parts:
         for name, value in part.items():
             if name in merged:
-                raise ValueError(f"{name} appears in multiple dictionaries; behavior of functional call is ambiguous")
+                repeated = [each for each in merged if sum(each in one for one in parts) > 1]
+                raise ValueError(
+                    f"{repeated} appeared in multiple dictionaries; behavior of functional call is ambiguous"
+                )
             merged[name] = value
     return merged
 

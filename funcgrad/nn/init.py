@@ -101,6 +101,8 @@ def trunc_normal_(
         >>> bool((init.trunc_normal_(tensor([0.0] * 100), a=-1, b=1).abs() <= 1).all())
         True
     """
+    if a > b:
+        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={a:g} > to={b:g}")
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn(
             "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be "

@@ -190,7 +190,7 @@ def test_bad_names_and_kinds() -> None:
         nn.functional_call(model, {"weight": np.ones((1, 2)), "c": x}, (x,), strict=True)
     with pytest.raises(ValueError, match="Expected parameter_and_buffer_dicts to be a dict"):
         nn.functional_call(model, 3, (x,))
-    with pytest.raises(ValueError, match="weight appears in multiple dictionaries"):
+    with pytest.raises(ValueError, match=r"\['weight'\] appeared in multiple dictionaries"):
         nn.functional_call(model, ({"weight": x}, {"weight": x}), (x,))
     with pytest.raises(TypeError, match=r"needed an nn.Module"):
         nn.functional_call(np.sin, {}, (x,))  # pyright: ignore[reportArgumentType]  (what is refused)

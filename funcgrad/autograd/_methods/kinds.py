@@ -126,6 +126,12 @@ def _nonzero_static(self: Tensor, *, size: int, fill_value: int = -1) -> Any:
     return rows
 
 
+def _length(self: Tensor) -> int:
+    if not self.shape:
+        raise TypeError("len() of a 0-d tensor")
+    return self.shape[0]
+
+
 def _as_subclass(self: Tensor, cls: type) -> Any:
     """Return the tensor itself for its own class."""
     if cls is not type(self):
@@ -147,6 +153,7 @@ METHODS: dict[str, Method] = {
     "unsafe_split": split,
     "unsafe_split_with_sizes": split,
     "resize_as": lambda self, other: self.clone().resize_(*other.shape),
+    "__len__": _length,
     "__reversed__": lambda self: fnp.flip(self, 0) if self.shape else self,
     "type": _type,
     "stride": _stride,

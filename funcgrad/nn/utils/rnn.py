@@ -253,7 +253,7 @@ def pad_sequence(
     if not listed:
         raise RuntimeError("received an empty list of sequences")
     if padding_side not in ("left", "right"):
-        raise ValueError("Expected padding_side to be one of left or right")
+        raise RuntimeError(f"Expected padding_side to be one of left or right, but got {padding_side}.")
     steps = max(x.shape[0] for x in listed)
     rows = []
     for x in listed:

@@ -32,9 +32,11 @@ def _outputs(asked: str, outputs: _Any) -> tuple[tuple[_Any, ...], bool]:
     found = outputs if several else (outputs,)
     for i, y in enumerate(found):
         if not _is_tensor(y):
+            where = f"value at index {i}" if several else "given outputs of the user-provided function"
             raise TypeError(
                 f"The outputs of the user-provided function given to {asked} must be either a Tensor or a tuple of "
-                f"Tensors but the value at index {i} has type {type(y)}."
+                f"Tensors but the {where} "
+                f"has type {type(y)}."
             )
     return found, several
 
@@ -124,10 +126,7 @@ def hessian(
 def _scalar(asked: str, y: _Any) -> _Any:
     (one,), _ = _outputs(asked, y)
     if one.numel() != 1:
-        raise RuntimeError(
-            f"The Tensor returned by the function given to {asked} should contain a single element, and has shape "
-            f"{list(one.shape)}."
-        )
+        raise RuntimeError(f"The Tensor returned by the function given to {asked} should contain a single element")
     return one.squeeze()
 
 
@@ -155,6 +154,7 @@ def jvp(func: _Function, inputs: _Any, v: _Any = None, create_graph: bool = Fals
     with _enable_grad():
         xs, _ = _inputs("jvp", inputs, create_graph)
         tangents = (xs[0].new_ones(xs[0].shape),) if v is None else v if isinstance(v, tuple) else (v,)
+        _check_v(tangents, xs, isinstance(v, tuple))
         ys, several_out = _outputs("jvp", func(*xs))
         # The product with the Jacobian is the derivative, by ``w``, of the product of ``w`` and the Jacobian.
         ws = tuple([y.new_zeros(y.shape).requires_grad_() for y in ys])
@@ -166,22 +166,38 @@ def jvp(func: _Function, inputs: _Any, v: _Any = None, create_graph: bool = Fals
     return _one(values, several_out), _one([g if create_graph else g.detach() for g in found], several_out)
 
 
+def _check_v(given: tuple[_Any, ...], like: tuple[_Any, ...], is_tuple: bool) -> None:
+    """Refuse vectors of other shapes than those of the tensors that they belong to."""
+    if len(given) != len(like):
+        raise RuntimeError(f"v is a tuple of invalid length: should be {len(like)} but got {len(given)}.")
+    for i, (one, x) in enumerate(zip(given, like, strict=True)):
+        if one.shape != x.shape:
+            entry = f"Entry {i} in " if is_tuple else ""
+            raise RuntimeError(f"{entry}v has invalid size: should be {x.size()} but got {one.size()}.")
+
+
 def vhp(func: _Function, inputs: _Any, v: _Any = None, create_graph: bool = False, strict: bool = False) -> _Any:
     """``torch.autograd.functional.vhp``: return the value, and the product of ``v`` and the Hessian."""
+    return _by_hessian("vhp", func, inputs, v, (create_graph, strict))
+
+
+def _by_hessian(asked: str, func: _Function, inputs: _Any, v: _Any, how: tuple[bool, bool]) -> _Any:
+    create_graph, strict = how
     with _enable_grad():
-        xs, several = _inputs("vhp", inputs, create_graph)
-        y = _scalar("vhp", func(*xs))
-        grads = _filled(_gradients((y,), xs, (y.new_ones(y.shape),), create_graph=True), xs, strict=strict, asked="vhp")
+        xs, several = _inputs(asked, inputs, create_graph)
         tangents = (xs[0].new_ones(xs[0].shape),) if v is None else v if isinstance(v, tuple) else (v,)
+        _check_v(tangents, xs, isinstance(v, tuple))
+        y = _scalar(asked, func(*xs))
+        grads = _filled(_gradients((y,), xs, (y.new_ones(y.shape),), create_graph=True), xs, strict=strict, asked=asked)
         found = _filled(
-            _gradients(tuple(grads), xs, tangents, create_graph=create_graph), xs, strict=False, asked="vhp"
+            _gradients(tuple(grads), xs, tangents, create_graph=create_graph), xs, strict=False, asked=asked
         )
     return y if create_graph else y.detach(), _one([g if create_graph else g.detach() for g in found], several)
 
 
 def hvp(func: _Function, inputs: _Any, v: _Any = None, create_graph: bool = False, strict: bool = False) -> _Any:
     """``torch.autograd.functional.hvp``: return the value, and the product of the Hessian, symmetric, and ``v``."""
-    return vhp(func, inputs, v, create_graph, strict)
+    return _by_hessian("hvp", func, inputs, v, (create_graph, strict))
 
 
 __dir__ = _publish(__name__)

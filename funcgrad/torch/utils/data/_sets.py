@@ -61,7 +61,9 @@ class StackDataset(Dataset[Any]):
     """``torch.utils.data.StackDataset``: tuples, or dicts, of elements of several data sets."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        if bool(args) == bool(kwargs):
+        if not args and not kwargs:
+            raise ValueError("At least one dataset should be passed")
+        if args and kwargs:
             raise ValueError(
                 "Supported either ``tuple``- (via ``args``) or ``dict``- (via ``kwargs``) like input/output"
             )
