@@ -62,7 +62,7 @@ round_p = elementwise(
 )
 
 
-def _differ_in_sign(lax: Lax, a: Value, b: Value) -> Any:
+def _differ_in_sign(lax: Lax, a: Value, b: Value) -> Value:
     zero = lax.full_like(a, 0)
     return lax.ne(lax.lt(a, zero), lax.lt(b, zero))
 
@@ -100,7 +100,7 @@ def _float_division(lax: Lax, a: Value, b: Value) -> tuple[Any, Any]:
 
 
 def _division_xla(part: int) -> Any:
-    def divide(lax: Lax, a: Value, b: Value) -> Any:
+    def divide(lax: Lax, a: Value, b: Value) -> Value:
         return (_integer_division if is_integer(a.dtype) else _float_division)(lax, a, b)[part]
 
     return divide

@@ -47,7 +47,7 @@ exp2_p = elementwise("exp2", "x", numpy=np.exp2, xla="exp2", maps=[lambda t, y: 
 expm1_p = elementwise("expm1", "x", numpy=np.expm1, xla=_expm1_xla, maps=[lambda t, x: t * exp_p(x)], flops=10)
 
 
-def gauss(x: Value) -> Any:
+def gauss(x: Value) -> Value:
     """Return ``exp(-x * x)``, whose derivatives of every order are 0 at infinity.
 
     The exponential is 0 from 40 on in every dtype. Without the bound, the derivative at infinity is infinity times 0.
@@ -97,7 +97,7 @@ hypot_p = elementwise(
 )
 
 
-def _logistic_numpy(x: Array) -> Any:
+def _logistic_numpy(x: Array) -> Array:
     # For large negative x the exponential overflows to infinity, and its reciprocal is the correct 0.
     with np.errstate(over="ignore"):
         return 1 / (1 + np.exp(-x))
@@ -119,7 +119,7 @@ logistic_p = elementwise(
 )
 
 
-def _gap(a: Value, b: Value, dtype: np.dtype) -> Any:
+def _gap(a: Value, b: Value, dtype: np.dtype) -> Value:
     """Return ``a - b``, and 0 for two infinities of one sign: the operands then share the derivative."""
     # A Python number alone would be an array of its own dtype in a selection, and widen the derivative.
     a, b = cast(a, dtype), cast(b, dtype)

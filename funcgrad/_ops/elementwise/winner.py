@@ -17,7 +17,7 @@ from funcgrad._ops.elementwise.select import select
 from funcgrad._types import Array, Lax, Value
 
 
-def _second_wins(a: Value, b: Value) -> Any:
+def _second_wins(a: Value, b: Value) -> Value:
     return logical_or_p(gt_p(b, a), ne_p(b, b))
 
 

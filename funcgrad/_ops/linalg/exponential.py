@@ -33,7 +33,7 @@ _RADIUS = 5.371920351148152
 _MAX_SQUARINGS = 16
 
 
-def _expm_numpy(x: Array) -> Any:
+def _expm_numpy(x: Array) -> Array:
     if not x.size:
         return x
     with untraced():
@@ -76,12 +76,12 @@ def _approximant(x: Value) -> Any:
     return solve(even - odd, even + odd)
 
 
-def frechet(x_dot: Value, x: Value) -> Any:
+def frechet(x_dot: Value, x: Value) -> Value:
     """Return the derivative of the exponential of ``x`` along ``x_dot``."""
     return upper_right(expm, x_dot, x)
 
 
-def upper_right(function: Callable[[Any], Any], x_dot: Value, x: Value) -> Any:
+def upper_right(function: Callable[[Any], Any], x_dot: Value, x: Value) -> Value:
     """Return the upper right block of a function of ``[[x, x_dot], [0, x]]``: its derivative along ``x_dot``."""
     rows, columns = len(x.shape) - 2, len(x.shape) - 1
     size = x.shape[-1]
@@ -104,6 +104,6 @@ expm_p = CompoundPrimitive(
 )
 
 
-def expm(x: Value) -> Any:
+def expm(x: Value) -> Value:
     """Return the exponential of each square matrix."""
     return bind(expm_p, (x,), NO_PARAMS)

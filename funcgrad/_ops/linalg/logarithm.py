@@ -29,7 +29,7 @@ _PLACES, _WEIGHTS = [each.tolist() for each in np.polynomial.legendre.leggauss(7
 _MOST_ROOTS = 20
 
 
-def _logm_numpy(x: Array) -> Any:
+def _logm_numpy(x: Array) -> Array:
     y = np.empty(x.shape, complex_dtype(x.dtype))
     with untraced(), np.errstate(all="ignore"):
         for i in np.ndindex(x.shape[:-2]) if x.size else ():
@@ -87,7 +87,7 @@ def _logm_xla(lax: Lax, x: Array) -> Any:
     return real_or_nan_xla(lax, product(product(z, y), adjoint(z)), x.dtype)
 
 
-def _frechet(x_dot: Value, x: Value) -> Any:
+def _frechet(x_dot: Value, x: Value) -> Value:
     """Return the derivative of the logarithm of ``x`` along ``x_dot``."""
     return upper_right(logm, x_dot, x)
 
@@ -106,6 +106,6 @@ logm_p = CompoundPrimitive(
 )
 
 
-def logm(x: Value) -> Any:
+def logm(x: Value) -> Value:
     """Return the principal logarithm of each square matrix, in its dtype: NaN if that of a real matrix is not real."""
     return bind(logm_p, (x,), NO_PARAMS)

@@ -137,6 +137,6 @@ pinv_p = CompoundPrimitive(
 )
 
 
-def pinv(x: Value, rtol: float) -> Any:
+def pinv(x: Value, rtol: float) -> Value:
     """Return the pseudoinverse; singular values up to ``rtol`` times the largest count as zero."""
     return bind(pinv_p, (x,), {"rtol": rtol})

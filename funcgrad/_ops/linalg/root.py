@@ -21,7 +21,7 @@ from funcgrad._types import Array, Lax, Value
 scipy_linalg = LazyModule("scipy.linalg")
 
 
-def real_or_nan(y: Value, dtype: np.dtype) -> Any:
+def real_or_nan(y: Value, dtype: np.dtype) -> Value:
     """Return a result in the dtype of a real operand; NaN if it is not real."""
     if dtype.kind == "c" or y.dtype.kind != "c":
         return y.astype(dtype, copy=False)
@@ -45,7 +45,7 @@ def rounding(dtype: np.dtype) -> float:
     return float(np.finfo(dtype).eps) ** 0.5
 
 
-def snapped(values: Value) -> Any:
+def snapped(values: Value) -> Value:
     """Put eigenvalues on the negative axis if only rounding moved them off it: the side would be random."""
     near = 16 * float(np.finfo(values.dtype).eps)
     on_axis = (values.real < 0) & (abs(values.imag) <= near * abs(values.real))
@@ -84,7 +84,7 @@ def triangular_root(lax: Lax, t: Value) -> Any:
     return lax.fori_loop(0, size, solved, lax.full_like(t, 0))
 
 
-def _sqrtm_numpy(x: Array) -> Any:
+def _sqrtm_numpy(x: Array) -> Array:
     y = np.empty(x.shape, complex_dtype(x.dtype))
     with untraced():
         for i in np.ndindex(x.shape[:-2]) if x.size else ():
@@ -116,7 +116,7 @@ sqrtm_p = CompoundPrimitive(
 )
 
 
-def sqrtm(x: Value) -> Any:
+def sqrtm(x: Value) -> Value:
     """Return the principal square root of each square matrix, in its dtype.
 
     NaN if that of a real matrix is not real.

@@ -140,7 +140,7 @@ sylvester_p = CompoundPrimitive(
 )
 
 
-def sylvester(a: Value, b: Value, q: Value) -> Any:
+def sylvester(a: Value, b: Value, q: Value) -> Value:
     """Return ``x`` with ``a x + x b = q``, for (stacks of) matrices of one dtype and one leading shape.
 
     If an eigenvalue of ``a`` and one of ``b`` add up to 0, NumPy raises ``LinAlgError`` and XLA returns NaN. XLA

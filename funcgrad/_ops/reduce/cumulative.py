@@ -26,7 +26,7 @@ _LOOP_LIMIT = 16
 
 
 def _running(ufunc: np.ufunc) -> Callable[..., Any]:
-    def run(x: Value, *, axis: int, reverse: bool) -> Any:
+    def run(x: Value, *, axis: int, reverse: bool) -> Value:
         if not reverse:
             return ufunc.accumulate(x, axis, x.dtype)
         return np.flip(ufunc.accumulate(np.flip(x, axis), axis, x.dtype), axis)
@@ -57,7 +57,7 @@ cumsum_p = _cumulative(
 )
 
 
-def cumsum(x: Value, axis: int, *, reverse: bool = False) -> Any:
+def cumsum(x: Value, axis: int, *, reverse: bool = False) -> Value:
     """Return cumulative sums along an axis, from its end if ``reverse``."""
     return cumsum_p(x, axis=axis, reverse=reverse)
 

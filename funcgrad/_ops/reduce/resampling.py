@@ -122,7 +122,7 @@ resampled_p = Primitive(
 )
 
 
-def resampled(h: Value, x: Value, up: int, down: int) -> Any:
+def resampled(h: Value, x: Value, up: int, down: int) -> Value:
     """Resample ``x[..., ..., N]`` by the filter ``h[..., L]``; both have one dtype and a last axis that is not empty.
 
     The leading axes of ``h`` are the first axes of the signals; signals along further axes share their filter.

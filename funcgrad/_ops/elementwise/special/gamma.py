@@ -20,7 +20,7 @@ from funcgrad._ops.elementwise.trigonometric import cos_p, sin_p
 from funcgrad._types import Array, Lax, Value
 
 
-def _polygamma_numpy(x: Array, *, order: int) -> Any:
+def _polygamma_numpy(x: Array, *, order: int) -> Array:
     # scipy.special.polygamma itself computes in float64 only.
     sign = -1.0 if order % 2 == 0 else 1.0
     return sign * math.factorial(order) * scipy_special.zeta(aval_of(x).dtype.type(order + 1), x)

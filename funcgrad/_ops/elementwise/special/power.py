@@ -40,7 +40,7 @@ def _boxcox_xla(lax: Lax, logarithm: Array, lmbda: Array) -> Any:
     return lax.select(plain, logarithm, lax.select(overflows, far, near))
 
 
-def _boxcox_by_lmbda(t: Value, base: Value, logarithm: Value, lmbda: Value, y: Value) -> Any:
+def _boxcox_by_lmbda(t: Value, base: Value, logarithm: Value, lmbda: Value, y: Value) -> Value:
     """Return the derivative of ``expm1(u) / lmbda`` by ``lmbda``, for ``u = lmbda * log(base)``.
 
     For a base of 0 it returns the limits.
@@ -128,7 +128,7 @@ inv_boxcox1p_p = of_scipy(
 )
 
 
-def _log_ratio(x: Value, y: Value) -> Any:
+def _log_ratio(x: Value, y: Value) -> Value:
     """Return ``log(x / y)`` of positive numbers, accurate even where the quotient overflows or is nearly 1."""
     near = (x < 2 * y) & (y < 2 * x)
     p, q = select(near, x, 1), select(near, y, 1)
