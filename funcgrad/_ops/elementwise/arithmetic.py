@@ -114,7 +114,7 @@ def _power_numpy(x: Array, *, exponent: float) -> Array:
     return y.astype(x.dtype) if widened else y
 
 
-def _power_xla(lax: Lax, x: Array, *, exponent: float) -> Any:
+def _power_xla(lax: Lax, x: Array, *, exponent: float) -> Array:
     if isinstance(exponent, int):
         return lax.integer_pow(x, exponent)
     return lax.sqrt(x) if exponent == 0.5 else lax.pow(x, lax.full_like(x, exponent))
@@ -177,13 +177,13 @@ def _pow_log_numpy(a: Array, b: Array, *, degree: int) -> Array:
     return y * np.log(np.where(y == 0, 1, a)) ** degree if degree else y
 
 
-def _pow_log_xla(lax: Lax, a: Array, b: Array, *, degree: int) -> Any:
+def _pow_log_xla(lax: Lax, a: Array, b: Array, *, degree: int) -> Array:
     y = _inexact_pow_xla(lax, a, b)
     logs = lax.log(lax.select(lax.eq(y, lax.full_like(y, 0)), lax.full_like(y, 1), a))
     return lax.mul(y, lax.integer_pow(logs, degree)) if degree else y
 
 
-def _inexact_pow_xla(lax: Lax, a: Array, b: Array) -> Any:
+def _inexact_pow_xla(lax: Lax, a: Array, b: Array) -> Array:
     y = lax.pow(a, b)
     if a.dtype.kind != "c":
         return y
@@ -194,7 +194,7 @@ def _inexact_pow_xla(lax: Lax, a: Array, b: Array) -> Any:
     return lax.select(vanishes, lax.full_like(y, 0), y)
 
 
-def _pow_xla(lax: Lax, a: Array, b: Array) -> Any:
+def _pow_xla(lax: Lax, a: Array, b: Array) -> Array:
     if not is_integer(a.dtype):
         return _inexact_pow_xla(lax, a, b)
 

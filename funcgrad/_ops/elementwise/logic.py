@@ -21,13 +21,13 @@ def _isnan_xla(lax: Lax, x: Array) -> Array:
     return lax.ne(x, x)
 
 
-def _isfinite_xla(lax: Lax, x: Array) -> Any:
+def _isfinite_xla(lax: Lax, x: Array) -> Array:
     if x.dtype.kind == "c":
         return lax.bitwise_and(lax.is_finite(lax.real(x)), lax.is_finite(lax.imag(x)))
     return lax.full_like(x, True, bool) if is_integral(x.dtype) else lax.is_finite(x)
 
 
-def _isinf_xla(lax: Lax, x: Array) -> Any:
+def _isinf_xla(lax: Lax, x: Array) -> Array:
     if x.dtype.kind == "c":
         return lax.bitwise_or(_isinf_xla(lax, lax.real(x)), _isinf_xla(lax, lax.imag(x)))
     if is_integral(x.dtype):
@@ -73,7 +73,7 @@ right_shift_p = _bitwise("right_shift", "a b", np.right_shift, _right_shift_xla)
 
 
 def _ignore_nan(name: str) -> Any:
-    def choose(lax: Lax, a: Value, b: Value) -> Any:
+    def choose(lax: Lax, a: Value, b: Value) -> Value:
         # If both are NaN, the first is the result, as in NumPy.
         return lax.select(_isnan_xla(lax, b), a, lax.select(_isnan_xla(lax, a), b, getattr(lax, name)(a, b)))
 
@@ -145,7 +145,7 @@ clamp_p = elementwise(
 )
 
 
-def _heaviside_xla(lax: Lax, a: Array, b: Array) -> Any:
+def _heaviside_xla(lax: Lax, a: Array, b: Array) -> Array:
     zero = lax.full_like(a, 0)
     step = lax.select(lax.lt(a, zero), zero, lax.full_like(a, 1))
     return lax.select(_isnan_xla(lax, a), a, lax.select(lax.eq(a, zero), b, step))

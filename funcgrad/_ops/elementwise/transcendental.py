@@ -20,7 +20,7 @@ _LN2 = math.log(2)
 _LN10 = math.log(10)
 
 
-def _expm1_xla(lax: Lax, x: Array) -> Any:
+def _expm1_xla(lax: Lax, x: Array) -> Array:
     """Return ``exp(x) - 1``; for complex numbers by NumPy's formula, which differs where the imaginary part is NaN."""
     if x.dtype.kind != "c":
         return lax.expm1(x)
@@ -31,7 +31,7 @@ def _expm1_xla(lax: Lax, x: Array) -> Any:
 
 
 def _log_to_base(base: float) -> Any:
-    def to_base(lax: Lax, x: Value) -> Any:
+    def to_base(lax: Lax, x: Value) -> Value:
         y = logarithm("log")(lax, x)
         if x.dtype.kind != "c":
             return lax.div(y, lax.full_like(y, math.log(base)))
@@ -71,7 +71,7 @@ reciprocal_p = elementwise(
 )
 
 
-def hypot_xla(lax: Lax, a: Array, b: Array) -> Any:
+def hypot_xla(lax: Lax, a: Array, b: Array) -> Array:
     a, b = lax.abs(a), lax.abs(b)
     large, small = lax.max(a, b), lax.min(a, b)
     # Zero and infinity cannot be divided by; an infinite side wins over NaN.
@@ -127,13 +127,13 @@ def _gap(a: Value, b: Value, dtype: np.dtype) -> Value:
     return select(same, 0, a) - select(same, 0, b)
 
 
-def _logaddexp_xla(lax: Lax, a: Array, b: Array) -> Any:
+def _logaddexp_xla(lax: Lax, a: Array, b: Array) -> Array:
     # The difference of infinities of one sign is NaN.
     gap = lax.select(lax.eq(a, b), lax.full_like(a, 0), lax.abs(lax.sub(a, b)))
     return lax.add(lax.max(a, b), lax.log1p(lax.exp(lax.neg(gap))))
 
 
-def _logaddexp2_xla(lax: Lax, a: Array, b: Array) -> Any:
+def _logaddexp2_xla(lax: Lax, a: Array, b: Array) -> Array:
     ln2 = lax.full_like(a, _LN2)
     return lax.div(_logaddexp_xla(lax, lax.mul(a, ln2), lax.mul(b, ln2)), ln2)
 
@@ -181,7 +181,7 @@ def _sinc_slope(x: Value) -> Any:
     return math.pi * select(near, inner * series, closed)
 
 
-def _sinc_xla(lax: Lax, x: Array) -> Any:
+def _sinc_xla(lax: Lax, x: Array) -> Array:
     zero = lax.eq(x, lax.full_like(x, 0))
     u = lax.mul(lax.select(zero, lax.full_like(x, 1), x), lax.full_like(x, math.pi))
     return lax.select(zero, lax.full_like(x, 1), lax.div(lax.sin(u), u))

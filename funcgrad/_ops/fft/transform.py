@@ -38,13 +38,13 @@ def _flops(size: int, n: int) -> int:
     return round(5 * size * math.log2(n)) if n > 1 else size
 
 
-def _fft_numpy(x: Array, *, axes: tuple[int, ...], inverse: bool, norm: Norm) -> Any:
+def _fft_numpy(x: Array, *, axes: tuple[int, ...], inverse: bool, norm: Norm) -> Array:
     if len(axes) == 1:
         return (np.fft.ifft if inverse else np.fft.fft)(x, None, axes[0], norm)
     return (np.fft.ifftn if inverse else np.fft.fftn)(x, None, axes, norm)
 
 
-def _fft_xla(lax: Lax, x: Array, *, axes: tuple[int, ...], inverse: bool, norm: Norm) -> Any:
+def _fft_xla(lax: Lax, x: Array, *, axes: tuple[int, ...], inverse: bool, norm: Norm) -> Array:
     kind = lax.FftType.IFFT if inverse else lax.FftType.FFT
     for start in range(0, len(axes), _XLA_AXES):
         x = _along_last(lax, x, kind, axes[start : start + _XLA_AXES])
@@ -98,7 +98,7 @@ def _mirrored_numpy(x: Array, *, axis: int, n: int, weight: float) -> Array:
     return y
 
 
-def _mirrored_xla(lax: Lax, x: Array, *, axis: int, n: int, weight: float) -> Any:
+def _mirrored_xla(lax: Lax, x: Array, *, axis: int, n: int, weight: float) -> Array:
     factors = np.full(x.shape[axis], weight, x.dtype)
     factors[_alone(0, n)] = 1
     return lax.mul(lax.conj(x), lax.broadcast_in_dim(factors, x.shape, (axis,)))

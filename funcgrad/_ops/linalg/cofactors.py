@@ -183,7 +183,7 @@ cofactors_p = CompoundPrimitive(
 )
 
 
-def _pair_products(s: Value) -> Any:
+def _pair_products(s: Value) -> Value:
     """Return the product of all other numbers for each pair of numbers; 0 for a number with itself."""
     axis, places = len(s.shape) - 1, np.arange(s.shape[-1])
     before = shifted(cumprod(s, axis), axis, fill=1)
@@ -196,7 +196,7 @@ def _pair_products(s: Value) -> Any:
     return products + swapped(products)
 
 
-def _curvature_value(x: Value, t: Value) -> Any:
+def _curvature_value(x: Value, t: Value) -> Value:
     """Return the derivative of the cofactors along ``t``, by ``x = u s vh``.
 
     It is the derivative of the cofactors of ``s`` along ``u^H t v``, multiplied by ``u`` and ``vh`` again.

@@ -20,7 +20,7 @@ from funcgrad._ops.linalg.triangular import triangular_solve
 from funcgrad._types import Value
 
 
-def _cholesky_push(x_dot: Value, y: Value) -> Any:
+def _cholesky_push(x_dot: Value, y: Value) -> Value:
     """Return ``L phi(L^-1 X L^-H)``; ``phi`` takes the lower triangle and half of the diagonal (Murray, equation 8)."""
     inner = triangular_solve(y, hermitian_part(x_dot))
     inner = triangular_solve(y, inner, left_side=False, transpose_a=True, conjugate_a=True)

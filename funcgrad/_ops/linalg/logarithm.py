@@ -54,18 +54,18 @@ def _logarithm(x: np.ndarray) -> np.ndarray:
     return z @ y @ z.conj().T
 
 
-def _logm_xla(lax: Lax, x: Array) -> Any:
+def _logm_xla(lax: Lax, x: Array) -> Array:
     if not x.size:
         return x
     t, z = triangular_form(lax, x)
     identity = identity_like(t)
     stack = tuple(range(t.ndim - 2))
 
-    def far(y: Value) -> Any:
+    def far(y: Value) -> Value:
         sums = lax.reduce_sum(lax.abs(y - identity), (t.ndim - 2,))
         return lax.reduce_max(sums, (t.ndim - 2,)) > _NEAR
 
-    def unfinished(state: tuple) -> Any:
+    def unfinished(state: tuple) -> Array:
         i, y, _ = state
         return (i < _MOST_ROOTS) & far(y).any()
 

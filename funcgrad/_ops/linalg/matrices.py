@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from funcgrad._core.bind import NO_PARAMS, bind
 from funcgrad._ops.contract.dot import matmul_p
 from funcgrad._ops.elementwise.cast import conj_p
@@ -40,7 +38,7 @@ def scaled_columns(x: Value, scales: Value) -> Value:
     return x * expand_dims(scales, (len(scales.shape) - 1,))
 
 
-def scaled_rows(x: Value, scales: Value) -> Any:
+def scaled_rows(x: Value, scales: Value) -> Value:
     """Return each row of ``x`` times its element of ``scales``."""
     return x * expand_dims(scales, (len(scales.shape),))
 

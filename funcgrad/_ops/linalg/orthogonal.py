@@ -91,7 +91,7 @@ def qr(x: Value) -> tuple[Any, Any]:
     return q, r
 
 
-def _pinv_xla(lax: Lax, x: Array, *, rtol: float) -> Any:
+def _pinv_xla(lax: Lax, x: Array, *, rtol: float) -> Array:
     u, s, vh = svd(x)
     if not x.size:
         return swapped(x)

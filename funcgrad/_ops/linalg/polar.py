@@ -21,7 +21,7 @@ def _unitary_numpy(x: Array) -> Array:
     return u @ vh
 
 
-def _unitary_xla(lax: Lax, x: Array) -> Any:
+def _unitary_xla(lax: Lax, x: Array) -> Array:
     u, _, vh = lax.linalg.svd(x, full_matrices=False)
     return product(u, vh)
 

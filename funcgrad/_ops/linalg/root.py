@@ -30,7 +30,7 @@ def real_or_nan(y: Value, dtype: np.dtype) -> Value:
     return np.where(turned > rounding(dtype) * greatest, np.nan, y.real).astype(dtype, copy=False)
 
 
-def real_or_nan_xla(lax: Lax, y: Array, dtype: np.dtype) -> Any:
+def real_or_nan_xla(lax: Lax, y: Array, dtype: np.dtype) -> Array:
     """Do the same on XLA."""
     if dtype.kind == "c":
         return y
@@ -59,7 +59,7 @@ def triangular_form(lax: Lax, x: Value) -> tuple[Any, Any]:
     return t + embed_diagonal(snapped(values) - values, t.shape[-2:]), z
 
 
-def triangular_root(lax: Lax, t: Value) -> Any:
+def triangular_root(lax: Lax, t: Value) -> Value:
     """Solve column by column: ``(r + r[j, j]) r[:, j] = t[:, j]`` above the diagonal.
 
     Björck and Hammarling, "A Schur method for the square root of a matrix", 1983.
@@ -68,7 +68,7 @@ def triangular_root(lax: Lax, t: Value) -> Any:
     rows = np.arange(size)
     roots = lax.sqrt(diagonal(t))
 
-    def solved(j: Value, r: Value) -> Any:
+    def solved(j: Value, r: Value) -> Value:
         above = rows < j
         root = lax.dynamic_slice_in_dim(roots, j, 1, axis - 1)
         column = lax.dynamic_slice_in_dim(t, j, 1, axis) * above[:, None]
@@ -92,7 +92,7 @@ def _sqrtm_numpy(x: Array) -> Array:
     return real_or_nan(y, x.dtype)
 
 
-def _sqrtm_xla(lax: Lax, x: Array) -> Any:
+def _sqrtm_xla(lax: Lax, x: Array) -> Array:
     if not x.size:
         return x
     t, z = triangular_form(lax, x)

@@ -80,7 +80,7 @@ def _sylvester_xla(lax: Lax, a: Array, b: Array, q: Array) -> list[Any]:
     # LAPACK's bound for eigenvalues that add up to 0.
     least = float(np.finfo(r.dtype).eps) * abs(lax.concatenate([values, shifts], axis - 1)).max(-1)[..., None]
 
-    def solved(k: Value, y: Value) -> Any:
+    def solved(k: Value, y: Value) -> Value:
         column = lax.dynamic_slice_in_dim(right, k, 1, axis)
         column = column - product(y, lax.dynamic_slice_in_dim(s, k, 1, axis))
         shift = lax.dynamic_slice_in_dim(shifts, k, 1, axis - 1)

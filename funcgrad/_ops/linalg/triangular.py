@@ -58,7 +58,7 @@ def _triangular_solve_numpy(a: Array, b: Array, **form: bool) -> list[Any]:
 
 def _by_elimination(
     a: Value, b: Value, *, left_side: bool, lower: bool, transpose_a: bool, conjugate_a: bool, unit_diagonal: bool
-) -> Any:
+) -> Value:
     a = _whole(a.conj() if conjugate_a else a, lower, unit_diagonal)
     a = a.swapaxes(-1, -2) if transpose_a == left_side else a
     return np.linalg.solve(a, b) if left_side else np.linalg.solve(a, b.swapaxes(-1, -2)).swapaxes(-1, -2)

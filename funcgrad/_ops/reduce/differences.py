@@ -13,8 +13,6 @@ b[j, k]``:
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from funcgrad._core.aval import Aval
@@ -67,12 +65,12 @@ def _squares_xla(lax: Lax, a: Array, b: Array) -> Array:
     return lax.reduce_sum(d * d, (d.ndim - 1,))
 
 
-def _pulled_xla(lax: Lax, g: Array, a: Array, b: Array) -> Any:
+def _pulled_xla(lax: Lax, g: Array, a: Array, b: Array) -> Array:
     d = _differences(lax, a, b)
     return lax.reduce_sum(lax.broadcast_in_dim(g, d.shape, tuple(range(d.ndim - 1))) * d, (d.ndim - 2,))
 
 
-def _projected_xla(lax: Lax, u: Array, a: Array, b: Array) -> Any:
+def _projected_xla(lax: Lax, u: Array, a: Array, b: Array) -> Array:
     d = _differences(lax, a, b)
     return lax.reduce_sum(lax.broadcast_in_dim(u, d.shape, (*range(d.ndim - 2), d.ndim - 1)) * d, (d.ndim - 1,))
 

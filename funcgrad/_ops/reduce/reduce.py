@@ -41,7 +41,7 @@ def _reduction(
         # A Python number has no dtype, and no axes to reduce.
         return ufunc.reduce(x, axis=axes, dtype=dtype or getattr(x, "dtype", None), keepdims=keepdims)
 
-    def reduce_xla(lax: Lax, x: Array, *, axes: Axes, keepdims: bool) -> Any:
+    def reduce_xla(lax: Lax, x: Array, *, axes: Axes, keepdims: bool) -> Array:
         y = x
         if axes and x.dtype.kind == "c" and xla in _COMPLEX_EXTREMA:
             pair, worst = _COMPLEX_EXTREMA[xla]

@@ -42,7 +42,7 @@ def _resampled_numpy(h: Array, x: Array, *, up: int, down: int) -> np.ndarray:
     return y
 
 
-def _resampled_xla(lax: Lax, h: Array, x: Array, *, up: int, down: int) -> Any:
+def _resampled_xla(lax: Lax, h: Array, x: Array, *, up: int, down: int) -> Array:
     taps, n = -(-h.shape[-1] // up), x.shape[-1]
     length = resampled_length(h.shape[-1], n, up, down)
     y_shape = (*x.shape[:-1], length)

@@ -39,14 +39,14 @@ def _along(indices: np.ndarray, shape: tuple[int, ...], axis: int) -> tuple[Any,
     return tuple([indices if each is None else each for each in _grid(shape, axis)])
 
 
-def _gather_numpy(x: Array, indices: Array, *, axis: int, unique: bool) -> Any:
+def _gather_numpy(x: Array, indices: Array, *, axis: int, unique: bool) -> Array:
     if x.ndim == 1:
         # Two thirds of the time of ``x[indices]``: 187 us against 279 us for 300,000 elements.
         return x.take(indices)
     return x[_along(indices, x.shape, axis)]
 
 
-def _gather_xla(lax: Lax, x: Array, indices: Array, *, axis: int, unique: bool) -> Any:
+def _gather_xla(lax: Lax, x: Array, indices: Array, *, axis: int, unique: bool) -> Array:
     if not x.shape[axis]:
         return lax.full(indices.shape, 0, x.dtype)
     others = tuple(i for i in range(x.ndim) if i != axis)
@@ -61,7 +61,7 @@ def _gather_xla(lax: Lax, x: Array, indices: Array, *, axis: int, unique: bool) 
     return lax.gather(x, starts, numbers, (1,) * x.ndim, unique_indices=unique, mode="clip")
 
 
-def _wrapped(lax: Lax, indices: Value, n: int) -> Any:
+def _wrapped(lax: Lax, indices: Value, n: int) -> Value:
     """Return indices counted from the start, with the axis of index components that ``lax`` needs."""
     zero, length = lax.full_like(indices, 0), lax.full_like(indices, n)
     wrapped = lax.select(lax.lt(indices, zero), lax.add(indices, length), indices)
@@ -103,7 +103,7 @@ def _scatter_numpy(x: Array, indices: Array, *, axis: int, length: int, unique: 
     return y
 
 
-def _scatter_xla(lax: Lax, x: Array, indices: Array, *, axis: int, length: int, unique: bool) -> Any:
+def _scatter_xla(lax: Lax, x: Array, indices: Array, *, axis: int, length: int, unique: bool) -> Array:
     zeros = lax.full((*x.shape[:axis], length, *x.shape[axis + 1 :]), 0, x.dtype)
     if not zeros.size or not x.size:
         return zeros

@@ -62,7 +62,7 @@ def on_host(primitive: Callable[[], Primitive]) -> Callable[..., Any]:
     JAX gets our derivative and a batching rule with the function, so JAX's own transforms work on it.
     """
 
-    def run(lax: Lax, *xs: Value, **params: Any) -> Any:
+    def run(lax: Lax, *xs: Value, **params: Any) -> Array:
         own = primitive()
 
         def host(*arrays: Value) -> np.ndarray:
