@@ -1,8 +1,9 @@
 """Names for the types of arguments in signatures.
 
 Type checkers take the names of arrays as ``Any``. A function accepts every array that implements NumPy's protocols, and
-no type of Python's covers those of NumPy, JAX, PyTorch, pandas and traced values together. The names tell a reader
-what a function accepts.
+no type of Python's covers those of NumPy, JAX, PyTorch, pandas and traced values together. A union such as
+``np.ndarray | jax.Array`` does not serve for results either: a user's function that is annotated to return one of them
+would fail its check. The names tell a reader what a function accepts and returns.
 """
 
 from __future__ import annotations
@@ -11,7 +12,10 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 Array: TypeAlias = Any
-"""An array: ``numpy.ndarray``, ``jax.Array``, a traced value, or an array of another library."""
+"""An array: ``numpy.ndarray``, ``jax.Array``, a traced value, or an array of another library.
+
+A result may also be a number of NumPy's, where NumPy's function returns one.
+"""
 
 ArrayLike: TypeAlias = Any
 """An array, a number, or nested lists of numbers."""

@@ -16,7 +16,7 @@ from funcgrad._public import publish
 from funcgrad._transforms.base.arguments import argument_name, check_callable, differentiable_leaves, name_of, taken
 from funcgrad._transforms.derivative.forward import jvp
 from funcgrad._transforms.derivative.reverse import vjp
-from funcgrad._types import ArrayLike
+from funcgrad._types import Array, ArrayLike
 from funcgrad.errors import GradientMismatchError
 from funcgrad.tree import flatten, flatten_with_path, key_path_str, unflatten
 
@@ -123,7 +123,7 @@ def _flattened(f: Callable[..., Any], args: Sequence[Any]) -> tuple[FlatFunction
     return flat, [_doubled(x) for x in leaves], paths
 
 
-def _doubled(x: ArrayLike) -> Any:
+def _doubled(x: ArrayLike) -> Array:
     dtype = np.dtype(complex if aval_of(x).dtype.kind == "c" else float)
     return cast(x if hasattr(x, "dtype") else np.asarray(x), dtype)
 

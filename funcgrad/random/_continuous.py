@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Literal
+from typing import Literal
 
 import ml_dtypes
 import numpy as np
@@ -16,7 +16,7 @@ from funcgrad._ops.elementwise.special.normal import erfinv_p
 from funcgrad._ops.layout.shape import expand_dims
 from funcgrad._ops.program.barrier import stop_gradient_p
 from funcgrad._ops.random import bits as ops
-from funcgrad._types import ArrayLike, DTypeLike, Key
+from funcgrad._types import Array, ArrayLike, DTypeLike, Key
 from funcgrad.numpy.extend import as_value, promote
 from funcgrad.random._keys import FLOATS, Shape, as_key, as_shape, float_dtype, parameter_shape, real_parameter
 from funcgrad.random._uniform import between
@@ -24,7 +24,7 @@ from funcgrad.random._uniform import between
 _SQRT2 = math.sqrt(2)
 
 
-def normal(key: Key, shape: Shape = (), dtype: DTypeLike = None) -> Any:
+def normal(key: Key, shape: Shape = (), dtype: DTypeLike = None) -> Array:
     """Draw normal numbers with mean 0 and variance 1: ``sqrt(2) * erfinv(u)`` for ``u`` uniform from -1 to 1.
 
     Another mean or deviation is arithmetic, which has derivatives: ``mean + deviation * normal(key)``.
@@ -59,13 +59,13 @@ def normal(key: Key, shape: Shape = (), dtype: DTypeLike = None) -> Any:
     return make_complex(re, im) / asked.type(_SQRT2)
 
 
-def _normal(key: Key, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+def _normal(key: Key, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     one = dtype.type(1)
     least = np.nextafter(-one, dtype.type(0))
     return _quantile(between(ops.unit(key, shape, dtype), least, one))
 
 
-def _quantile(u: ArrayLike) -> Any:
+def _quantile(u: ArrayLike) -> Array:
     """Return ``sqrt(2) * erfinv(u)``, computed in single precision for half precision."""
     dtype = u.dtype
     wide = cast(u, np.dtype(np.float32)) if dtype.itemsize == 2 else u
@@ -74,7 +74,7 @@ def _quantile(u: ArrayLike) -> Any:
 
 def truncated_normal(
     key: Key, lower: ArrayLike, upper: ArrayLike, shape: Shape | None = None, dtype: DTypeLike = None
-) -> Any:
+) -> Array:
     """Draw normal numbers between two bounds: ``sqrt(2) * erfinv(u)``, ``u`` uniform between the bounds' ``erf``.
 
     Args:
@@ -110,7 +110,7 @@ def truncated_normal(
     return fnp.clip(_quantile(u), least, fnp.nextafter(stop_gradient_p(upper), -infinity))
 
 
-def exponential(key: Key, shape: Shape = (), dtype: DTypeLike = None) -> Any:
+def exponential(key: Key, shape: Shape = (), dtype: DTypeLike = None) -> Array:
     """Draw exponential numbers of rate 1: ``-log(1 - u)``.
 
     Args:
@@ -134,7 +134,7 @@ def exponential(key: Key, shape: Shape = (), dtype: DTypeLike = None) -> Any:
     return -fnp.log1p(-u)
 
 
-def laplace(key: Key, shape: Shape = (), dtype: DTypeLike = None) -> Any:
+def laplace(key: Key, shape: Shape = (), dtype: DTypeLike = None) -> Array:
     """Draw numbers of the Laplace distribution: ``sign(u) * log(1 - abs(u))`` for ``u`` from -1 to 1.
 
     Args:
@@ -159,7 +159,7 @@ def laplace(key: Key, shape: Shape = (), dtype: DTypeLike = None) -> Any:
     return fnp.sign(u) * fnp.log1p(-abs(u))
 
 
-def cauchy(key: Key, shape: Shape = (), dtype: DTypeLike = None) -> Any:
+def cauchy(key: Key, shape: Shape = (), dtype: DTypeLike = None) -> Array:
     """Draw numbers of the Cauchy distribution: ``tan(pi * (u - 1/2))``.
 
     Args:
@@ -185,7 +185,7 @@ def cauchy(key: Key, shape: Shape = (), dtype: DTypeLike = None) -> Any:
     return fnp.tan(number(math.pi) * (u - number(0.5)))
 
 
-def gumbel(key: Key, shape: Shape = (), dtype: DTypeLike = None, mode: Literal["low", "high"] | None = None) -> Any:
+def gumbel(key: Key, shape: Shape = (), dtype: DTypeLike = None, mode: Literal["low", "high"] | None = None) -> Array:
     """Draw numbers of the Gumbel distribution: ``-log(-log(u))``.
 
     Args:
@@ -218,7 +218,7 @@ def gumbel(key: Key, shape: Shape = (), dtype: DTypeLike = None, mode: Literal["
     return -fnp.log(-fnp.log(u))
 
 
-def _unit(name: str, key: Key, shape: Shape, dtype: DTypeLike) -> Any:
+def _unit(name: str, key: Key, shape: Shape, dtype: DTypeLike) -> Array:
     return ops.unit(as_key(name, key), as_shape(name, shape), float_dtype(name, dtype))
 
 
@@ -229,7 +229,7 @@ def multivariate_normal(
     shape: Shape | None = None,
     dtype: DTypeLike = None,
     method: Literal["cholesky", "eigh", "svd"] = "cholesky",
-) -> Any:
+) -> Array:
     """Draw normal vectors: ``mean + factor @ z`` for standard normal ``z``, where ``factor @ factor.T`` is ``cov``.
 
     Args:
@@ -272,7 +272,7 @@ def multivariate_normal(
     return mean + fnp.matmul(_factor(cov, method), expand_dims(z, (z.ndim,)))[..., 0]
 
 
-def _factor(cov: ArrayLike, method: str) -> Any:
+def _factor(cov: ArrayLike, method: str) -> Array:
     if method == "cholesky":
         return fnp.linalg.cholesky(cov)
     if method == "eigh":

@@ -15,7 +15,7 @@ from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.layout.shape import reshape
 from funcgrad._ops.random import bits as ops
 from funcgrad._ops.reduce.sort import argsort, searchsorted
-from funcgrad._types import ArrayLike, Key
+from funcgrad._types import Array, ArrayLike, Key
 from funcgrad.numpy.extend import as_value, normalize_axis
 from funcgrad.random._continuous import gumbel
 from funcgrad.random._keys import FLOATS, Shape, as_key, as_shape, parameter_shape
@@ -25,7 +25,7 @@ _WORD = np.dtype(np.uint32)
 _INDEX = np.dtype(np.int64)
 
 
-def permutation(key: Key, x: ArrayLike, axis: int = 0, independent: bool = False) -> Any:
+def permutation(key: Key, x: ArrayLike, axis: int = 0, independent: bool = False) -> Array:
     """Return the elements of an array along an axis, or the numbers below an integer, in random order.
 
     Args:
@@ -66,7 +66,7 @@ def _count(name: str, x: ArrayLike) -> int:
         ) from None
 
 
-def _order(key: Key, shape: tuple[int, ...], axis: int) -> Any:
+def _order(key: Key, shape: tuple[int, ...], axis: int) -> Array:
     """Return random indices along an axis. They are sorted by random words, repeatedly, so that ties hardly matter."""
     size = max(1, math.prod(shape))
     order = None
@@ -85,7 +85,7 @@ def choice(  # noqa: PLR0917  (jax.random's signature)
     p: ArrayLike = None,
     axis: int = 0,
     mode: Literal["low", "high"] | None = None,
-) -> Any:
+) -> Array:
     """Pick random elements of an array along an axis, or of the numbers below an integer.
 
     Args:
@@ -127,7 +127,7 @@ def choice(  # noqa: PLR0917  (jax.random's signature)
     return order if single else fnp.take(a, order, axis)
 
 
-def _picked(key: Key, count: int, shape: tuple[int, ...], replace: bool, p: ArrayLike, mode: Any) -> Any:
+def _picked(key: Key, count: int, shape: tuple[int, ...], replace: bool, p: ArrayLike, mode: Any) -> Array:
     """Return the indices of the picked elements."""
     wanted = math.prod(shape)
     if p is None:
@@ -154,7 +154,7 @@ def categorical(
     shape: Shape | None = None,
     replace: bool = True,
     mode: Literal["low", "high"] | None = None,
-) -> Any:
+) -> Array:
     """Draw categories with probabilities proportional to ``exp(logits)``: the argmax of logits plus Gumbel noise.
 
     Args:
@@ -198,7 +198,7 @@ def categorical(
 
 def _without_replacement(
     key: Key, logits: ArrayLike, axis: int, leading: Sequence[int], shape: tuple[int, ...], mode: Any
-) -> Any:
+) -> Array:
     wanted, count = math.prod(leading), logits.shape[axis]
     if wanted > count:
         raise ValueError(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from funcgrad import numpy as fnp
@@ -13,13 +11,13 @@ from funcgrad._ops.random import bits
 from funcgrad._ops.random import gamma as ops
 from funcgrad._ops.random.poisson import poisson as counts
 from funcgrad._ops.reduce.softmax import log_softmax_p
-from funcgrad._types import ArrayLike, DTypeLike, Key
+from funcgrad._types import Array, ArrayLike, DTypeLike, Key
 from funcgrad.random._keys import Shape, as_key, float_dtype, parameter_shape, real_parameter
 
 _SINGLE = np.dtype(np.float32)
 
 
-def gamma(key: Key, a: ArrayLike, shape: Shape | None = None, dtype: DTypeLike = None) -> Any:
+def gamma(key: Key, a: ArrayLike, shape: Shape | None = None, dtype: DTypeLike = None) -> Array:
     """Draw numbers of the gamma distribution of shape ``a`` and scale 1 (Marsaglia and Tsang, 2000).
 
     They have a first-order derivative with respect to ``a``: that of the quantile at a fixed probability (Figurnov,
@@ -49,7 +47,7 @@ def gamma(key: Key, a: ArrayLike, shape: Shape | None = None, dtype: DTypeLike =
     return _gamma("gamma", key, a, shape, dtype, log_space=False)
 
 
-def loggamma(key: Key, a: ArrayLike, shape: Shape | None = None, dtype: DTypeLike = None) -> Any:
+def loggamma(key: Key, a: ArrayLike, shape: Shape | None = None, dtype: DTypeLike = None) -> Array:
     """Draw the logarithms of gamma-distributed numbers, for small ``a``, where the numbers themselves underflow to 0.
 
     Args:
@@ -84,13 +82,13 @@ def _precision(name: str, dtype: DTypeLike) -> np.dtype:
     return dtype
 
 
-def _gamma(name: str, key: Key, a: ArrayLike, shape: Shape | None, dtype: DTypeLike, *, log_space: bool) -> Any:
+def _gamma(name: str, key: Key, a: ArrayLike, shape: Shape | None, dtype: DTypeLike, *, log_space: bool) -> Array:
     key, dtype = as_key(name, key), _precision(name, dtype)
     a = real_parameter(name, a, dtype)
     return ops.gamma(key, broadcast_to(a, parameter_shape(name, shape, aval_of(a).shape)), log_space=log_space)
 
 
-def beta(key: Key, a: ArrayLike, b: ArrayLike, shape: Shape | None = None, dtype: DTypeLike = None) -> Any:
+def beta(key: Key, a: ArrayLike, b: ArrayLike, shape: Shape | None = None, dtype: DTypeLike = None) -> Array:
     """Draw numbers of the beta distribution: one of two gamma-distributed numbers, divided by their sum.
 
     Args:
@@ -124,7 +122,7 @@ def beta(key: Key, a: ArrayLike, b: ArrayLike, shape: Shape | None = None, dtype
     return first / (first + second)
 
 
-def dirichlet(key: Key, alpha: ArrayLike, shape: Shape | None = None, dtype: DTypeLike = None) -> Any:
+def dirichlet(key: Key, alpha: ArrayLike, shape: Shape | None = None, dtype: DTypeLike = None) -> Array:
     """Draw vectors of the Dirichlet distribution: gamma-distributed numbers, divided by their sum.
 
     Args:
@@ -159,7 +157,7 @@ def dirichlet(key: Key, alpha: ArrayLike, shape: Shape | None = None, dtype: DTy
     return fnp.exp(log_softmax_p(logarithms, axes=(len(whole) - 1,)))
 
 
-def poisson(key: Key, lam: ArrayLike, shape: Shape | None = None, dtype: DTypeLike = None) -> Any:
+def poisson(key: Key, lam: ArrayLike, shape: Shape | None = None, dtype: DTypeLike = None) -> Array:
     """Draw counts of the Poisson distribution.
 
     Args:

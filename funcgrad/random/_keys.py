@@ -14,7 +14,7 @@ from funcgrad._core.bind import is_value
 from funcgrad._core.words import shown
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.random import bits as ops
-from funcgrad._types import ArrayLike, DTypeLike, Key
+from funcgrad._types import Array, ArrayLike, DTypeLike, Key
 from funcgrad.numpy.extend import as_value
 
 Shape = Sequence[int] | int
@@ -22,7 +22,7 @@ FLOATS = (np.dtype(np.float16), np.dtype(np.float32), np.dtype(np.float64), ops.
 _WORD = np.dtype(np.uint32)
 
 
-def key(seed: ArrayLike) -> Any:
+def key(seed: ArrayLike) -> Array:
     """Make a key from a seed. The same key always gives the same numbers. It is the data of ``jax.random.key(seed)``.
 
     Args:
@@ -61,7 +61,7 @@ def _mask(dtype: np.dtype) -> int:
     return 0xFFFFFFFF if dtype.itemsize == 8 else -1 if dtype.kind == "i" else np.iinfo(dtype).max
 
 
-def split(key: Key, num: int | Sequence[int] = 2) -> Any:
+def split(key: Key, num: int | Sequence[int] = 2) -> Array:
     """Make new keys, independent of each other; do not use the old key afterwards.
 
     Args:
@@ -86,7 +86,7 @@ def split(key: Key, num: int | Sequence[int] = 2) -> Any:
     return ops.split(as_key("split", key), as_shape("split", num))
 
 
-def fold_in(key: Key, data: ArrayLike) -> Any:
+def fold_in(key: Key, data: ArrayLike) -> Array:
     """Make a new key from a key and an integer, for example the number of a step.
 
     Args:
@@ -119,7 +119,7 @@ def fold_in(key: Key, data: ArrayLike) -> Any:
     return ops.fold_in(key, cast(data, _WORD))
 
 
-def as_key(name: str, key: Key) -> Any:
+def as_key(name: str, key: Key) -> Array:
     """Return one key in the form that primitives accept."""
     key = as_value(ops.untyped(key))
     if not is_value(key):
@@ -184,7 +184,7 @@ def float_dtype(name: str, dtype: DTypeLike) -> np.dtype:
     return dtype
 
 
-def real_parameter(name: str, x: ArrayLike, dtype: np.dtype) -> Any:
+def real_parameter(name: str, x: ArrayLike, dtype: np.dtype) -> Array:
     """Return a parameter as an array of the samples' dtype."""
     x = as_value(x)
     kind = aval_of(x).dtype

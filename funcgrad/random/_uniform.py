@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import ml_dtypes
 import numpy as np
@@ -13,12 +13,12 @@ from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.layout.broadcast import broadcast_to
 from funcgrad._ops.layout.shape import reshape
 from funcgrad._ops.random import bits as ops
-from funcgrad._types import ArrayLike, DTypeLike, Key
+from funcgrad._types import Array, ArrayLike, DTypeLike, Key
 from funcgrad.numpy.extend import as_value
 from funcgrad.random._keys import FLOATS, Shape, as_key, as_shape, float_dtype, parameter_shape, real_parameter
 
 
-def bits(key: Key, shape: Shape = (), dtype: DTypeLike = None) -> Any:
+def bits(key: Key, shape: Shape = (), dtype: DTypeLike = None) -> Array:
     """Draw random bits.
 
     Args:
@@ -50,7 +50,7 @@ def bits(key: Key, shape: Shape = (), dtype: DTypeLike = None) -> Any:
 
 def uniform(
     key: Key, shape: Shape = (), dtype: DTypeLike = None, minval: ArrayLike = 0.0, maxval: ArrayLike = 1.0
-) -> Any:
+) -> Array:
     """Draw uniform numbers from ``minval`` (included) to ``maxval`` (excluded).
 
     Args:
@@ -83,12 +83,12 @@ def uniform(
     return between(ops.unit(key, shape, dtype), low, high)
 
 
-def between(u: ArrayLike, low: ArrayLike, high: ArrayLike) -> Any:
+def between(u: ArrayLike, low: ArrayLike, high: ArrayLike) -> Array:
     """Scale numbers from [0, 1) to other ends; rounding never gives a number below the lower end."""
     return fnp.maximum(low, u * (high - low) + low)
 
 
-def bernoulli(key: Key, p: ArrayLike = 0.5, shape: Shape | None = None, mode: Literal["low", "high"] = "low") -> Any:
+def bernoulli(key: Key, p: ArrayLike = 0.5, shape: Shape | None = None, mode: Literal["low", "high"] = "low") -> Array:
     """Draw booleans that are True with probability ``p``.
 
     Args:
@@ -123,7 +123,7 @@ def bernoulli(key: Key, p: ArrayLike = 0.5, shape: Shape | None = None, mode: Li
     return fine * aval.dtype.type(2.0 ** -ml_dtypes.finfo(aval.dtype).nmant) < p - coarse
 
 
-def rademacher(key: Key, shape: Shape = (), dtype: DTypeLike = None) -> Any:
+def rademacher(key: Key, shape: Shape = (), dtype: DTypeLike = None) -> Array:
     """Draw 1 and -1, equally likely.
 
     Args:
@@ -152,7 +152,7 @@ def rademacher(key: Key, shape: Shape = (), dtype: DTypeLike = None) -> Any:
     return cast(2 * cast(heads, np.dtype(np.int8)) - 1, dtype)
 
 
-def randint(key: Key, shape: Shape, minval: ArrayLike, maxval: ArrayLike, dtype: DTypeLike = None) -> Any:
+def randint(key: Key, shape: Shape, minval: ArrayLike, maxval: ArrayLike, dtype: DTypeLike = None) -> Array:
     """Draw integers from ``minval`` (included) to ``maxval`` (excluded), equally likely.
 
     Args:
@@ -188,19 +188,19 @@ def randint(key: Key, shape: Shape, minval: ArrayLike, maxval: ArrayLike, dtype:
     return _integers_between(key, shape, low, high, dtype)
 
 
-def _integers(x: ArrayLike) -> Any:
+def _integers(x: ArrayLike) -> Array:
     """Return an end of the range as an array with axes: NumPy would warn when a scalar wraps around."""
     x = fnp.atleast_1d(as_value(x))
     return x if x.dtype.kind in "iu" else cast(x, np.dtype(np.int64))
 
 
-def _brought_to(x: ArrayLike, dtype: np.dtype) -> Any:
+def _brought_to(x: ArrayLike, dtype: np.dtype) -> Array:
     """Convert integers to another dtype; integers outside its range become its least or greatest integer."""
     to, own = np.iinfo(dtype), np.iinfo(x.dtype)
     return cast(fnp.clip(x, max(to.min, own.min), min(to.max, own.max)), dtype)
 
 
-def _integers_between(key: Key, shape: tuple[int, ...], low: ArrayLike, high: ArrayLike, dtype: np.dtype) -> Any:
+def _integers_between(key: Key, shape: tuple[int, ...], low: ArrayLike, high: ArrayLike, dtype: np.dtype) -> Array:
     """Draw twice the bits of the dtype, modulo the number of integers, so that small ones are hardly more likely."""
     unsigned = ops.UNSIGNED[8 * dtype.itemsize]
     beyond = high > min(np.iinfo(dtype).max, np.iinfo(high.dtype).max)

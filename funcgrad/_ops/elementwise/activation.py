@@ -18,7 +18,7 @@ from funcgrad._types import Array, Value
 scipy_special = LazyModule("scipy.special")
 
 
-def _relu_map(t: Value, y: Value) -> Any:
+def _relu_map(t: Value, y: Value) -> Value:
     # At 0 the derivative is 0, as in PyTorch and JAX; where y is NaN the tangent is unchanged.
     return select(le_p(y, 0), 0, t)
 
@@ -40,7 +40,7 @@ relu_p = elementwise(
 _TWO_OVER_SQRT_PI = 2 / math.sqrt(math.pi)
 
 
-def _erf_numpy(x: Array) -> Any:
+def _erf_numpy(x: Array) -> Array:
     # SciPy loads its submodules on first use. Its loops support float32 and float64 only.
     dtype = getattr(x, "dtype", None)
     if dtype is None or dtype.char in "fd":

@@ -54,12 +54,12 @@ class Square(Elementwise):
         return lambda k: [square(k, xs[0])]
 
 
-def _add_xla(lax: Lax, a: Array, b: Array) -> Any:
+def _add_xla(lax: Lax, a: Array, b: Array) -> Array:
     """Add; for booleans *or*, as in NumPy."""
     return lax.bitwise_or(a, b) if a.dtype == bool else lax.add(a, b)
 
 
-def _mul_xla(lax: Lax, a: Array, b: Array) -> Any:
+def _mul_xla(lax: Lax, a: Array, b: Array) -> Array:
     return lax.bitwise_and(a, b) if a.dtype == bool else lax.mul(a, b)
 
 
@@ -85,7 +85,7 @@ div_p = elementwise(
 )
 
 
-def _power_map(t: Value, x: Value, exponent: float) -> Any:
+def _power_map(t: Value, x: Value, exponent: float) -> Value:
     if exponent == 2:
         return t * (2 * x)
     if exponent == 0:
@@ -104,7 +104,7 @@ class _Power(Square):
         return super().coefficients(primitive, xs, ys, params) if params["exponent"] == 2 else None
 
 
-def _power_numpy(x: Array, *, exponent: float) -> Any:
+def _power_numpy(x: Array, *, exponent: float) -> Array:
     # Products round as NumPy's own fast path does, and the general power takes 20 times as long as two products.
     if exponent == 3:
         return x * x * x
@@ -114,7 +114,7 @@ def _power_numpy(x: Array, *, exponent: float) -> Any:
     return y.astype(x.dtype) if widened else y
 
 
-def _power_xla(lax: Lax, x: Array, *, exponent: float) -> Any:
+def _power_xla(lax: Lax, x: Array, *, exponent: float) -> Array:
     if isinstance(exponent, int):
         return lax.integer_pow(x, exponent)
     return lax.sqrt(x) if exponent == 0.5 else lax.pow(x, lax.full_like(x, exponent))
@@ -133,12 +133,12 @@ power_p = elementwise(
 )
 
 
-def squared(x: Value) -> Any:
+def squared(x: Value) -> Value:
     """Return ``x * x``; a trace records one operation of one operand, whose own derivative is one product."""
     return x * x if type(x) is np.ndarray else power_p(x, exponent=2)
 
 
-def _steep(x: Value, at: Value) -> Any:
+def _steep(x: Value, at: Value) -> Value:
     """Return 0 with an infinite derivative where ``at`` holds (``x`` is 0 there).
 
     The slope of 0 ** 0 is taken as 0 at that point only, so its own derivative is infinite.
@@ -146,7 +146,7 @@ def _steep(x: Value, at: Value) -> Any:
     return sqrt_p(select(at, x, 1))
 
 
-def _pow_base_map(t: Value, a: Value, b: Value, y_aval: Aval) -> Any:
+def _pow_base_map(t: Value, a: Value, b: Value, y_aval: Aval) -> Value:
     # A Python exponent has no dtype of its own.
     b = cast(b, y_aval.dtype)
     # At 0 ** 0 the slope is 0; the formula would give 0 * 0 ** -1 = NaN. Other bases keep the exponent b - 1 at b = 0,
@@ -155,7 +155,7 @@ def _pow_base_map(t: Value, a: Value, b: Value, y_aval: Aval) -> Any:
     return t * select(both, _steep(b, both), b * pow_log_p(a, select(both, 1, b - 1), degree=0))
 
 
-def _pow_exponent_map(t: Value, y: Value, y_aval: Aval, a: Value, b: Value) -> Any:
+def _pow_exponent_map(t: Value, y: Value, y_aval: Aval, a: Value, b: Value) -> Value:
     if isinstance(a, int | float | complex | np.generic):
         # A fixed base needs only its logarithm, not the power again; a Python base has no dtype of its own.
         a = cast(a, y_aval.dtype)
@@ -172,18 +172,18 @@ def _pow_log_base_map(t: Value, a: Value, b: Value, y_aval: Aval, degree: int) -
     return t * (b * lower + degree * lowest)
 
 
-def _pow_log_numpy(a: Array, b: Array, *, degree: int) -> Any:
+def _pow_log_numpy(a: Array, b: Array, *, degree: int) -> Array:
     y = np.power(a, b)
     return y * np.log(np.where(y == 0, 1, a)) ** degree if degree else y
 
 
-def _pow_log_xla(lax: Lax, a: Array, b: Array, *, degree: int) -> Any:
+def _pow_log_xla(lax: Lax, a: Array, b: Array, *, degree: int) -> Array:
     y = _inexact_pow_xla(lax, a, b)
     logs = lax.log(lax.select(lax.eq(y, lax.full_like(y, 0)), lax.full_like(y, 1), a))
     return lax.mul(y, lax.integer_pow(logs, degree)) if degree else y
 
 
-def _inexact_pow_xla(lax: Lax, a: Array, b: Array) -> Any:
+def _inexact_pow_xla(lax: Lax, a: Array, b: Array) -> Array:
     y = lax.pow(a, b)
     if a.dtype.kind != "c":
         return y
@@ -194,7 +194,7 @@ def _inexact_pow_xla(lax: Lax, a: Array, b: Array) -> Any:
     return lax.select(vanishes, lax.full_like(y, 0), y)
 
 
-def _pow_xla(lax: Lax, a: Array, b: Array) -> Any:
+def _pow_xla(lax: Lax, a: Array, b: Array) -> Array:
     if not is_integer(a.dtype):
         return _inexact_pow_xla(lax, a, b)
 
@@ -236,7 +236,7 @@ log_p = elementwise("log", "x", numpy=np.log, xla=logarithm("log"), maps=[lambda
 sqrt_p = elementwise("sqrt", "x", numpy=np.sqrt, xla=odd_imaginary("sqrt"), maps=[lambda t, y: t / (2 * y)])
 
 
-def _sign_xla(lax: Lax, x: Array) -> Any:
+def _sign_xla(lax: Lax, x: Array) -> Array:
     """Return the sign; for -0.0 it is 0.0, as in NumPy."""
     y = lax.sign(x)
     return lax.select(lax.eq(x, lax.full_like(x, 0)), lax.full_like(x, 0), y) if x.dtype.kind in "fV" else y
@@ -245,17 +245,17 @@ def _sign_xla(lax: Lax, x: Array) -> Any:
 sign_p = elementwise("sign", "x", numpy=np.sign, xla=_sign_xla, maps=CONSTANT)
 
 
-def _abs_map(t: Value, x: Value, x_aval: Aval, y: Value) -> Any:
+def _abs_map(t: Value, x: Value, x_aval: Aval, y: Value) -> Value:
     if x_aval.dtype.kind != "c":
         return t * sign_p(x)
     return t * (conj_p(x) / cast(select(y == 0, 1, y), x_aval.dtype))
 
 
-def _abs_push(t: Value, x: Value, x_aval: Aval, y: Value) -> Any:
+def _abs_push(t: Value, x: Value, x_aval: Aval, y: Value) -> Value:
     return _abs_map(t, x, x_aval, y) if x_aval.dtype.kind != "c" else real_p(_abs_map(t, x, x_aval, y))
 
 
-def _abs_xla(lax: Lax, x: Array) -> Any:
+def _abs_xla(lax: Lax, x: Array) -> Array:
     """Return the absolute value.
 
     A complex number with an infinite part gives infinity, even if the other part is NaN.
@@ -281,7 +281,7 @@ abs_p = elementwise(
 )
 
 
-def _winner_map(t: Value, x: Value, other: Value, y: Value) -> Any:
+def _winner_map(t: Value, x: Value, other: Value, y: Value) -> Value:
     """Return all of ``t`` where ``x`` is the result, and half of it where both operands are equal, as in JAX."""
     return select(x == y, select(other == y, 0.5 * t, t), 0)
 
@@ -289,17 +289,17 @@ def _winner_map(t: Value, x: Value, other: Value, y: Value) -> Any:
 _EXTREMUM_MAPS = [lambda t, y, a, b: _winner_map(t, a, b, y), lambda t, y, a, b: _winner_map(t, b, a, y)]
 
 
-def max_xla(lax: Lax, a: Array, b: Array) -> Any:
+def max_xla(lax: Lax, a: Array, b: Array) -> Array:
     """Return the greater operand. XLA has no ``max`` for booleans."""
     return lax.bitwise_or(a, b) if a.dtype == bool else _extremum_xla(lax, a, b, "max")
 
 
-def min_xla(lax: Lax, a: Array, b: Array) -> Any:
+def min_xla(lax: Lax, a: Array, b: Array) -> Array:
     """Return the smaller operand."""
     return lax.bitwise_and(a, b) if a.dtype == bool else _extremum_xla(lax, a, b, "min")
 
 
-def _extremum_xla(lax: Lax, a: Array, b: Array, name: str) -> Any:
+def _extremum_xla(lax: Lax, a: Array, b: Array, name: str) -> Array:
     """Return the extremum. As in NumPy, the first operand wins if complex numbers are equal or it is NaN."""
     if a.dtype.kind != "c":
         return getattr(lax, name)(a, b)
@@ -311,7 +311,7 @@ max_p = elementwise("max", "a b", numpy=np.maximum, xla=max_xla, maps=_EXTREMUM_
 min_p = elementwise("min", "a b", numpy=np.minimum, xla=min_xla, maps=_EXTREMUM_MAPS)
 
 
-def ordered(lax: Lax, a: Value, b: Value, name: str) -> Any:
+def ordered(lax: Lax, a: Value, b: Value, name: str) -> Value:
     """Compare complex numbers as NumPy does: real parts first, then imaginary parts; NaN compares as false."""
     if {a.dtype.kind, b.dtype.kind} == {"i", "u"}:
         return _ordered_integers(lax, a, b, name)

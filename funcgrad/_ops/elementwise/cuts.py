@@ -16,13 +16,13 @@ from funcgrad._types import Array, Lax, Value
 Function = Callable[[Any, Any], Any]
 
 
-def signbit_xla(lax: Lax, x: Array) -> Any:
+def signbit_xla(lax: Lax, x: Array) -> Array:
     """Return whether the sign bit of a float is set."""
     bits = lax.bitcast_convert_type(x, np.dtype(f"i{x.dtype.itemsize}"))
     return lax.lt(bits, lax.full_like(bits, 0))
 
 
-def _with_sign(lax: Lax, part: Value, of: Value, opposite: bool = False) -> Any:
+def _with_sign(lax: Lax, part: Value, of: Value, opposite: bool = False) -> Value:
     magnitude = lax.abs(part)
     negative, positive = (magnitude, lax.neg(magnitude)) if opposite else (lax.neg(magnitude), magnitude)
     return lax.select(signbit_xla(lax, of), negative, positive)

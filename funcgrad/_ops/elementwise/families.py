@@ -16,7 +16,7 @@ from funcgrad._core.trace.recorder import Rule
 from funcgrad._core.trace.user_rules import check_operands, checked_rules
 from funcgrad._ops.layout.broadcast import broadcast_to, sum_to_shape
 from funcgrad._ops.layout.shape import reshape
-from funcgrad._types import Value
+from funcgrad._types import Array, Value
 
 
 class Elementwise(PerOperand):
@@ -50,7 +50,7 @@ class Elementwise(PerOperand):
     ) -> None:
         super().__init__(operands, maps, maps if jvps is None else jvps)
 
-    def push(self, primitive: Primitive, primals: tuple, tangents: list, y: Value, params: dict) -> Any:
+    def push(self, primitive: Primitive, primals: tuple, tangents: list, y: Value, params: dict) -> Value:
         y_dot = super().push(primitive, primals, tangents, y, params)
         return y_dot if y_dot is None else broadcast_to(y_dot, getattr(y, "shape", ()))
 
@@ -112,7 +112,7 @@ def _aval_rule(dtype: Callable[..., np.dtype] | None, operator: bool) -> Callabl
 
 def _batch_elementwise(
     primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict
-) -> Any:
+) -> Array:
     """Insert axes of length 1 after the batch axis into operands of lower rank, so that they broadcast."""
     if len(operands) == 1:
         return bind(primitive, operands, params)

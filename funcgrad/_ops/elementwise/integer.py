@@ -11,12 +11,12 @@ from funcgrad._ops.elementwise.families import elementwise
 from funcgrad._types import Array, Lax
 
 
-def _size_xla(lax: Lax, x: Array) -> Any:
+def _size_xla(lax: Lax, x: Array) -> Array:
     """Return the absolute value in the unsigned dtype, which can hold that of the smallest integer too."""
     return lax.convert_element_type(lax.abs(x), np.dtype(f"u{x.dtype.itemsize}")) if x.dtype.kind == "i" else x
 
 
-def _gcd_xla(lax: Lax, a: Array, b: Array) -> Any:
+def _gcd_xla(lax: Lax, a: Array, b: Array) -> Array:
     """Run Euclid's algorithm until all remainders are 0."""
 
     def step(pair: tuple[Any, Any]) -> tuple[Any, Any]:
@@ -25,14 +25,14 @@ def _gcd_xla(lax: Lax, a: Array, b: Array) -> Any:
         left = lax.rem(a, lax.select(done, lax.full_like(b, 1), b))
         return lax.select(done, a, b), lax.select(done, b, left)
 
-    def unfinished(pair: tuple[Any, Any]) -> Any:
+    def unfinished(pair: tuple[Any, Any]) -> Array:
         return lax.reduce_or(lax.ne(pair[1], lax.full_like(pair[1], 0)), axes=tuple(range(pair[1].ndim)))
 
     common = lax.while_loop(unfinished, step, (_size_xla(lax, a), _size_xla(lax, b)))[0]
     return lax.convert_element_type(common, a.dtype)
 
 
-def _lcm_xla(lax: Lax, a: Array, b: Array) -> Any:
+def _lcm_xla(lax: Lax, a: Array, b: Array) -> Array:
     first, second = _size_xla(lax, a), _size_xla(lax, b)
     common = _gcd_xla(lax, first, second)
     zero = lax.eq(common, lax.full_like(common, 0))

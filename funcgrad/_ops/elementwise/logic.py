@@ -17,17 +17,17 @@ from funcgrad._ops.elementwise.select import select
 from funcgrad._types import Array, Lax, Value
 
 
-def _isnan_xla(lax: Lax, x: Array) -> Any:
+def _isnan_xla(lax: Lax, x: Array) -> Array:
     return lax.ne(x, x)
 
 
-def _isfinite_xla(lax: Lax, x: Array) -> Any:
+def _isfinite_xla(lax: Lax, x: Array) -> Array:
     if x.dtype.kind == "c":
         return lax.bitwise_and(lax.is_finite(lax.real(x)), lax.is_finite(lax.imag(x)))
     return lax.full_like(x, True, bool) if is_integral(x.dtype) else lax.is_finite(x)
 
 
-def _isinf_xla(lax: Lax, x: Array) -> Any:
+def _isinf_xla(lax: Lax, x: Array) -> Array:
     if x.dtype.kind == "c":
         return lax.bitwise_or(_isinf_xla(lax, lax.real(x)), _isinf_xla(lax, lax.imag(x)))
     if is_integral(x.dtype):
@@ -60,7 +60,7 @@ def _bitwise(name: str, operands: str, ufunc: Callable[..., Any], xla: str | Cal
     return elementwise(name, operands, numpy=ufunc, xla=xla, maps=CONSTANT, operator=True)
 
 
-def _right_shift_xla(lax: Lax, a: Array, b: Array) -> Any:
+def _right_shift_xla(lax: Lax, a: Array, b: Array) -> Array:
     return (lax.shift_right_arithmetic if a.dtype.kind == "i" else lax.shift_right_logical)(a, b)
 
 
@@ -73,7 +73,7 @@ right_shift_p = _bitwise("right_shift", "a b", np.right_shift, _right_shift_xla)
 
 
 def _ignore_nan(name: str) -> Any:
-    def choose(lax: Lax, a: Value, b: Value) -> Any:
+    def choose(lax: Lax, a: Value, b: Value) -> Value:
         # If both are NaN, the first is the result, as in NumPy.
         return lax.select(_isnan_xla(lax, b), a, lax.select(_isnan_xla(lax, a), b, getattr(lax, name)(a, b)))
 
@@ -91,7 +91,7 @@ fmax_p = elementwise("fmax", "a b", numpy=np.fmax, xla=_ignore_nan("max"), maps=
 fmin_p = elementwise("fmin", "a b", numpy=np.fmin, xla=_ignore_nan("min"), maps=_WINNER_MAPS)
 
 
-def _clip_numpy(x: Array, low: Array, high: Array) -> Any:
+def _clip_numpy(x: Array, low: Array, high: Array) -> Array:
     # `np.clip` computes the same, but its wrappers take 4 us.
     return np.minimum(np.maximum(x, low), high)
 
@@ -100,16 +100,16 @@ def _clip_expanded(x: Value, low: Value, high: Value) -> Any:
     return min_p(max_p(x, low), high)
 
 
-def _clip_xla(lax: Lax, x: Array, low: Array, high: Array) -> Any:
+def _clip_xla(lax: Lax, x: Array, low: Array, high: Array) -> Array:
     return min_xla(lax, max_xla(lax, x, low), high)
 
 
-def _greater_share(t: Value, x: Value, other: Value) -> Any:
+def _greater_share(t: Value, x: Value, other: Value) -> Value:
     """Return all of ``t`` where ``x`` is greater than the other, and half of it where both are equal."""
     return select(x > other, t, select(x == other, 0.5 * t, 0))
 
 
-def _below_high(t: Value, x: Value, low: Value, high: Value) -> Any:
+def _below_high(t: Value, x: Value, low: Value, high: Value) -> Value:
     """Return the part of ``t`` that does not belong to the upper bound."""
     return _greater_share(t, high, max_p(x, low))
 
@@ -145,7 +145,7 @@ clamp_p = elementwise(
 )
 
 
-def _heaviside_xla(lax: Lax, a: Array, b: Array) -> Any:
+def _heaviside_xla(lax: Lax, a: Array, b: Array) -> Array:
     zero = lax.full_like(a, 0)
     step = lax.select(lax.lt(a, zero), zero, lax.full_like(a, 1))
     return lax.select(_isnan_xla(lax, a), a, lax.select(lax.eq(a, zero), b, step))

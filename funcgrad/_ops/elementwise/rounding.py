@@ -22,14 +22,14 @@ def _unless_integer(name: str) -> Any:
     return lambda lax, x: getattr(lax, name)(x) if not is_integral(x.dtype) else x
 
 
-def _rint_xla(lax: Lax, x: Array) -> Any:
+def _rint_xla(lax: Lax, x: Array) -> Array:
     method = lax.RoundingMethod(_ROUND_TO_EVEN)
     if x.dtype.kind == "c":
         return lax.complex(lax.round(lax.real(x), method), lax.round(lax.imag(x), method))
     return lax.round(x, method)
 
 
-def _trunc_xla(lax: Lax, x: Array) -> Any:
+def _trunc_xla(lax: Lax, x: Array) -> Array:
     return x if is_integral(x.dtype) else lax.mul(lax.sign(x), lax.floor(lax.abs(x)))
 
 
@@ -39,7 +39,7 @@ trunc_p = elementwise("trunc", "x", numpy=np.trunc, xla=_trunc_xla, maps=CONSTAN
 rint_p = elementwise("rint", "x", numpy=np.rint, xla=_rint_xla, maps=CONSTANT)
 
 
-def _round_xla(lax: Lax, x: Array, *, decimals: int) -> Any:
+def _round_xla(lax: Lax, x: Array, *, decimals: int) -> Array:
     if is_integral(x.dtype):
         if decimals >= 0:
             return x
@@ -62,7 +62,7 @@ round_p = elementwise(
 )
 
 
-def _differ_in_sign(lax: Lax, a: Value, b: Value) -> Any:
+def _differ_in_sign(lax: Lax, a: Value, b: Value) -> Value:
     zero = lax.full_like(a, 0)
     return lax.ne(lax.lt(a, zero), lax.lt(b, zero))
 
@@ -100,13 +100,13 @@ def _float_division(lax: Lax, a: Value, b: Value) -> tuple[Any, Any]:
 
 
 def _division_xla(part: int) -> Any:
-    def divide(lax: Lax, a: Value, b: Value) -> Any:
+    def divide(lax: Lax, a: Value, b: Value) -> Value:
         return (_integer_division if is_integer(a.dtype) else _float_division)(lax, a, b)[part]
 
     return divide
 
 
-def _fmod_xla(lax: Lax, a: Array, b: Array) -> Any:
+def _fmod_xla(lax: Lax, a: Array, b: Array) -> Array:
     if not is_integer(a.dtype):
         return lax.rem(a, b)
     by_zero, b = _nonzero_divisor(lax, b)
@@ -131,11 +131,11 @@ fmod_p = elementwise(
 )
 
 
-def _signbit_xla(lax: Lax, x: Array) -> Any:
+def _signbit_xla(lax: Lax, x: Array) -> Array:
     return lax.lt(x, lax.full_like(x, 0)) if is_integer(x.dtype) else signbit_xla(lax, x)
 
 
-def _copysign_xla(lax: Lax, a: Array, b: Array) -> Any:
+def _copysign_xla(lax: Lax, a: Array, b: Array) -> Array:
     magnitude = lax.abs(a)
     return lax.select(_signbit_xla(lax, b), lax.neg(magnitude), magnitude)
 
@@ -152,7 +152,7 @@ copysign_p = elementwise(
 )
 
 
-def _spacing_xla(lax: Lax, x: Array) -> Any:
+def _spacing_xla(lax: Lax, x: Array) -> Array:
     magnitude = lax.abs(x)
     gap = lax.sub(lax.nextafter(magnitude, lax.full_like(x, np.inf)), magnitude)
     return _copysign_xla(lax, gap, x)
@@ -171,7 +171,7 @@ nextafter_p = elementwise(
 spacing_p = elementwise("spacing", "x", numpy=np.spacing, xla=_spacing_xla, maps=CONSTANT)
 
 
-def _power_of_two(lax: Lax, exponent: Value, like: Value) -> Any:
+def _power_of_two(lax: Lax, exponent: Value, like: Value) -> Value:
     """Return ``2.0 ** exponent``, exact, for integer exponents within the normal range of the dtype of ``like``."""
     info = np.finfo(like.dtype)
     integer = np.dtype(f"i{like.dtype.itemsize}")
@@ -179,7 +179,7 @@ def _power_of_two(lax: Lax, exponent: Value, like: Value) -> Any:
     return lax.bitcast_convert_type(lax.shift_left(biased, lax.full_like(biased, info.nmant)), like.dtype)
 
 
-def _ldexp_xla(lax: Lax, x: Array, exponent: Array) -> Any:
+def _ldexp_xla(lax: Lax, x: Array, exponent: Array) -> Array:
     limit = 2 - np.finfo(x.dtype).minexp
     if exponent.dtype.itemsize < 4:
         exponent = lax.convert_element_type(exponent, np.int32)
@@ -206,7 +206,7 @@ ldexp_p = elementwise(
 )
 
 
-def _exponent_xla(lax: Lax, x: Array) -> Any:
+def _exponent_xla(lax: Lax, x: Array) -> Array:
     plain = lax.bitwise_and(lax.is_finite(x), lax.ne(x, lax.full_like(x, 0)))
     magnitude = lax.abs(lax.select(plain, x, lax.full_like(x, 1)))
     log2 = lax.div(lax.log(magnitude), lax.full_like(x, math.log(2)))

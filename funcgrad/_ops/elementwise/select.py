@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from funcgrad._core.aval import Aval, result_dtype
@@ -18,7 +16,7 @@ def _select_dtype(c: Aval, a: Aval, b: Aval) -> np.dtype:
     return result_dtype(a, b)
 
 
-def _select_xla(lax: Lax, c: Array, a: Array, b: Array) -> Any:
+def _select_xla(lax: Lax, c: Array, a: Array, b: Array) -> Array:
     return lax.select_n(c, b, a)
 
 
@@ -35,6 +33,6 @@ select_p = elementwise(
 )
 
 
-def select(c: Value, a: Value, b: Value) -> Any:
+def select(c: Value, a: Value, b: Value) -> Value:
     """Return ``a`` where ``c``, else ``b``; both of one dtype, or one of them a Python scalar."""
     return select_p(c, a, b)

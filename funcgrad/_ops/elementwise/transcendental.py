@@ -20,7 +20,7 @@ _LN2 = math.log(2)
 _LN10 = math.log(10)
 
 
-def _expm1_xla(lax: Lax, x: Array) -> Any:
+def _expm1_xla(lax: Lax, x: Array) -> Array:
     """Return ``exp(x) - 1``; for complex numbers by NumPy's formula, which differs where the imaginary part is NaN."""
     if x.dtype.kind != "c":
         return lax.expm1(x)
@@ -31,7 +31,7 @@ def _expm1_xla(lax: Lax, x: Array) -> Any:
 
 
 def _log_to_base(base: float) -> Any:
-    def to_base(lax: Lax, x: Value) -> Any:
+    def to_base(lax: Lax, x: Value) -> Value:
         y = logarithm("log")(lax, x)
         if x.dtype.kind != "c":
             return lax.div(y, lax.full_like(y, math.log(base)))
@@ -47,7 +47,7 @@ exp2_p = elementwise("exp2", "x", numpy=np.exp2, xla="exp2", maps=[lambda t, y: 
 expm1_p = elementwise("expm1", "x", numpy=np.expm1, xla=_expm1_xla, maps=[lambda t, x: t * exp_p(x)], flops=10)
 
 
-def gauss(x: Value) -> Any:
+def gauss(x: Value) -> Value:
     """Return ``exp(-x * x)``, whose derivatives of every order are 0 at infinity.
 
     The exponential is 0 from 40 on in every dtype. Without the bound, the derivative at infinity is infinity times 0.
@@ -71,7 +71,7 @@ reciprocal_p = elementwise(
 )
 
 
-def hypot_xla(lax: Lax, a: Array, b: Array) -> Any:
+def hypot_xla(lax: Lax, a: Array, b: Array) -> Array:
     a, b = lax.abs(a), lax.abs(b)
     large, small = lax.max(a, b), lax.min(a, b)
     # Zero and infinity cannot be divided by; an infinite side wins over NaN.
@@ -97,7 +97,7 @@ hypot_p = elementwise(
 )
 
 
-def _logistic_numpy(x: Array) -> Any:
+def _logistic_numpy(x: Array) -> Array:
     # For large negative x the exponential overflows to infinity, and its reciprocal is the correct 0.
     with np.errstate(over="ignore"):
         return 1 / (1 + np.exp(-x))
@@ -119,7 +119,7 @@ logistic_p = elementwise(
 )
 
 
-def _gap(a: Value, b: Value, dtype: np.dtype) -> Any:
+def _gap(a: Value, b: Value, dtype: np.dtype) -> Value:
     """Return ``a - b``, and 0 for two infinities of one sign: the operands then share the derivative."""
     # A Python number alone would be an array of its own dtype in a selection, and widen the derivative.
     a, b = cast(a, dtype), cast(b, dtype)
@@ -127,13 +127,13 @@ def _gap(a: Value, b: Value, dtype: np.dtype) -> Any:
     return select(same, 0, a) - select(same, 0, b)
 
 
-def _logaddexp_xla(lax: Lax, a: Array, b: Array) -> Any:
+def _logaddexp_xla(lax: Lax, a: Array, b: Array) -> Array:
     # The difference of infinities of one sign is NaN.
     gap = lax.select(lax.eq(a, b), lax.full_like(a, 0), lax.abs(lax.sub(a, b)))
     return lax.add(lax.max(a, b), lax.log1p(lax.exp(lax.neg(gap))))
 
 
-def _logaddexp2_xla(lax: Lax, a: Array, b: Array) -> Any:
+def _logaddexp2_xla(lax: Lax, a: Array, b: Array) -> Array:
     ln2 = lax.full_like(a, _LN2)
     return lax.div(_logaddexp_xla(lax, lax.mul(a, ln2), lax.mul(b, ln2)), ln2)
 
@@ -181,7 +181,7 @@ def _sinc_slope(x: Value) -> Any:
     return math.pi * select(near, inner * series, closed)
 
 
-def _sinc_xla(lax: Lax, x: Array) -> Any:
+def _sinc_xla(lax: Lax, x: Array) -> Array:
     zero = lax.eq(x, lax.full_like(x, 0))
     u = lax.mul(lax.select(zero, lax.full_like(x, 1), x), lax.full_like(x, math.pi))
     return lax.select(zero, lax.full_like(x, 1), lax.div(lax.sin(u), u))

@@ -38,20 +38,20 @@ def _flops(size: int, n: int) -> int:
     return round(5 * size * math.log2(n)) if n > 1 else size
 
 
-def _fft_numpy(x: Array, *, axes: tuple[int, ...], inverse: bool, norm: Norm) -> Any:
+def _fft_numpy(x: Array, *, axes: tuple[int, ...], inverse: bool, norm: Norm) -> Array:
     if len(axes) == 1:
         return (np.fft.ifft if inverse else np.fft.fft)(x, None, axes[0], norm)
     return (np.fft.ifftn if inverse else np.fft.fftn)(x, None, axes, norm)
 
 
-def _fft_xla(lax: Lax, x: Array, *, axes: tuple[int, ...], inverse: bool, norm: Norm) -> Any:
+def _fft_xla(lax: Lax, x: Array, *, axes: tuple[int, ...], inverse: bool, norm: Norm) -> Array:
     kind = lax.FftType.IFFT if inverse else lax.FftType.FFT
     for start in range(0, len(axes), _XLA_AXES):
         x = _along_last(lax, x, kind, axes[start : start + _XLA_AXES])
     return _scaled(lax, x, norm, math.prod([x.shape[axis] for axis in axes]), inverse=inverse)
 
 
-def _along_last(lax: Lax, x: Value, kind: Any, axes: tuple[int, ...], n: int | None = None) -> Any:
+def _along_last(lax: Lax, x: Value, kind: Any, axes: tuple[int, ...], n: int | None = None) -> Value:
     """Apply XLA's transform, which runs along the last axes."""
     order = (*(i for i in range(x.ndim) if i not in axes), *axes)
     moved = lax.transpose(x, order) if order != tuple(range(x.ndim)) else x
@@ -60,7 +60,7 @@ def _along_last(lax: Lax, x: Value, kind: Any, axes: tuple[int, ...], n: int | N
     return lax.transpose(y, np.argsort(order)) if moved is not x else y
 
 
-def _scaled(lax: Lax, y: Value, norm: Norm, n: int, *, inverse: bool) -> Any:
+def _scaled(lax: Lax, y: Value, norm: Norm, n: int, *, inverse: bool) -> Value:
     """Scale XLA's result: XLA divides by ``n`` in the inverse direction."""
     if norm == "backward":
         return y
@@ -91,14 +91,14 @@ def _alone(axis: int, n: int) -> tuple[Any, ...]:
     return (*(slice(None),) * axis, slice(None, None, max(n // 2, 1) if n % 2 == 0 else n))
 
 
-def _mirrored_numpy(x: Array, *, axis: int, n: int, weight: float) -> Any:
+def _mirrored_numpy(x: Array, *, axis: int, n: int, weight: float) -> Array:
     y = np.conjugate(x)
     y *= weight
     y[_alone(axis, n)] /= weight
     return y
 
 
-def _mirrored_xla(lax: Lax, x: Array, *, axis: int, n: int, weight: float) -> Any:
+def _mirrored_xla(lax: Lax, x: Array, *, axis: int, n: int, weight: float) -> Array:
     factors = np.full(x.shape[axis], weight, x.dtype)
     factors[_alone(0, n)] = 1
     return lax.mul(lax.conj(x), lax.broadcast_in_dim(factors, x.shape, (axis,)))
@@ -118,17 +118,17 @@ mirrored_p = Primitive(
 )
 
 
-def mirrored(x: Value, axis: int, n: int, weight: float) -> Any:
+def mirrored(x: Value, axis: int, n: int, weight: float) -> Value:
     """Return the conjugates of half a spectrum of ``n`` values, times a power of 2 where a frequency has a mirror."""
     return mirrored_p(x, axis=axis, n=n, weight=weight)
 
 
-def _rfft_xla(lax: Lax, x: Array, *, axis: int, norm: Norm) -> Any:
+def _rfft_xla(lax: Lax, x: Array, *, axis: int, norm: Norm) -> Array:
     n = x.shape[axis]
     return _scaled(lax, _along_last(lax, x, lax.FftType.RFFT, (axis,), n), norm, n, inverse=False)
 
 
-def _rfft_transpose(y_bar: Value, x_shape: tuple[int, ...], axis: int, norm: Norm) -> Any:
+def _rfft_transpose(y_bar: Value, x_shape: tuple[int, ...], axis: int, norm: Norm) -> Value:
     n = x_shape[axis]
     return irfft(mirrored(y_bar, axis, n, 0.5), n, axis, norm=OTHER_NORM[norm])
 
@@ -148,12 +148,12 @@ rfft_p = Primitive(
 )
 
 
-def rfft(x: Value, axis: int, *, norm: Norm = "backward") -> Any:
+def rfft(x: Value, axis: int, *, norm: Norm = "backward") -> Value:
     """Return the transform of real values: frequencies from 0 to half their number. The others are their conjugates."""
     return rfft_p(x, axis=axis, norm=norm)
 
 
-def _irfft_xla(lax: Lax, x: Array, *, n: int, axis: int, norm: Norm) -> Any:
+def _irfft_xla(lax: Lax, x: Array, *, n: int, axis: int, norm: Norm) -> Array:
     return _scaled(lax, _along_last(lax, x, lax.FftType.IRFFT, (axis,), n), norm, n, inverse=True)
 
 
@@ -173,7 +173,7 @@ irfft_p = Primitive(
 )
 
 
-def irfft(x: Value, n: int, axis: int, *, norm: Norm = "backward") -> Any:
+def irfft(x: Value, n: int, axis: int, *, norm: Norm = "backward") -> Value:
     """Return the ``n`` real values of half a spectrum; ``x`` has its ``half_length(n)`` frequencies.
 
     The imaginary parts of frequencies that are their own mirrors are ignored.

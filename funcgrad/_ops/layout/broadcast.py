@@ -30,16 +30,16 @@ def _broadcast_numpy(x: Array, *, shape: tuple[int, ...]) -> np.ndarray:
     return filled
 
 
-def _broadcast_xla(lax: Lax, x: Array, *, shape: tuple[int, ...]) -> Any:
+def _broadcast_xla(lax: Lax, x: Array, *, shape: tuple[int, ...]) -> Array:
     offset = len(shape) - x.ndim
     return lax.broadcast_in_dim(lax.expand_dims(x, ()), shape, tuple(range(offset, len(shape))))
 
 
-def _broadcast_transpose(y_bar: Value, x_shape: tuple[int, ...]) -> Any:
+def _broadcast_transpose(y_bar: Value, x_shape: tuple[int, ...]) -> Value:
     return sum_to_shape(y_bar, x_shape)
 
 
-def _broadcast_batch(primitive: Primitive, size: int, operands: tuple, batched: tuple, params: dict) -> Any:
+def _broadcast_batch(primitive: Primitive, size: int, operands: tuple, batched: tuple, params: dict) -> Array:
     (x,) = operands
     shape = params["shape"]
     aligned = reshape(x, (size, *[1] * (len(shape) - len(x.shape) + 1), *x.shape[1:]))
@@ -73,7 +73,7 @@ def reduced_shape(shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool)
     return tuple(n for i, n in enumerate(shape) if i not in axes)
 
 
-def _sum_numpy(x: Array, *, axes: tuple[int, ...], keepdims: bool) -> Any:
+def _sum_numpy(x: Array, *, axes: tuple[int, ...], keepdims: bool) -> Array:
     if not axes and not hasattr(x, "dtype"):
         return x
     if x.dtype.kind in "fc" and not keepdims and len(axes) == x.ndim:
@@ -81,14 +81,14 @@ def _sum_numpy(x: Array, *, axes: tuple[int, ...], keepdims: bool) -> Any:
     return np.add.reduce(x, axis=axes, dtype=x.dtype, keepdims=keepdims)
 
 
-def _sum_xla(lax: Lax, x: Array, *, axes: tuple[int, ...], keepdims: bool) -> Any:
+def _sum_xla(lax: Lax, x: Array, *, axes: tuple[int, ...], keepdims: bool) -> Array:
     # NumPy sums booleans in their own dtype by *or*.
     total = lax.reduce_sum if x.dtype != bool else lambda x, axes: lax.reduce(x, np.False_, lax.bitwise_or, axes)
     y = total(x, axes) if axes else x
     return lax.reshape(y, reduced_shape(x.shape, axes, True)) if keepdims else y
 
 
-def _sum_transpose(y_bar: Value, x_shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool) -> Any:
+def _sum_transpose(y_bar: Value, x_shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool) -> Value:
     return spread(y_bar, x_shape, axes, keepdims)
 
 
@@ -105,17 +105,17 @@ reduce_sum_p = Primitive(
 )
 
 
-def broadcast_to(x: Value, shape: tuple[int, ...]) -> Any:
+def broadcast_to(x: Value, shape: tuple[int, ...]) -> Value:
     """Return ``x`` broadcast to ``shape`` by NumPy's rule, or ``x`` itself if it has that shape."""
     return x if getattr(x, "shape", ()) == shape else broadcast_to_p(x, shape=shape)
 
 
-def reduce_sum(x: Value, axes: tuple[int, ...], keepdims: bool = False) -> Any:
+def reduce_sum(x: Value, axes: tuple[int, ...], keepdims: bool = False) -> Value:
     """Return the sum over ``axes`` (non-negative), in the dtype of ``x``."""
     return reduce_sum_p(x, axes=axes, keepdims=keepdims)
 
 
-def sum_to_shape(x: Value, shape: tuple[int, ...]) -> Any:
+def sum_to_shape(x: Value, shape: tuple[int, ...]) -> Value:
     """Return the sum over the axes that broadcasting from ``shape`` repeated: the transpose of broadcasting."""
     own = x.shape
     if own == shape:
@@ -146,7 +146,7 @@ def _ones(count: int, dtype: np.dtype) -> np.ndarray:
     return np.ones(count, dtype)
 
 
-def with_batch(x: Value, size: int, flag: bool) -> Any:
+def with_batch(x: Value, size: int, flag: bool) -> Value:
     """Return ``x`` with the batch leading, broadcast if it was not batched.
 
     Args:
@@ -208,7 +208,7 @@ def batch_all(*names: str) -> BatchRule:
     return rule
 
 
-def spread(y: Value, shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool = False) -> Any:
+def spread(y: Value, shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool = False) -> Value:
     """Return the result of a reduction over ``axes``, broadcast to the ``shape`` before the reduction."""
     bare = type(y) is np.ndarray
     if axes and not keepdims and len(y.shape) and len(axes) != len(shape):

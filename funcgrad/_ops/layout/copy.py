@@ -15,7 +15,7 @@ from funcgrad._core.trace.place import array_like, is_number, is_place, new_plac
 from funcgrad._ops.layout.batching import batch_same
 from funcgrad._ops.layout.depends import same
 from funcgrad._ops.layout.shape import transpose
-from funcgrad._types import Value
+from funcgrad._types import Array, Value
 
 copy_p = Primitive(
     "copy",
@@ -31,7 +31,7 @@ copy_p = Primitive(
 )
 
 
-def copy(x: Value) -> Any:
+def copy(x: Value) -> Value:
     """Return a copy, for functions whose NumPy version returns a new array without computing.
 
     A number needs no copy.
@@ -42,7 +42,7 @@ def copy(x: Value) -> Any:
     return x if isinstance(x, np.generic) else kept_here(copy_p(x))
 
 
-def kept_here(y: Value) -> Any:
+def kept_here(y: Value) -> Value:
     """Return a new array that belongs to the running function, also if its value belongs to an outer transform."""
     trace = active_trace()
     if not isinstance(y, Tracer) or y._owner is trace or is_place(y) or is_number(y):
@@ -58,7 +58,7 @@ def in_one_piece(x: Value, order: str = "C") -> bool:
     return flags.f_contiguous if order == "F" else flags.c_contiguous
 
 
-def holder(x: np.ndarray) -> Any:
+def holder(x: np.ndarray) -> Array:
     """Return the object that owns the memory of an array."""
     while isinstance(x.base, np.ndarray):
         x = x.base
@@ -78,7 +78,7 @@ def _unless_seen(y: np.ndarray, seen: set[int]) -> np.ndarray:
     return y
 
 
-def fresh(y: Value, x: Value) -> Any:
+def fresh(y: Value, x: Value) -> Value:
     """Return ``y``, copied if it is ``x`` itself: NumPy returns a new array, also if the numbers are the same."""
     if y is not x:
         return y

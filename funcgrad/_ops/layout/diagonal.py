@@ -33,14 +33,14 @@ def _diagonal_aval(x: Aval, *, offset: int) -> Aval:
     return Aval((*stack, diagonal_length(rows, columns, offset)), x.dtype)
 
 
-def _diagonal_xla(lax: Lax, x: Array, *, offset: int) -> Any:
+def _diagonal_xla(lax: Lax, x: Array, *, offset: int) -> Array:
     *stack, rows, columns = x.shape
     start, stop = flat_range(rows, columns, offset)
     flat = lax.reshape(x, (*stack, rows * columns))
     return lax.slice_in_dim(flat, start, stop, columns + 1, axis=len(stack))
 
 
-def _diagonal_transpose(y_bar: Value, x_aval: Aval, offset: int) -> Any:
+def _diagonal_transpose(y_bar: Value, x_aval: Aval, offset: int) -> Value:
     *_, rows, columns = x_aval.shape
     return embed_diagonal(y_bar, (rows, columns), offset)
 
@@ -76,7 +76,7 @@ writable_diagonal_p = _diagonal(_writable_numpy)
 diagonal_p = _diagonal(_diagonal_numpy)
 
 
-def diagonal(x: Value, offset: int = 0) -> Any:
+def diagonal(x: Value, offset: int = 0) -> Value:
     """Return the diagonal of the last two axes, as one last axis."""
     return diagonal_p(x, offset=offset)
 
@@ -93,7 +93,7 @@ def _embed_numpy(x: Array, *, matrix: tuple[int, int], offset: int) -> np.ndarra
     return y
 
 
-def _embed_xla(lax: Lax, x: Array, *, matrix: tuple[int, int], offset: int) -> Any:
+def _embed_xla(lax: Lax, x: Array, *, matrix: tuple[int, int], offset: int) -> Array:
     start, stop = flat_range(*matrix, offset)
     size = matrix[0] * matrix[1]
     widths = [(0, 0, 0)] * (x.ndim - 1) + [(start, size - stop, matrix[1])]
@@ -113,6 +113,6 @@ embed_diagonal_p = Primitive(
 )
 
 
-def embed_diagonal(x: Value, matrix: tuple[int, int], offset: int = 0) -> Any:
+def embed_diagonal(x: Value, matrix: tuple[int, int], offset: int = 0) -> Value:
     """Return zeros of shape ``(..., *matrix)`` with the last axis of ``x`` on a diagonal."""
     return embed_diagonal_p(x, matrix=matrix, offset=offset)

@@ -14,7 +14,7 @@ from funcgrad._ops.layout.batching import batch_same
 from funcgrad._types import Array, Value
 
 
-def _full_like_numpy(x: Array, *, value: complex) -> Any:
+def _full_like_numpy(x: Array, *, value: complex) -> Array:
     aval = aval_of(x)
     return np.full(aval.shape, value, aval.dtype) if aval.shape else aval.dtype.type(value)
 
@@ -36,11 +36,11 @@ full_like_p = Primitive(
 )
 
 
-def zeros_like(x: Value) -> Any:
+def zeros_like(x: Value) -> Value:
     """Return zeros of the shape, dtype and engine of ``x``."""
     return full_like_p(x, value=0)
 
 
-def ones_like(x: Value) -> Any:
+def ones_like(x: Value) -> Value:
     """Return ones of the shape, dtype and engine of ``x``."""
     return full_like_p(x, value=1)

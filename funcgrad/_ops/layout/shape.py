@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from funcgrad._core.aval import Aval
@@ -12,10 +10,10 @@ from funcgrad._core.primitive import Primitive, View, ViewPrimitive
 from funcgrad._core.trace.derivative import Multilinear
 from funcgrad._ops.layout.batching import batch_axes, moved_axes
 from funcgrad._ops.layout.depends import moved, same
-from funcgrad._types import Value
+from funcgrad._types import Array, Value
 
 
-def _reshape_batch(primitive: Primitive, size: int, operands: tuple, batched: tuple, params: dict) -> Any:
+def _reshape_batch(primitive: Primitive, size: int, operands: tuple, batched: tuple, params: dict) -> Array:
     return reshape(operands[0], (size, *params["shape"]))
 
 
@@ -33,7 +31,7 @@ reshape_p = ViewPrimitive(
 )
 
 
-def reshape(x: Value, shape: tuple[int, ...]) -> Any:
+def reshape(x: Value, shape: tuple[int, ...]) -> Value:
     """Return the elements in C order in another shape (all lengths given)."""
     return x if getattr(x, "shape", None) == shape else reshape_p(x, shape=shape)
 
@@ -46,7 +44,7 @@ def inverse_permutation(permutation: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(inverse)
 
 
-def _transpose_batch(primitive: Primitive, size: int, operands: tuple, batched: tuple, params: dict) -> Any:
+def _transpose_batch(primitive: Primitive, size: int, operands: tuple, batched: tuple, params: dict) -> Array:
     return transpose(operands[0], (0, *moved_axes(params["permutation"])))
 
 
@@ -64,7 +62,7 @@ transpose_p = ViewPrimitive(
 )
 
 
-def transpose(x: Value, permutation: tuple[int, ...]) -> Any:
+def transpose(x: Value, permutation: tuple[int, ...]) -> Value:
     """Return the array with its axes in another order."""
     return transpose_p(x, permutation=permutation)
 
@@ -83,12 +81,12 @@ flip_p = ViewPrimitive(
 )
 
 
-def flip(x: Value, axes: tuple[int, ...]) -> Any:
+def flip(x: Value, axes: tuple[int, ...]) -> Value:
     """Return the elements in reverse order along each of ``axes``."""
     return flip_p(x, axes=axes)
 
 
-def expand_dims(x: Value, axes: tuple[int, ...]) -> Any:
+def expand_dims(x: Value, axes: tuple[int, ...]) -> Value:
     """Return the array with new axes of length 1 at these positions of the result."""
     shape = list(x.shape)
     for axis in sorted(axes):

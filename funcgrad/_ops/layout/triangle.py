@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from funcgrad._core.forms import Basic, Forms
@@ -14,11 +12,11 @@ from funcgrad._ops.layout.depends import moved
 from funcgrad._types import Array, Lax, Value
 
 
-def _triangle_numpy(x: Array, *, k: int, lower: bool) -> Any:
+def _triangle_numpy(x: Array, *, k: int, lower: bool) -> Array:
     return np.tril(x, k) if lower else np.triu(x, k)
 
 
-def _triangle_xla(lax: Lax, x: Array, *, k: int, lower: bool) -> Any:
+def _triangle_xla(lax: Lax, x: Array, *, k: int, lower: bool) -> Array:
     # The program computes the mask. A constant mask would be as large as the matrix, in every compiled program.
     rows, columns = (lax.broadcasted_iota(np.int32, x.shape, x.ndim - axis) for axis in (2, 1))
     offsets = lax.sub(columns, rows)
@@ -40,11 +38,11 @@ triangle_p = Primitive(
 )
 
 
-def lower_triangle(x: Value, k: int = 0) -> Any:
+def lower_triangle(x: Value, k: int = 0) -> Value:
     """Return ``x`` on and below the diagonal ``k``, and 0 above."""
     return triangle_p(x, k=k, lower=True)
 
 
-def upper_triangle(x: Value, k: int = 0) -> Any:
+def upper_triangle(x: Value, k: int = 0) -> Value:
     """Return ``x`` on and above the diagonal ``k``, and 0 below."""
     return triangle_p(x, k=k, lower=False)

@@ -60,7 +60,7 @@ def _solve_xla(lax: Lax, ab: Array, b: Array, *, lower: int, upper: int) -> list
     found = lax.full((*b.shape[:axis], size, reach + 1 + b.shape[-1]), 0, b.dtype)
     _, _, found = lax.fori_loop(0, size, eliminated, (rows, lax.concatenate([b, more], axis), found))
 
-    def substituted(i: Value, y: Value) -> Any:
+    def substituted(i: Value, y: Value) -> Value:
         k = size - 1 - i
         row = lax.dynamic_slice_in_dim(found, k, 1, axis)
         known = row[..., 1 : reach + 1] @ lax.dynamic_slice_in_dim(y, k + 1, reach, axis) if reach else 0
@@ -71,11 +71,11 @@ def _solve_xla(lax: Lax, ab: Array, b: Array, *, lower: int, upper: int) -> list
     return [lax.slice_in_dim(y, 0, size, axis=axis)]
 
 
-def _wide(lax: Lax, x: Value, like: Value) -> Any:
+def _wide(lax: Lax, x: Value, like: Value) -> Value:
     return lax.broadcast_in_dim(x, like.shape, range(like.ndim))
 
 
-def _by_rows(lax: Lax, ab: Value, lower: int, upper: int) -> Any:
+def _by_rows(lax: Lax, ab: Value, lower: int, upper: int) -> Value:
     """Return the band row by row, with room for the elements that elimination fills, and empty rows at the end."""
     size, beside = ab.shape[-1], np.arange(lower + upper + 1)
     columns = np.arange(size)[:, None] - lower + beside
@@ -86,7 +86,7 @@ def _by_rows(lax: Lax, ab: Value, lower: int, upper: int) -> Any:
     return lax.pad(taken, np.zeros((), taken.dtype), [*spread, (0, lower, 0), (0, lower, 0)])
 
 
-def shifted(x: Value, k: int) -> Any:
+def shifted(x: Value, k: int) -> Value:
     """Return the elements ``k`` places further along the last axis, with zeros beyond its ends."""
     axis, size = len(x.shape) - 1, x.shape[-1]
     if not k:
@@ -102,19 +102,19 @@ def diagonals(ab: Value) -> list[Any]:
     return [ab[..., i, :] for i in range(ab.shape[-2])]
 
 
-def stacked(rows: list[Any]) -> Any:
+def stacked(rows: list[Any]) -> Array:
     """Return the array of these diagonals."""
     axis = len(rows[0].shape) - 1
     return concatenate([expand_dims(row, (axis,)) for row in rows], axis)
 
 
-def transposed(ab: Value, lower: int, upper: int) -> Any:
+def transposed(ab: Value, lower: int, upper: int) -> Value:
     """Return the transposed matrix, with ``upper`` diagonals below the main one and ``lower`` above."""
     rows = diagonals(ab)
     return stacked([shifted(rows[upper - k], k) for k in range(-lower, upper + 1)])
 
 
-def _product(ab: Value, y: Value, upper: int) -> Any:
+def _product(ab: Value, y: Value, upper: int) -> Value:
     """Return the matrix times ``y``."""
     last = len(y.shape) - 1
     turned = _swapped(y)
@@ -125,7 +125,7 @@ def _product(ab: Value, y: Value, upper: int) -> Any:
     return _swapped(total)
 
 
-def _swapped(x: Value) -> Any:
+def _swapped(x: Value) -> Value:
     return x.swapaxes(-1, -2)
 
 
@@ -171,7 +171,7 @@ banded_solve_p = CompoundPrimitive(
 )
 
 
-def banded_solve(ab: Value, b: Value, *, lower: int, upper: int) -> Any:
+def banded_solve(ab: Value, b: Value, *, lower: int, upper: int) -> Value:
     """Return ``y`` with ``a y = b``, for (stacks of) matrices with ``lower`` and ``upper`` further diagonals.
 
     If a matrix is singular, NumPy raises ``LinAlgError`` and XLA returns infinities or NaN.

@@ -39,11 +39,11 @@ from funcgrad._ops.reduce.reduce import reduce_max, reduce_prod
 from funcgrad._types import Value
 
 
-def _determinant(factors: Value, pivots: Value) -> Any:
+def _determinant(factors: Value, pivots: Value) -> Value:
     return times(parity(pivots, factors.dtype), _product(diagonal(factors)))
 
 
-def _product(values: Value) -> Any:
+def _product(values: Value) -> Value:
     """Return the product over the last axis; by logarithms, as NumPy does, if an intermediate product overflows."""
     axes = (len(values.shape) - 1,)
     plain = reduce_prod(values, axes)
@@ -54,7 +54,7 @@ def _product(values: Value) -> Any:
     return select(within, plain, by_logarithm)
 
 
-def _cofactors(factors: Value, pivots: Value, permutation: Value) -> Any:
+def _cofactors(factors: Value, pivots: Value, permutation: Value) -> Value:
     """Return the derivative of the determinant by each element, also where a pivot is zero.
 
     The cofactors of ``U = [[V, u], [0, d]]`` are ``det(V) W^-T``, all rows but the last times ``d``, where ``W`` is
@@ -76,7 +76,7 @@ def _cofactors(factors: Value, pivots: Value, permutation: Value) -> Any:
     return unpermuted(scaled(cofactors, parity(pivots, factors.dtype) * others), permutation)
 
 
-def _without_zeros(pivot_values: Value) -> Any:
+def _without_zeros(pivot_values: Value) -> Value:
     """Return pivots with each zero replaced by a number of the size of rounding.
 
     Cofactors are polynomials of the elements, so they change by rounding only; the inverse would not exist.
@@ -133,7 +133,7 @@ det_p = CompoundPrimitive(
 )
 
 
-def det(x: Value) -> Any:
+def det(x: Value) -> Value:
     """Return the determinant of each matrix."""
     return bind(det_p, (x,), NO_PARAMS)[0]
 
@@ -162,7 +162,7 @@ eliminated_det_p = CompoundPrimitive(
 )
 
 
-def _cofactors_of(x: Value, factors: Value, pivots: Value, permutation: Value) -> Any:
+def _cofactors_of(x: Value, factors: Value, pivots: Value, permutation: Value) -> Value:
     return _cofactors(factors, pivots, permutation)
 
 
@@ -183,7 +183,7 @@ cofactors_p = CompoundPrimitive(
 )
 
 
-def _pair_products(s: Value) -> Any:
+def _pair_products(s: Value) -> Value:
     """Return the product of all other numbers for each pair of numbers; 0 for a number with itself."""
     axis, places = len(s.shape) - 1, np.arange(s.shape[-1])
     before = shifted(cumprod(s, axis), axis, fill=1)
@@ -196,7 +196,7 @@ def _pair_products(s: Value) -> Any:
     return products + swapped(products)
 
 
-def _curvature_value(x: Value, t: Value) -> Any:
+def _curvature_value(x: Value, t: Value) -> Value:
     """Return the derivative of the cofactors along ``t``, by ``x = u s vh``.
 
     It is the derivative of the cofactors of ``s`` along ``u^H t v``, multiplied by ``u`` and ``vh`` again.

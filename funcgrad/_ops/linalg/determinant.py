@@ -27,12 +27,12 @@ def _last_axis(x: Value) -> tuple[int]:
     return (len(x.shape) - 1,)
 
 
-def times(a: Value, b: Value) -> Any:
+def times(a: Value, b: Value) -> Value:
     """Return the product by the primitive: operators of XLA arrays would need JAX's 64-bit mode."""
     return bind(mul_p, (a, b), NO_PARAMS)
 
 
-def parity(pivots: Value, dtype: np.dtype) -> Any:
+def parity(pivots: Value, dtype: np.dtype) -> Value:
     """Return -1 to the power of the number of exchanges."""
     kept = bind(eq_p, (pivots, np.arange(pivots.shape[-1], dtype=pivots.dtype)), NO_PARAMS)
     return reduce_prod(select(kept, dtype.type(1), dtype.type(-1)), _last_axis(pivots))
@@ -61,7 +61,7 @@ def _inverse_transposed(factors: Value, permutation: Value) -> Any:
     return lu_solve(factors, permutation, identity_like(factors), transpose_a=True)
 
 
-def scaled(x: Value, factors: Value) -> Any:
+def scaled(x: Value, factors: Value) -> Value:
     """Return each matrix times its number."""
     return expand_dims(factors, (len(factors.shape), len(factors.shape) + 1)) * x
 

@@ -33,14 +33,14 @@ _RADIUS = 5.371920351148152
 _MAX_SQUARINGS = 16
 
 
-def _expm_numpy(x: Array) -> Any:
+def _expm_numpy(x: Array) -> Array:
     if not x.size:
         return x
     with untraced():
         return scipy_linalg.expm(x)
 
 
-def _expm_xla(lax: Lax, x: Array) -> Any:
+def _expm_xla(lax: Lax, x: Array) -> Array:
     """Compute the approximant of a scaled matrix, squared as often as it was halved; the number differs by matrix."""
     if not x.size:
         return x
@@ -51,20 +51,20 @@ def _expm_xla(lax: Lax, x: Array) -> Any:
     counts = _for_each(lax.select(known, halvings, lax.full_like(norms, math.nan)), x)
     start = _approximant(lax.mul(x, cast(lax.exp2(lax.neg(counts)), x.dtype)))
 
-    def squared(i: Value, y: Value) -> Any:
+    def squared(i: Value, y: Value) -> Value:
         more = lax.lt(lax.full_like(counts, i, dtype=counts.dtype), counts)
         return lax.select(more, product(y, y), y)
 
     return lax.fori_loop(0, _MAX_SQUARINGS, squared, start)
 
 
-def _for_each(numbers: Value, x: Value) -> Any:
+def _for_each(numbers: Value, x: Value) -> Value:
     """Return a number for each matrix, at each of its elements."""
     ndim = len(x.shape)
     return broadcast_to(expand_dims(numbers, (ndim - 2, ndim - 1)), x.shape)
 
 
-def _approximant(x: Value) -> Any:
+def _approximant(x: Value) -> Value:
     b = _PADE
     x2 = product(x, x)
     x4 = product(x2, x2)
@@ -76,12 +76,12 @@ def _approximant(x: Value) -> Any:
     return solve(even - odd, even + odd)
 
 
-def frechet(x_dot: Value, x: Value) -> Any:
+def frechet(x_dot: Value, x: Value) -> Value:
     """Return the derivative of the exponential of ``x`` along ``x_dot``."""
     return upper_right(expm, x_dot, x)
 
 
-def upper_right(function: Callable[[Any], Any], x_dot: Value, x: Value) -> Any:
+def upper_right(function: Callable[[Any], Any], x_dot: Value, x: Value) -> Value:
     """Return the upper right block of a function of ``[[x, x_dot], [0, x]]``: its derivative along ``x_dot``."""
     rows, columns = len(x.shape) - 2, len(x.shape) - 1
     size = x.shape[-1]
@@ -104,6 +104,6 @@ expm_p = CompoundPrimitive(
 )
 
 
-def expm(x: Value) -> Any:
+def expm(x: Value) -> Value:
     """Return the exponential of each square matrix."""
     return bind(expm_p, (x,), NO_PARAMS)

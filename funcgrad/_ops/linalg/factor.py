@@ -20,14 +20,14 @@ from funcgrad._ops.linalg.triangular import triangular_solve
 from funcgrad._types import Value
 
 
-def _cholesky_push(x_dot: Value, y: Value) -> Any:
+def _cholesky_push(x_dot: Value, y: Value) -> Value:
     """Return ``L phi(L^-1 X L^-H)``; ``phi`` takes the lower triangle and half of the diagonal (Murray, equation 8)."""
     inner = triangular_solve(y, hermitian_part(x_dot))
     inner = triangular_solve(y, inner, left_side=False, transpose_a=True, conjugate_a=True)
     return product(y, halved_lower_triangle(inner))
 
 
-def _cholesky_pull(y_bar: Value, y: Value) -> Any:
+def _cholesky_pull(y_bar: Value, y: Value) -> Value:
     """Return the transpose of `_cholesky_push`, from right to left (Murray, equation 10)."""
     inner = halved_lower_triangle(product(swapped(y), y_bar))
     inner = triangular_solve(y, inner, transpose_a=True)
@@ -49,7 +49,7 @@ cholesky_p = CompoundPrimitive(
 )
 
 
-def cholesky(x: Value) -> Any:
+def cholesky(x: Value) -> Value:
     """Return the lower triangular ``L`` with ``L L^H = x``, for (stacks of) Hermitian positive definite matrices.
 
     Only the lower triangle is read; pass the adjoint to use the upper one.
@@ -77,12 +77,12 @@ class _LuDerivative:
         return [factors, pivots, permutation], [moved, None, None]
 
 
-def _unit_lower(factors: Value) -> Any:
+def _unit_lower(factors: Value) -> Value:
     """Return the lower factor, whose diagonal of ones is not stored."""
     return lower_triangle(factors, -1) + identity_like(factors)
 
 
-def _unit_lower_solve(factors: Value, b: Value, *, transpose_a: bool = False) -> Any:
+def _unit_lower_solve(factors: Value, b: Value, *, transpose_a: bool = False) -> Value:
     return triangular_solve(factors, b, transpose_a=transpose_a, unit_diagonal=True)
 
 
@@ -134,14 +134,14 @@ permutation_of_pivots_p = CompoundPrimitive(
 )
 
 
-def permutation_of_pivots(pivots: Value) -> Any:
+def permutation_of_pivots(pivots: Value) -> Value:
     """Return the order of rows after each row is exchanged with its pivot, one after the other."""
     return bind(permutation_of_pivots_p, (pivots,), NO_PARAMS)
 
 
 def lu_solve(
     factors: Value, permutation: Value, b: Value, *, transpose_a: bool = False, conjugate_a: bool = False
-) -> Any:
+) -> Value:
     """Return ``y`` with ``op(x) y = b``, from the factors of ``x``."""
     form = {"transpose_a": transpose_a, "conjugate_a": conjugate_a}
     if not transpose_a:

@@ -29,7 +29,7 @@ _PLACES, _WEIGHTS = [each.tolist() for each in np.polynomial.legendre.leggauss(7
 _MOST_ROOTS = 20
 
 
-def _logm_numpy(x: Array) -> Any:
+def _logm_numpy(x: Array) -> Array:
     y = np.empty(x.shape, complex_dtype(x.dtype))
     with untraced(), np.errstate(all="ignore"):
         for i in np.ndindex(x.shape[:-2]) if x.size else ():
@@ -54,18 +54,18 @@ def _logarithm(x: np.ndarray) -> np.ndarray:
     return z @ y @ z.conj().T
 
 
-def _logm_xla(lax: Lax, x: Array) -> Any:
+def _logm_xla(lax: Lax, x: Array) -> Array:
     if not x.size:
         return x
     t, z = triangular_form(lax, x)
     identity = identity_like(t)
     stack = tuple(range(t.ndim - 2))
 
-    def far(y: Value) -> Any:
+    def far(y: Value) -> Value:
         sums = lax.reduce_sum(lax.abs(y - identity), (t.ndim - 2,))
         return lax.reduce_max(sums, (t.ndim - 2,)) > _NEAR
 
-    def unfinished(state: tuple) -> Any:
+    def unfinished(state: tuple) -> Array:
         i, y, _ = state
         return (i < _MOST_ROOTS) & far(y).any()
 
@@ -87,7 +87,7 @@ def _logm_xla(lax: Lax, x: Array) -> Any:
     return real_or_nan_xla(lax, product(product(z, y), adjoint(z)), x.dtype)
 
 
-def _frechet(x_dot: Value, x: Value) -> Any:
+def _frechet(x_dot: Value, x: Value) -> Value:
     """Return the derivative of the logarithm of ``x`` along ``x_dot``."""
     return upper_right(logm, x_dot, x)
 
@@ -106,6 +106,6 @@ logm_p = CompoundPrimitive(
 )
 
 
-def logm(x: Value) -> Any:
+def logm(x: Value) -> Value:
     """Return the principal logarithm of each square matrix, in its dtype: NaN if that of a real matrix is not real."""
     return bind(logm_p, (x,), NO_PARAMS)

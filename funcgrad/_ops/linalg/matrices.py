@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from funcgrad._core.bind import NO_PARAMS, bind
 from funcgrad._ops.contract.dot import matmul_p
 from funcgrad._ops.elementwise.cast import conj_p
@@ -14,38 +12,38 @@ from funcgrad._ops.layout.triangle import lower_triangle
 from funcgrad._types import Value
 
 
-def swapped(x: Value) -> Any:
+def swapped(x: Value) -> Value:
     """Return the transposed matrices."""
     ndim = len(x.shape)
     return transpose(x, (*range(ndim - 2), ndim - 1, ndim - 2))
 
 
-def conjugated(x: Value) -> Any:
+def conjugated(x: Value) -> Value:
     """Return the complex conjugate; a real array is returned as it is."""
     return bind(conj_p, (x,), NO_PARAMS) if x.dtype.kind == "c" else x
 
 
-def adjoint(x: Value) -> Any:
+def adjoint(x: Value) -> Value:
     """Return the conjugate transposes."""
     return conjugated(swapped(x))
 
 
-def product(a: Value, b: Value) -> Any:
+def product(a: Value, b: Value) -> Value:
     """Return the matrix product; both have one dtype and one leading shape."""
     return bind(matmul_p, (a, b), NO_PARAMS)
 
 
-def scaled_columns(x: Value, scales: Value) -> Any:
+def scaled_columns(x: Value, scales: Value) -> Value:
     """Return each column of ``x`` times its element of ``scales``."""
     return x * expand_dims(scales, (len(scales.shape) - 1,))
 
 
-def scaled_rows(x: Value, scales: Value) -> Any:
+def scaled_rows(x: Value, scales: Value) -> Value:
     """Return each row of ``x`` times its element of ``scales``."""
     return x * expand_dims(scales, (len(scales.shape),))
 
 
-def identity_like(x: Value) -> Any:
+def identity_like(x: Value) -> Value:
     """Return the identity matrix for each of these square matrices, in their dtype.
 
     It is computed from them: a NumPy array would be a constant of their size in every graph.
@@ -54,11 +52,11 @@ def identity_like(x: Value) -> Any:
     return embed_diagonal(ones, x.shape[-2:])
 
 
-def halved_lower_triangle(x: Value) -> Any:
+def halved_lower_triangle(x: Value) -> Value:
     """Return the lower triangle with half of the diagonal; with its adjoint it adds up to a Hermitian matrix."""
     return lower_triangle(x) - embed_diagonal(0.5 * diagonal(x), x.shape[-2:])
 
 
-def hermitian_part(x: Value) -> Any:
+def hermitian_part(x: Value) -> Value:
     """Return the mean of the matrices and their adjoints: its own transpose in the pairing without conjugation."""
     return 0.5 * (x + adjoint(x))

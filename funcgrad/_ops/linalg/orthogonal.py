@@ -91,7 +91,7 @@ def qr(x: Value) -> tuple[Any, Any]:
     return q, r
 
 
-def _pinv_xla(lax: Lax, x: Array, *, rtol: float) -> Any:
+def _pinv_xla(lax: Lax, x: Array, *, rtol: float) -> Array:
     u, s, vh = svd(x)
     if not x.size:
         return swapped(x)
@@ -137,6 +137,6 @@ pinv_p = CompoundPrimitive(
 )
 
 
-def pinv(x: Value, rtol: float) -> Any:
+def pinv(x: Value, rtol: float) -> Value:
     """Return the pseudoinverse; singular values up to ``rtol`` times the largest count as zero."""
     return bind(pinv_p, (x,), {"rtol": rtol})

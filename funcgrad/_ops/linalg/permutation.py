@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from funcgrad._core.aval import Aval
@@ -15,7 +13,7 @@ from funcgrad._ops.layout.depends import permuting
 from funcgrad._types import Array, Lax, Value
 
 
-def _numpy(x: Array, permutation: Array, *, back: bool) -> Any:
+def _numpy(x: Array, permutation: Array, *, back: bool) -> Array:
     where = permutation[..., None]
     if not back:
         return np.take_along_axis(x, where, -2)
@@ -24,7 +22,7 @@ def _numpy(x: Array, permutation: Array, *, back: bool) -> Any:
     return y
 
 
-def _xla(lax: Lax, x: Array, permutation: Array, *, back: bool) -> Any:
+def _xla(lax: Lax, x: Array, permutation: Array, *, back: bool) -> Array:
     # Move whole rows. With single elements XLA needs a tenth more operations in the gradient of a linear system.
     if not x.size:
         return x
@@ -39,7 +37,7 @@ def _xla(lax: Lax, x: Array, permutation: Array, *, back: bool) -> Any:
     return lax.gather(x, places, numbers, sizes, unique_indices=True, mode="clip")
 
 
-def _transpose(y_bar: Value, permutation: Value, back: bool) -> Any:
+def _transpose(y_bar: Value, permutation: Value, back: bool) -> Value:
     return permuted_p(y_bar, permutation, back=not back)
 
 
@@ -57,11 +55,11 @@ permuted_p = CompoundPrimitive(
 )
 
 
-def permuted(x: Value, permutation: Value) -> Any:
+def permuted(x: Value, permutation: Value) -> Value:
     """Return the rows of each matrix in the order of its permutation."""
     return permuted_p(x, broadcast_to(permutation, x.shape[:-1]), back=False)
 
 
-def unpermuted(x: Value, permutation: Value) -> Any:
+def unpermuted(x: Value, permutation: Value) -> Value:
     """Return the rows in the order before the permutation."""
     return permuted_p(x, broadcast_to(permutation, x.shape[:-1]), back=True)

@@ -16,12 +16,12 @@ from funcgrad._ops.linalg.sylvester import sylvester
 from funcgrad._types import Array, Lax, Value
 
 
-def _unitary_numpy(x: Array) -> Any:
+def _unitary_numpy(x: Array) -> Array:
     u, _, vh = np.linalg.svd(x, full_matrices=False)
     return u @ vh
 
 
-def _unitary_xla(lax: Lax, x: Array) -> Any:
+def _unitary_xla(lax: Lax, x: Array) -> Array:
     u, _, vh = lax.linalg.svd(x, full_matrices=False)
     return product(u, vh)
 
@@ -61,6 +61,6 @@ unitary_factor_p = CompoundPrimitive(
 )
 
 
-def unitary_factor(x: Value) -> Any:
+def unitary_factor(x: Value) -> Value:
     """Return ``u`` of ``x = u p``, for (stacks of) matrices with at least as many rows as columns."""
     return bind(unitary_factor_p, (x,), NO_PARAMS)

@@ -21,7 +21,7 @@ from funcgrad._types import Array, Lax, Value
 scipy_linalg = LazyModule("scipy.linalg")
 
 
-def real_or_nan(y: Value, dtype: np.dtype) -> Any:
+def real_or_nan(y: Value, dtype: np.dtype) -> Value:
     """Return a result in the dtype of a real operand; NaN if it is not real."""
     if dtype.kind == "c" or y.dtype.kind != "c":
         return y.astype(dtype, copy=False)
@@ -30,7 +30,7 @@ def real_or_nan(y: Value, dtype: np.dtype) -> Any:
     return np.where(turned > rounding(dtype) * greatest, np.nan, y.real).astype(dtype, copy=False)
 
 
-def real_or_nan_xla(lax: Lax, y: Array, dtype: np.dtype) -> Any:
+def real_or_nan_xla(lax: Lax, y: Array, dtype: np.dtype) -> Array:
     """Do the same on XLA."""
     if dtype.kind == "c":
         return y
@@ -45,7 +45,7 @@ def rounding(dtype: np.dtype) -> float:
     return float(np.finfo(dtype).eps) ** 0.5
 
 
-def snapped(values: Value) -> Any:
+def snapped(values: Value) -> Value:
     """Put eigenvalues on the negative axis if only rounding moved them off it: the side would be random."""
     near = 16 * float(np.finfo(values.dtype).eps)
     on_axis = (values.real < 0) & (abs(values.imag) <= near * abs(values.real))
@@ -59,7 +59,7 @@ def triangular_form(lax: Lax, x: Value) -> tuple[Any, Any]:
     return t + embed_diagonal(snapped(values) - values, t.shape[-2:]), z
 
 
-def triangular_root(lax: Lax, t: Value) -> Any:
+def triangular_root(lax: Lax, t: Value) -> Value:
     """Solve column by column: ``(r + r[j, j]) r[:, j] = t[:, j]`` above the diagonal.
 
     Björck and Hammarling, "A Schur method for the square root of a matrix", 1983.
@@ -68,7 +68,7 @@ def triangular_root(lax: Lax, t: Value) -> Any:
     rows = np.arange(size)
     roots = lax.sqrt(diagonal(t))
 
-    def solved(j: Value, r: Value) -> Any:
+    def solved(j: Value, r: Value) -> Value:
         above = rows < j
         root = lax.dynamic_slice_in_dim(roots, j, 1, axis - 1)
         column = lax.dynamic_slice_in_dim(t, j, 1, axis) * above[:, None]
@@ -84,7 +84,7 @@ def triangular_root(lax: Lax, t: Value) -> Any:
     return lax.fori_loop(0, size, solved, lax.full_like(t, 0))
 
 
-def _sqrtm_numpy(x: Array) -> Any:
+def _sqrtm_numpy(x: Array) -> Array:
     y = np.empty(x.shape, complex_dtype(x.dtype))
     with untraced():
         for i in np.ndindex(x.shape[:-2]) if x.size else ():
@@ -92,7 +92,7 @@ def _sqrtm_numpy(x: Array) -> Any:
     return real_or_nan(y, x.dtype)
 
 
-def _sqrtm_xla(lax: Lax, x: Array) -> Any:
+def _sqrtm_xla(lax: Lax, x: Array) -> Array:
     if not x.size:
         return x
     t, z = triangular_form(lax, x)
@@ -116,7 +116,7 @@ sqrtm_p = CompoundPrimitive(
 )
 
 
-def sqrtm(x: Value) -> Any:
+def sqrtm(x: Value) -> Value:
     """Return the principal square root of each square matrix, in its dtype.
 
     NaN if that of a real matrix is not real.

@@ -71,7 +71,7 @@ solve_p = CompoundPrimitive(
 )
 
 
-def solve(a: Value, b: Value) -> Any:
+def solve(a: Value, b: Value) -> Value:
     """Return ``y`` with ``a y = b``, for (stacks of) matrices of one dtype and one leading shape.
 
     If a matrix is singular, NumPy raises ``LinAlgError`` and XLA returns infinities or NaN.

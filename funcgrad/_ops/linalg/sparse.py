@@ -19,7 +19,7 @@ from funcgrad._types import Array, Lax, Value
 scipy_solvers = LazyModule("scipy.sparse.linalg")
 
 
-def _solved(values: Value, columns: Value, starts: Value, b: Value, *, turned: bool) -> Any:
+def _solved(values: Value, columns: Value, starts: Value, b: Value, *, turned: bool) -> Value:
     size = b.shape[0]
     if not b.size:
         return np.empty(b.shape, b.dtype)
@@ -111,7 +111,7 @@ sparse_solve_p = CompoundPrimitive(
 )
 
 
-def sparse_solve(values: Value, places: tuple, b: Value, *, turned: bool = False) -> Any:
+def sparse_solve(values: Value, places: tuple, b: Value, *, turned: bool = False) -> Value:
     """Return ``y`` with ``a y = b``, or with ``a.T y = b`` if ``turned``.
 
     The elements of ``a`` are stored row by row; ``places`` has their rows, their columns, and the starts of the rows.

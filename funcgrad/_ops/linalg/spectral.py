@@ -41,18 +41,18 @@ def _real_diagonal(x: Value) -> Any:
     return real_p(values) if values.dtype.kind == "c" else values
 
 
-def _on_diagonal(values: Value, dtype: np.dtype) -> Any:
+def _on_diagonal(values: Value, dtype: np.dtype) -> Value:
     size = values.shape[-1]
     return embed_diagonal(cast(values, dtype), (size, size))
 
 
-def _reciprocals(x: Value) -> Any:
+def _reciprocals(x: Value) -> Value:
     """Return ``1 / x``, with NaN instead of a warning where that is infinite."""
     zero = x == 0
     return select(zero, np.nan, 1 / select(zero, 1, x))
 
 
-def reciprocal_gaps(values: Value, dtype: np.dtype) -> Any:
+def reciprocal_gaps(values: Value, dtype: np.dtype) -> Value:
     """Return ``1 / (values[j] - values[i])`` at row ``i`` and column ``j``; 0 on the diagonal, NaN for equal values."""
     ndim = len(values.shape)
     gaps = expand_dims(values, (ndim - 1,)) - expand_dims(values, (ndim,))

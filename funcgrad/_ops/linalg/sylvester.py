@@ -80,7 +80,7 @@ def _sylvester_xla(lax: Lax, a: Array, b: Array, q: Array) -> list[Any]:
     # LAPACK's bound for eigenvalues that add up to 0.
     least = float(np.finfo(r.dtype).eps) * abs(lax.concatenate([values, shifts], axis - 1)).max(-1)[..., None]
 
-    def solved(k: Value, y: Value) -> Any:
+    def solved(k: Value, y: Value) -> Value:
         column = lax.dynamic_slice_in_dim(right, k, 1, axis)
         column = column - product(y, lax.dynamic_slice_in_dim(s, k, 1, axis))
         shift = lax.dynamic_slice_in_dim(shifts, k, 1, axis - 1)
@@ -140,7 +140,7 @@ sylvester_p = CompoundPrimitive(
 )
 
 
-def sylvester(a: Value, b: Value, q: Value) -> Any:
+def sylvester(a: Value, b: Value, q: Value) -> Value:
     """Return ``x`` with ``a x + x b = q``, for (stacks of) matrices of one dtype and one leading shape.
 
     If an eigenvalue of ``a`` and one of ``b`` add up to 0, NumPy raises ``LinAlgError`` and XLA returns NaN. XLA

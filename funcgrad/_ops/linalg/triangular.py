@@ -58,7 +58,7 @@ def _triangular_solve_numpy(a: Array, b: Array, **form: bool) -> list[Any]:
 
 def _by_elimination(
     a: Value, b: Value, *, left_side: bool, lower: bool, transpose_a: bool, conjugate_a: bool, unit_diagonal: bool
-) -> Any:
+) -> Value:
     a = _whole(a.conj() if conjugate_a else a, lower, unit_diagonal)
     a = a.swapaxes(-1, -2) if transpose_a == left_side else a
     return np.linalg.solve(a, b) if left_side else np.linalg.solve(a, b.swapaxes(-1, -2)).swapaxes(-1, -2)
@@ -66,13 +66,13 @@ def _by_elimination(
 
 def _by_blas(
     a: Value, b: Value, *, left_side: bool, lower: bool, transpose_a: bool, conjugate_a: bool, unit_diagonal: bool
-) -> Any:
+) -> Value:
     if conjugate_a and not transpose_a:
         a = a.conj()
     solve = getattr(blas, _SOLVERS[a.dtype.char])
     form = 0 if not transpose_a else 2 if conjugate_a else 1
 
-    def solved(a: Value, b: Value) -> Any:
+    def solved(a: Value, b: Value) -> Value:
         # BLAS stores columns, so it gets and returns the transposed matrices, without a copy.
         return solve(1, a.T, b.T, side=left_side, lower=not lower, trans_a=form, diag=unit_diagonal).T
 
@@ -172,13 +172,13 @@ class _TriangularDerivative:
         return lambda k: [quotient(k, ys[0], a, b, lambda rest: primitive(a[0], rest, **params)[0], multiply)]
 
 
-def _triangle(x: Value, params: dict) -> Any:
+def _triangle(x: Value, params: dict) -> Value:
     """Return the part of the matrix that is read."""
     k = int(params["unit_diagonal"])
     return lower_triangle(x, -k) if params["lower"] else upper_triangle(x, k)
 
 
-def _operated(x: Value, params: dict) -> Any:
+def _operated(x: Value, params: dict) -> Value:
     """Return ``op(x)``; it is its own transpose in the pairing without conjugation."""
     x = swapped(x) if params["transpose_a"] else x
     return conjugated(x) if params["conjugate_a"] else x
@@ -240,7 +240,7 @@ def triangular_solve(
     transpose_a: bool = False,
     conjugate_a: bool = False,
     unit_diagonal: bool = False,
-) -> Any:
+) -> Value:
     """Return ``y`` with ``op(a) y = b``, or with ``y op(a) = b`` if ``left_side`` is false.
 
     Only one triangle of ``a`` is read. Both are stacks of matrices, of one dtype and one leading shape.

@@ -40,7 +40,7 @@ def _run(*xs: Value, function: Function, avals: tuple[Aval, ...], name: str) -> 
     return [_checked(y, aval, name) for y, aval in zip(results, avals, strict=True)]
 
 
-def _checked(y: Value, aval: Aval, name: str) -> Any:
+def _checked(y: Value, aval: Aval, name: str) -> Value:
     y = np.asarray(y)
     if y.shape != aval.shape or not np.can_cast(y.dtype, aval.dtype, "same_kind"):
         raise ValueError(

@@ -21,7 +21,7 @@ from funcgrad._core.trace.derivative import CONSTANT
 from funcgrad._ops.layout.batching import batch_same
 from funcgrad._ops.layout.broadcast import batch_all
 from funcgrad._ops.random.threefry import WORD, hash_all, hash_pairs
-from funcgrad._types import Key, Value
+from funcgrad._types import Array, Key, Value
 
 # The operations for one pair of words: 20 rounds of five, and five injections of the key.
 _HASH_COST = 115
@@ -94,7 +94,7 @@ random_bits_p = _drawn(
 )
 
 
-def bits(keys: Key, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+def bits(keys: Key, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     """Return random bits: an array of unsigned integers of this shape for each key."""
     return random_bits_p(keys, shape=shape, dtype=dtype)
 
@@ -135,7 +135,7 @@ random_unit_p = _drawn(
 )
 
 
-def unit(keys: Key, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+def unit(keys: Key, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     """Return numbers in [0, 1): multiples of the dtype's precision, all equally likely."""
     return random_unit_p(keys, shape=shape, dtype=dtype)
 
@@ -170,7 +170,7 @@ random_split_p = Primitive(
 )
 
 
-def split(keys: Key, shape: tuple[int, ...]) -> Any:
+def split(keys: Key, shape: tuple[int, ...]) -> Array:
     """Return new keys: an array of them for each key."""
     return random_split_p(keys, shape=shape)
 
@@ -192,7 +192,7 @@ random_fold_in_p = Primitive(
 )
 
 
-def fold_in(keys: Key, data: Value) -> Any:
+def fold_in(keys: Key, data: Value) -> Value:
     """Return another key for each key and word ``uint32[...]``: the key that `split` gives at position ``data``."""
     return random_fold_in_p(keys, data)
 

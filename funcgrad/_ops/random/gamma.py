@@ -10,7 +10,6 @@ A sample has no formula, but its distribution function has one: with ``P(x, a)``
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -71,7 +70,7 @@ def _accepted(keys: np.ndarray, d: np.ndarray) -> np.ndarray:
     return y
 
 
-def _gamma_numpy(keys: Key, a: Array, *, log_space: bool) -> Any:
+def _gamma_numpy(keys: Key, a: Array, *, log_space: bool) -> Array:
     count = math.prod(a.shape[keys.ndim - 1 :])
     each = split_rows(as_rows(keys), count).reshape(-1, 2)
     with np.errstate(all="ignore"):
@@ -90,7 +89,7 @@ def _drawn(keys: np.ndarray, a: np.ndarray, log_space: bool) -> np.ndarray:
     return np.log(d) + np.log(v) + np.where(large | (boost == 0), 0, boost * (1 / a))
 
 
-def _gamma_rule(t: Value, a: Value, y: Value, log_space: bool) -> Any:
+def _gamma_rule(t: Value, a: Value, y: Value, log_space: bool) -> Value:
     if log_space:
         return t * gamma_slope_p(a, y)
     # A sample too small for the dtype is 0, and its derivative is 0.
@@ -110,6 +109,6 @@ gamma_p = Primitive(
 )
 
 
-def gamma(key: Key, a: Value, *, log_space: bool) -> Any:
+def gamma(key: Key, a: Value, *, log_space: bool) -> Value:
     """Return a sample for each parameter, or its logarithm; keys and parameters share their leading axes."""
     return gamma_p(key, a, log_space=log_space)

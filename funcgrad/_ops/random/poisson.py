@@ -7,8 +7,6 @@ Poisson random variables", 1993, algorithm PTRS).
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from funcgrad._core.aval import Aval
@@ -73,7 +71,7 @@ def _proposed(rate: np.ndarray, u: np.ndarray, v: np.ndarray) -> tuple[np.ndarra
     return k, quickly | (~never & (height <= density))
 
 
-def _poisson_numpy(keys: Key, rate: Array, *, dtype: np.dtype) -> Any:
+def _poisson_numpy(keys: Key, rate: Array, *, dtype: np.dtype) -> Array:
     rows, most = as_rows(keys), np.iinfo(dtype).max
     flat = rate.reshape(len(rows), -1) if rate.size else np.zeros((len(rows), 0), _SINGLE)
     small = np.isnan(flat) | (flat < _REJECTED_FROM)
@@ -96,6 +94,6 @@ poisson_p = Primitive(
 )
 
 
-def poisson(key: Key, rate: Value, dtype: np.dtype) -> Any:
+def poisson(key: Key, rate: Value, dtype: np.dtype) -> Value:
     """Return a count for each rate ``f32[...]``; keys and rates share their leading axes."""
     return poisson_p(key, rate, dtype=dtype)

@@ -26,7 +26,7 @@ _LOOP_LIMIT = 16
 
 
 def _running(ufunc: np.ufunc) -> Callable[..., Any]:
-    def run(x: Value, *, axis: int, reverse: bool) -> Any:
+    def run(x: Value, *, axis: int, reverse: bool) -> Value:
         if not reverse:
             return ufunc.accumulate(x, axis, x.dtype)
         return np.flip(ufunc.accumulate(np.flip(x, axis), axis, x.dtype), axis)
@@ -57,12 +57,12 @@ cumsum_p = _cumulative(
 )
 
 
-def cumsum(x: Value, axis: int, *, reverse: bool = False) -> Any:
+def cumsum(x: Value, axis: int, *, reverse: bool = False) -> Value:
     """Return cumulative sums along an axis, from its end if ``reverse``."""
     return cumsum_p(x, axis=axis, reverse=reverse)
 
 
-def _recurrence_numpy(a: Array, b: Array, *, axis: int, reverse: bool) -> Any:
+def _recurrence_numpy(a: Array, b: Array, *, axis: int, reverse: bool) -> Array:
     a, b = np.moveaxis(a, axis, 0), np.moveaxis(b, axis, 0)
     y = _recur(a[::-1], b[::-1])[::-1] if reverse else _recur(a, b)
     return np.moveaxis(y, 0, axis)
@@ -84,7 +84,7 @@ def _recur(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return y
 
 
-def _recurrence_xla(lax: Lax, a: Array, b: Array, *, axis: int, reverse: bool) -> Any:
+def _recurrence_xla(lax: Lax, a: Array, b: Array, *, axis: int, reverse: bool) -> Array:
     def join(x: tuple, y: tuple) -> tuple:
         return lax.mul(x[0], y[0]), lax.add(lax.mul(y[0], x[1]), y[1])
 
@@ -130,7 +130,7 @@ def recurrence(a: Value, b: Value, axis: int, *, reverse: bool = False) -> Any:
     return recurrence_p(a, b, axis=axis, reverse=reverse)
 
 
-def shifted(x: Value, axis: int, *, reverse: bool = False, fill: int = 0) -> Any:
+def shifted(x: Value, axis: int, *, reverse: bool = False, fill: int = 0) -> Value:
     """Return ``y[i] = x[i - 1]`` along an axis, with 0 or 1 for ``y[0]``; ``y[i] = x[i + 1]`` if ``reverse``."""
     n = x.shape[axis]
     if not n:
@@ -152,7 +152,7 @@ def _cumprod_push(x_dot: Value, x: Value, y: Value, axis: int, reverse: bool) ->
 cumprod_p = _cumulative("cumprod", np.multiply, PerOperand(("x",), [_cumprod_bar], [_cumprod_push]))
 
 
-def cumprod(x: Value, axis: int, *, reverse: bool = False) -> Any:
+def cumprod(x: Value, axis: int, *, reverse: bool = False) -> Value:
     """Return cumulative products along an axis, from its end if ``reverse``."""
     return cumprod_p(x, axis=axis, reverse=reverse)
 

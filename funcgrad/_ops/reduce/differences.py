@@ -13,8 +13,6 @@ b[j, k]``:
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from funcgrad._core.aval import Aval
@@ -55,44 +53,44 @@ def _projected_numpy(u: Array, a: Array, b: Array) -> np.ndarray:
     return q
 
 
-def _differences(lax: Lax, a: Value, b: Value) -> Any:
+def _differences(lax: Lax, a: Value, b: Value) -> Value:
     shape = (*a.shape[:-1], *b.shape[-2:])
     last = len(shape) - 1
     first = lax.broadcast_in_dim(a, shape, (*range(last - 1), last))
     return first - lax.broadcast_in_dim(b, shape, (*range(last - 2), last - 1, last))
 
 
-def _squares_xla(lax: Lax, a: Array, b: Array) -> Any:
+def _squares_xla(lax: Lax, a: Array, b: Array) -> Array:
     d = _differences(lax, a, b)
     return lax.reduce_sum(d * d, (d.ndim - 1,))
 
 
-def _pulled_xla(lax: Lax, g: Array, a: Array, b: Array) -> Any:
+def _pulled_xla(lax: Lax, g: Array, a: Array, b: Array) -> Array:
     d = _differences(lax, a, b)
     return lax.reduce_sum(lax.broadcast_in_dim(g, d.shape, tuple(range(d.ndim - 1))) * d, (d.ndim - 2,))
 
 
-def _projected_xla(lax: Lax, u: Array, a: Array, b: Array) -> Any:
+def _projected_xla(lax: Lax, u: Array, a: Array, b: Array) -> Array:
     d = _differences(lax, a, b)
     return lax.reduce_sum(lax.broadcast_in_dim(u, d.shape, (*range(d.ndim - 2), d.ndim - 1)) * d, (d.ndim - 1,))
 
 
-def _swapped(x: Value) -> Any:
+def _swapped(x: Value) -> Value:
     last = len(x.shape) - 1
     return transpose(x, (*range(last - 1), last, last - 1))
 
 
-def _product(a: Value, b: Value) -> Any:
+def _product(a: Value, b: Value) -> Value:
     return bind(matmul_p, (a, b), NO_PARAMS)
 
 
-def _weighted(u: Value, g: Value) -> Any:
+def _weighted(u: Value, g: Value) -> Value:
     """Return each point's direction times the sum of the weights of its pairs."""
     last = len(g.shape) - 1
     return u * expand_dims(reduce_sum(g, (last,)), (last,))
 
 
-def _moved(u: Value, a_dot: Value, pairs: tuple[int, ...]) -> Any:
+def _moved(u: Value, a_dot: Value, pairs: tuple[int, ...]) -> Value:
     """Return the change of each pair by the step of its point, along the point's direction."""
     last = len(pairs) - 1
     return broadcast_to(expand_dims(reduce_sum(u * a_dot, (last,)), (last,)), pairs)
@@ -160,16 +158,16 @@ projected_p = Primitive(
 )
 
 
-def squared_distances(a: Value, b: Value) -> Any:
+def squared_distances(a: Value, b: Value) -> Value:
     """Return ``f[..., m, n]`` from points ``a``, f[..., m, k], and ``b``, f[..., n, k], of one shape and dtype."""
     return bind(squares_p, (a, b), NO_PARAMS)
 
 
-def pulled(g: Value, a: Value, b: Value) -> Any:
+def pulled(g: Value, a: Value, b: Value) -> Value:
     """Return ``f[..., m, k]`` from weights ``g``, f[..., m, n]."""
     return bind(pulled_p, (g, a, b), NO_PARAMS)
 
 
-def projected(u: Value, a: Value, b: Value) -> Any:
+def projected(u: Value, a: Value, b: Value) -> Value:
     """Return ``f[..., m, n]`` from directions ``u``, f[..., m, k]."""
     return bind(projected_p, (u, a, b), NO_PARAMS)

@@ -52,7 +52,7 @@ def _recursion_numpy(b: Array, f: Array, x: Array, zi: Array) -> np.ndarray:
     return e
 
 
-def _recursion_xla(lax: Lax, b: Array, f: Array, x: Array, zi: Array) -> Any:
+def _recursion_xla(lax: Lax, b: Array, f: Array, x: Array, zi: Array) -> Array:
     if not x.size:
         return zi
     blocks = x.shape[-1] // _BLOCK
@@ -65,7 +65,7 @@ def _recursion_xla(lax: Lax, b: Array, f: Array, x: Array, zi: Array) -> Any:
     return lax.cond(finite & (size <= _LARGE), lambda: fast, lambda: _by_steps(lax, b, f, x, zi))
 
 
-def _by_steps(lax: Lax, b: Value, f: Value, x: Value, zi: Value) -> Any:
+def _by_steps(lax: Lax, b: Value, f: Value, x: Value, zi: Value) -> Value:
     """Compute one sample after the other, as SciPy does."""
     last = x.ndim - 1
     ys, zs = _steps(lax, b, f, x, zi, lambda y, z: y)
@@ -118,7 +118,7 @@ def _by_blocks(lax: Lax, b: Value, f: Value, x: Value, zi: Value, blocks: int) -
     outputs = lax.transpose(ys[:, :, 1:], (1, 0, 2))
     onward, kept = lax.transpose(zs[::-1, :, 0], (1, 2, 0)), lax.transpose(zs[-1, :, 1:], (0, 2, 1))
 
-    def times(rows: Value, matrix: Value) -> Any:
+    def times(rows: Value, matrix: Value) -> Value:
         """Multiply each row by the transposed matrix of its filter."""
         return lax.dot_general(rows, matrix, (((rows.ndim - 1,), (2,)), ((0,), (0,))), precision="highest")
 
@@ -139,42 +139,42 @@ def _by_blocks(lax: Lax, b: Value, f: Value, x: Value, zi: Value, blocks: int) -
     return lax.reshape(whole, (*shape[:-1], shape[-1] + order)), size
 
 
-def _results(e: Value, f_shape: tuple[int, ...]) -> Any:
+def _results(e: Value, f_shape: tuple[int, ...]) -> Value:
     """Return the part of the result that is not the state."""
     return slice_axis(e, len(e.shape) - 1, 0, e.shape[-1] - f_shape[-1])
 
 
-def _filled(value: int, x: Value, shape: tuple[int, ...]) -> Any:
+def _filled(value: int, x: Value, shape: tuple[int, ...]) -> Value:
     return broadcast_to(x.dtype.type(value), shape)
 
 
-def _behind(value: int, f: Value) -> Any:
+def _behind(value: int, f: Value) -> Value:
     """Return ``f`` with one number in front."""
     return concatenate([_filled(value, f, (*f.shape[:-1], 1)), f], len(f.shape) - 1)
 
 
-def _state_of_nothing(x: Value, f: Value) -> Any:
+def _state_of_nothing(x: Value, f: Value) -> Value:
     return _filled(0, x, (*x.shape[:-1], f.shape[-1]))
 
 
-def _push_b(b_dot: Value, f: Value, x: Value) -> Any:
+def _push_b(b_dot: Value, f: Value, x: Value) -> Value:
     return recursion(b_dot, f, x, _state_of_nothing(x, f))
 
 
-def _push_f(f_dot: Value, f: Value, y: Value) -> Any:
+def _push_f(f_dot: Value, f: Value, y: Value) -> Value:
     ys = _results(y, f.shape)
     return -recursion(_behind(0, f_dot), f, ys, _state_of_nothing(ys, f))
 
 
-def _push_x(x_dot: Value, b: Value, f: Value) -> Any:
+def _push_x(x_dot: Value, b: Value, f: Value) -> Value:
     return recursion(b, f, x_dot, _state_of_nothing(x_dot, f))
 
 
-def _push_zi(zi_dot: Value, b: Value, f: Value, x: Value) -> Any:
+def _push_zi(zi_dot: Value, b: Value, f: Value, x: Value) -> Value:
     return recursion(b, f, _filled(0, x, x.shape), zi_dot)
 
 
-def _pulled(y_bar: Value, f: Value) -> Any:
+def _pulled(y_bar: Value, f: Value) -> Value:
     """Return the cotangent of ``u``.
 
     It is the result of the same filter run from the end; the numbers behind the signal are the state before it.
@@ -188,21 +188,21 @@ def _pulled(y_bar: Value, f: Value) -> Any:
     return flip(concatenate([before, _results(recursion(alone, f, rest, -state), f.shape)], last), (last,))
 
 
-def _spread_over(c: Value, x_shape: tuple[int, ...]) -> Any:
+def _spread_over(c: Value, x_shape: tuple[int, ...]) -> Value:
     """Return coefficients broadcast to the signals that share them."""
     axes = tuple(range(len(c.shape) - 1, len(x_shape) - 1))
     return broadcast_to(expand_dims(c, axes) if axes else c, (*x_shape[:-1], c.shape[-1]))
 
 
-def _convolved(x: Value, c: Value) -> Any:
+def _convolved(x: Value, c: Value) -> Value:
     return convolve(x, _spread_over(c, x.shape), full=True)
 
 
-def _pull_b(y_bar: Value, f: Value, x: Value, b_shape: tuple[int, ...]) -> Any:
+def _pull_b(y_bar: Value, f: Value, x: Value, b_shape: tuple[int, ...]) -> Value:
     return _correlated(_pulled(y_bar, f), x, b_shape)
 
 
-def _correlated(u_bar: Value, x: Value, b_shape: tuple[int, ...]) -> Any:
+def _correlated(u_bar: Value, x: Value, b_shape: tuple[int, ...]) -> Value:
     last = len(x.shape) - 1
     if not x.size:
         return _filled(0, x, b_shape)
@@ -210,24 +210,24 @@ def _correlated(u_bar: Value, x: Value, b_shape: tuple[int, ...]) -> Any:
     return reduce_sum(found, tuple(range(len(b_shape) - 1, last)))
 
 
-def _pull_f(y_bar: Value, f: Value, y: Value) -> Any:
+def _pull_f(y_bar: Value, f: Value, y: Value) -> Value:
     shape = (*f.shape[:-1], f.shape[-1] + 1)
     found = _correlated(_pulled(y_bar, f), _results(y, f.shape), shape)
     return -slice_axis(found, len(shape) - 1, 1, shape[-1])
 
 
-def _pull_x(y_bar: Value, b: Value, f: Value, x_shape: tuple[int, ...]) -> Any:
+def _pull_x(y_bar: Value, b: Value, f: Value, x_shape: tuple[int, ...]) -> Value:
     u_bar = _pulled(y_bar, f)
     if not x_shape[-1]:
         return slice_axis(u_bar, len(x_shape) - 1, 0, 0)
     return convolve(u_bar, _spread_over(flip(b, (len(b.shape) - 1,)), x_shape), full=False)
 
 
-def _pull_zi(y_bar: Value, f: Value) -> Any:
+def _pull_zi(y_bar: Value, f: Value) -> Value:
     return slice_axis(_pulled(y_bar, f), len(y_bar.shape) - 1, 0, f.shape[-1])
 
 
-def _batch(primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict) -> Any:
+def _batch(primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict) -> Array:
     """Signals of a batch share their coefficients, as signals of a stack do."""
     shared = not (batched[0] or batched[1]) and len(operands[0].shape) == 1
     flags = (True, True, False, False) if shared else (False,) * 4
@@ -254,7 +254,7 @@ recursion_p = Primitive(
 )
 
 
-def recursion(b: Value, f: Value, x: Value, zi: Value) -> Any:
+def recursion(b: Value, f: Value, x: Value, zi: Value) -> Value:
     """Filter ``x[..., ..., N]`` from the state ``zi[..., ..., K]`` by ``b[..., K + 1]`` and ``f[..., K]``.
 
     All have one dtype, and ``K`` is at least 1. The leading axes of ``b`` and ``f`` are the first axes of the signals;

@@ -37,11 +37,11 @@ def _reduction(
     identity: bool = True,
     forms: Forms = NO_FORMS,
 ) -> Primitive:
-    def reduce_numpy(x: Array, *, axes: Axes, keepdims: bool) -> Any:
+    def reduce_numpy(x: Array, *, axes: Axes, keepdims: bool) -> Array:
         # A Python number has no dtype, and no axes to reduce.
         return ufunc.reduce(x, axis=axes, dtype=dtype or getattr(x, "dtype", None), keepdims=keepdims)
 
-    def reduce_xla(lax: Lax, x: Array, *, axes: Axes, keepdims: bool) -> Any:
+    def reduce_xla(lax: Lax, x: Array, *, axes: Axes, keepdims: bool) -> Array:
         y = x
         if axes and x.dtype.kind == "c" and xla in _COMPLEX_EXTREMA:
             pair, worst = _COMPLEX_EXTREMA[xla]
@@ -68,7 +68,7 @@ def _reduction(
     )
 
 
-def _kept(y: Value, x_shape: tuple[int, ...], axes: Axes, keepdims: bool) -> Any:
+def _kept(y: Value, x_shape: tuple[int, ...], axes: Axes, keepdims: bool) -> Value:
     """Return a reduction's result in a shape that broadcasts against the operand."""
     return y if keepdims or len(axes) == len(x_shape) else reshape(y, reduced_shape(x_shape, axes, True))
 
@@ -81,7 +81,7 @@ def _winners(x: Value, y: Value, axes: Axes, keepdims: bool) -> tuple[Any, Any, 
     return mask, select(known, count, 1), select(known, 0, y)
 
 
-def _extremum_bar(y_bar: Value, x: Value, y: Value, axes: Axes, keepdims: bool) -> Any:
+def _extremum_bar(y_bar: Value, x: Value, y: Value, axes: Axes, keepdims: bool) -> Value:
     """Share the cotangent among equal elements; if the extremum is NaN, all get NaN. Both as in JAX."""
     if not axes:
         return y_bar
@@ -102,7 +102,7 @@ def _extremum_bar(y_bar: Value, x: Value, y: Value, axes: Axes, keepdims: bool) 
     return select(mask, share, _kept(fill, x.shape, axes, keepdims))
 
 
-def _extremum_push(x_dot: Value, x: Value, y: Value, axes: Axes, keepdims: bool) -> Any:
+def _extremum_push(x_dot: Value, x: Value, y: Value, axes: Axes, keepdims: bool) -> Value:
     if not axes:
         return x_dot
     mask, count, fill = _winners(x, y, axes, keepdims)
@@ -166,7 +166,7 @@ reduce_and_p = _reduction("reduce_and", np.logical_and, "reduce_and", CONSTANT, 
 reduce_or_p = _reduction("reduce_or", np.logical_or, "reduce_or", CONSTANT, dtype=np.dtype(bool))
 
 
-def reduce_max(x: Value, axes: Axes, keepdims: bool = False) -> Any:
+def reduce_max(x: Value, axes: Axes, keepdims: bool = False) -> Value:
     """Return the greatest element over ``axes`` (non-negative)."""
     return bind_one(reduce_max_p, x, {"axes": axes, "keepdims": keepdims})
 
@@ -176,12 +176,12 @@ def reduce_min(x: Value, axes: Axes, keepdims: bool = False) -> Any:
     return bind_one(reduce_min_p, x, {"axes": axes, "keepdims": keepdims})
 
 
-def reduce_prod(x: Value, axes: Axes, keepdims: bool = False) -> Any:
+def reduce_prod(x: Value, axes: Axes, keepdims: bool = False) -> Value:
     """Return the product over ``axes`` (non-negative), in the dtype of ``x``."""
     return bind_one(reduce_prod_p, x, {"axes": axes, "keepdims": keepdims})
 
 
-def reduce_and(x: Value, axes: Axes, keepdims: bool = False) -> Any:
+def reduce_and(x: Value, axes: Axes, keepdims: bool = False) -> Value:
     """Return whether all elements of a boolean array over ``axes`` are true."""
     return bind_one(reduce_and_p, x, {"axes": axes, "keepdims": keepdims})
 
@@ -197,7 +197,7 @@ def _place_aval(x: Aval, *, axis: int) -> Aval:
     return Aval((*x.shape[:axis], *x.shape[axis + 1 :]), INDEX_DTYPE)
 
 
-def _place_xla(lax: Lax, x: Array, name: str, axis: int) -> Any:
+def _place_xla(lax: Lax, x: Array, name: str, axis: int) -> Array:
     """Return positions; complex numbers compare by real, then imaginary part, and the first NaN comes before all."""
     dtype = lax.canonical_dtype(INDEX_DTYPE)
     if x.dtype.kind != "c":
@@ -235,7 +235,7 @@ argmax_p = _place("argmax", np.argmax)
 argmin_p = _place("argmin", np.argmin)
 
 
-def argmax(x: Value, axis: int) -> Any:
+def argmax(x: Value, axis: int) -> Value:
     """Return the index of the (first) greatest element along an axis."""
     return argmax_p(x, axis=axis)
 

@@ -42,7 +42,7 @@ def _resampled_numpy(h: Array, x: Array, *, up: int, down: int) -> np.ndarray:
     return y
 
 
-def _resampled_xla(lax: Lax, h: Array, x: Array, *, up: int, down: int) -> Any:
+def _resampled_xla(lax: Lax, h: Array, x: Array, *, up: int, down: int) -> Array:
     taps, n = -(-h.shape[-1] // up), x.shape[-1]
     length = resampled_length(h.shape[-1], n, up, down)
     y_shape = (*x.shape[:-1], length)
@@ -122,7 +122,7 @@ resampled_p = Primitive(
 )
 
 
-def resampled(h: Value, x: Value, up: int, down: int) -> Any:
+def resampled(h: Value, x: Value, up: int, down: int) -> Value:
     """Resample ``x[..., ..., N]`` by the filter ``h[..., L]``; both have one dtype and a last axis that is not empty.
 
     The leading axes of ``h`` are the first axes of the signals; signals along further axes share their filter.

@@ -19,7 +19,7 @@ from funcgrad._ops.reduce.reduce import reduce_max_p
 from funcgrad._types import Array, Lax, Value
 
 
-def _log_softmax_numpy(x: Array, *, axes: tuple[int, ...]) -> Any:
+def _log_softmax_numpy(x: Array, *, axes: tuple[int, ...]) -> Array:
     if not x.size:
         return x.copy()
     # The greatest element cancels; without the subtraction the exponential would overflow.
@@ -33,17 +33,17 @@ def _log_softmax_expanded(x: Value, *, axes: tuple[int, ...]) -> Any:
     return sub_p(shifted, log_p(reduce_sum_p(exp_p(shifted), axes=axes, keepdims=True)))
 
 
-def _log_softmax_xla(lax: Lax, x: Array, *, axes: tuple[int, ...]) -> Any:
+def _log_softmax_xla(lax: Lax, x: Array, *, axes: tuple[int, ...]) -> Array:
     kept = tuple(i for i in range(x.ndim) if i not in axes)
 
-    def spread(y: Value) -> Any:
+    def spread(y: Value) -> Value:
         return lax.broadcast_in_dim(y, x.shape, kept)
 
     shifted = lax.sub(x, spread(lax.stop_gradient(lax.reduce_max(x, axes))))
     return lax.sub(shifted, spread(lax.log(lax.reduce_sum(lax.exp(shifted), axes))))
 
 
-def _log_softmax_bar(y_bar: Value, y: Value, axes: tuple[int, ...]) -> Any:
+def _log_softmax_bar(y_bar: Value, y: Value, axes: tuple[int, ...]) -> Value:
     if type(y_bar) is type(y) is np.ndarray:
         x_bar = np.exp(y)
         x_bar *= np.add.reduce(y_bar, axes, keepdims=True)

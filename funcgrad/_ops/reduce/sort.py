@@ -39,14 +39,14 @@ def _along(indices: np.ndarray, shape: tuple[int, ...], axis: int) -> tuple[Any,
     return tuple([indices if each is None else each for each in _grid(shape, axis)])
 
 
-def _gather_numpy(x: Array, indices: Array, *, axis: int, unique: bool) -> Any:
+def _gather_numpy(x: Array, indices: Array, *, axis: int, unique: bool) -> Array:
     if x.ndim == 1:
         # Two thirds of the time of ``x[indices]``: 187 us against 279 us for 300,000 elements.
         return x.take(indices)
     return x[_along(indices, x.shape, axis)]
 
 
-def _gather_xla(lax: Lax, x: Array, indices: Array, *, axis: int, unique: bool) -> Any:
+def _gather_xla(lax: Lax, x: Array, indices: Array, *, axis: int, unique: bool) -> Array:
     if not x.shape[axis]:
         return lax.full(indices.shape, 0, x.dtype)
     others = tuple(i for i in range(x.ndim) if i != axis)
@@ -61,7 +61,7 @@ def _gather_xla(lax: Lax, x: Array, indices: Array, *, axis: int, unique: bool) 
     return lax.gather(x, starts, numbers, (1,) * x.ndim, unique_indices=unique, mode="clip")
 
 
-def _wrapped(lax: Lax, indices: Value, n: int) -> Any:
+def _wrapped(lax: Lax, indices: Value, n: int) -> Value:
     """Return indices counted from the start, with the axis of index components that ``lax`` needs."""
     zero, length = lax.full_like(indices, 0), lax.full_like(indices, n)
     wrapped = lax.select(lax.lt(indices, zero), lax.add(indices, length), indices)
@@ -103,7 +103,7 @@ def _scatter_numpy(x: Array, indices: Array, *, axis: int, length: int, unique: 
     return y
 
 
-def _scatter_xla(lax: Lax, x: Array, indices: Array, *, axis: int, length: int, unique: bool) -> Any:
+def _scatter_xla(lax: Lax, x: Array, indices: Array, *, axis: int, length: int, unique: bool) -> Array:
     zeros = lax.full((*x.shape[:axis], length, *x.shape[axis + 1 :]), 0, x.dtype)
     if not zeros.size or not x.size:
         return zeros
@@ -158,7 +158,7 @@ def _sort_xla(lax: Lax, x: Array, *, axis: int) -> list[Any]:
     return [lax.sort((*keys, x), dimension=axis, is_stable=True, num_keys=len(keys))[-1]]
 
 
-def _argsort_xla(lax: Lax, x: Array, *, axis: int) -> Any:
+def _argsort_xla(lax: Lax, x: Array, *, axis: int) -> Array:
     keys = _keys_xla(lax, x)
     places = lax.broadcasted_iota(lax.canonical_dtype(INDEX_DTYPE), x.shape, axis)
     return lax.sort((*keys, places), dimension=axis, is_stable=True, num_keys=len(keys))[-1]
@@ -178,7 +178,7 @@ argsort_p = CompoundPrimitive(
 )
 
 
-def argsort(x: Value, axis: int) -> Any:
+def argsort(x: Value, axis: int) -> Value:
     """Return the indices that sort along an axis; equal elements keep their order."""
     return argsort_p(x, axis=axis)
 
@@ -227,7 +227,7 @@ def sort(x: Value, axis: int) -> Any:
     return sort_p(x, axis=axis)[0]
 
 
-def _searchsorted_xla(lax: Lax, a: Array, v: Array, *, side: str) -> Any:
+def _searchsorted_xla(lax: Lax, a: Array, v: Array, *, side: str) -> Array:
     """Search by bisection: as many steps as the length of ``a`` has bits."""
     n = a.shape[0]
     dtype = lax.canonical_dtype(INDEX_DTYPE)
@@ -246,12 +246,12 @@ def _searchsorted_xla(lax: Lax, a: Array, v: Array, *, side: str) -> Any:
     return lax.fori_loop(0, n.bit_length(), step, (low, lax.full(v.shape, n, dtype)))[0]
 
 
-def _taken(lax: Lax, a: Value, indices: Value) -> Any:
+def _taken(lax: Lax, a: Value, indices: Value) -> Value:
     numbers = lax.GatherDimensionNumbers(offset_dims=(), collapsed_slice_dims=(0,), start_index_map=(0,))
     return lax.gather(a, lax.expand_dims(indices, (indices.ndim,)), numbers, (1,), mode="clip")
 
 
-def _belongs_right(lax: Lax, x: Value, v: Value, side: str) -> Any:
+def _belongs_right(lax: Lax, x: Value, v: Value, side: str) -> Value:
     """Return whether ``v`` belongs to the right of ``x``; NaN is the greatest of all."""
     before = ordered(lax, x, v, "lt" if side == "left" else "le")
     if is_integral(x.dtype):
@@ -262,7 +262,7 @@ def _belongs_right(lax: Lax, x: Value, v: Value, side: str) -> Any:
 
 def _searchsorted_batch(
     primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict
-) -> Any:
+) -> Array:
     """Search one sorted array for all values. If each element has its own, count the elements before each value."""
     a, v = operands
     if not batched[0]:
@@ -286,6 +286,6 @@ searchsorted_p = CompoundPrimitive(
 )
 
 
-def searchsorted(a: Value, v: Value, side: str = "left") -> Any:
+def searchsorted(a: Value, v: Value, side: str = "left") -> Value:
     """Return the position of each element of ``v`` in the sorted vector ``a``; both have one dtype."""
     return searchsorted_p(a, v, side=side)

@@ -58,7 +58,7 @@ def _in_place(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def relu(input: Array, inplace: bool = False) -> Any:
+def relu(input: Array, inplace: bool = False) -> Array:
     """Compute ``max(x, 0)``.
 
     Example:
@@ -71,7 +71,7 @@ def relu(input: Array, inplace: bool = False) -> Any:
     return written(input, y, inplace)
 
 
-def hardtanh(input: Array, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Any:
+def hardtanh(input: Array, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Array:
     """Clip to an interval; the derivative at its ends is 0.
 
     Example:
@@ -87,7 +87,7 @@ def hardtanh(input: Array, min_val: float = -1.0, max_val: float = 1.0, inplace:
     return written(input, y, inplace)
 
 
-def relu6(input: Array, inplace: bool = False) -> Any:
+def relu6(input: Array, inplace: bool = False) -> Array:
     """Compute ``min(max(x, 0), 6)``.
 
     Example:
@@ -99,7 +99,7 @@ def relu6(input: Array, inplace: bool = False) -> Any:
     return hardtanh(input, 0.0, 6.0, inplace)
 
 
-def elu(input: Array, alpha: float = 1.0, inplace: bool = False) -> Any:
+def elu(input: Array, alpha: float = 1.0, inplace: bool = False) -> Array:
     """Compute ``x`` where it is positive, ``alpha * (exp(x) - 1)`` elsewhere.
 
     Example:
@@ -113,7 +113,7 @@ def elu(input: Array, alpha: float = 1.0, inplace: bool = False) -> Any:
     return written(input, _exponential_below(floating("elu_cpu", input), 1.0, alpha, 1.0), inplace)
 
 
-def _exponential_below(x: Array, above: float, alpha: float, divisor: float) -> Any:
+def _exponential_below(x: Array, above: float, alpha: float, divisor: float) -> Array:
     positive = fnp.greater(x, 0)
     # The exponential of large positive numbers would overflow, and its derivative would be NaN.
     below = fnp.where(positive, 0, x)
@@ -121,7 +121,7 @@ def _exponential_below(x: Array, above: float, alpha: float, divisor: float) -> 
     return fnp.where(positive, x if above == 1.0 else fnp.multiply(x, above), below)
 
 
-def selu(input: Array, inplace: bool = False) -> Any:
+def selu(input: Array, inplace: bool = False) -> Array:
     """Compute `elu` with the constants that keep mean 0 and variance 1.
 
     Example:
@@ -136,7 +136,7 @@ def selu(input: Array, inplace: bool = False) -> Any:
     return written(input, _exponential_below(floating("elu_cpu", input), scale, scale * alpha, 1.0), inplace)
 
 
-def celu(input: Array, alpha: float = 1.0, inplace: bool = False) -> Any:
+def celu(input: Array, alpha: float = 1.0, inplace: bool = False) -> Array:
     """Compute ``x`` where it is positive, ``alpha * (exp(x / alpha) - 1)`` elsewhere.
 
     Example:
@@ -152,7 +152,7 @@ def celu(input: Array, alpha: float = 1.0, inplace: bool = False) -> Any:
     return written(input, _exponential_below(floating("elu_cpu", input), 1.0, alpha, alpha), inplace)
 
 
-def leaky_relu(input: Array, negative_slope: float = 0.01, inplace: bool = False) -> Any:
+def leaky_relu(input: Array, negative_slope: float = 0.01, inplace: bool = False) -> Array:
     """Compute ``x`` where it is positive, ``negative_slope * x`` elsewhere.
 
     Example:
@@ -165,7 +165,7 @@ def leaky_relu(input: Array, negative_slope: float = 0.01, inplace: bool = False
     return written(input, fnp.where(fnp.greater(x, 0), x, fnp.multiply(x, negative_slope)), inplace)
 
 
-def prelu(input: Array, weight: Array) -> Any:
+def prelu(input: Array, weight: Array) -> Array:
     """Compute ``x`` where it is positive, ``weight * x`` elsewhere.
 
     Args:
@@ -203,7 +203,7 @@ def prelu(input: Array, weight: Array) -> Any:
 
 def rrelu(
     input: Array, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False
-) -> Any:
+) -> Array:
     """Compute `leaky_relu` with a random slope for each element; with the mean slope when not training.
 
     Example:
@@ -222,7 +222,7 @@ def rrelu(
     return written(input, fnp.where(fnp.greater(x, 0), x, fnp.multiply(x, slopes)), inplace)
 
 
-def threshold(input: Array, threshold: float, value: float, inplace: bool = False) -> Any:
+def threshold(input: Array, threshold: float, value: float, inplace: bool = False) -> Array:
     """Compute ``x`` where it is above a threshold, ``value`` elsewhere.
 
     Example:
@@ -235,7 +235,7 @@ def threshold(input: Array, threshold: float, value: float, inplace: bool = Fals
     return written(input, fnp.where(fnp.less_equal(x, threshold), value, x), inplace)
 
 
-def softshrink(input: Array, lambd: float = 0.5) -> Any:
+def softshrink(input: Array, lambd: float = 0.5) -> Array:
     """Move numbers towards 0 by ``lambd``; those within ``lambd`` of 0 become 0.
 
     Example:
@@ -252,7 +252,7 @@ def softshrink(input: Array, lambd: float = 0.5) -> Any:
     return fnp.where(fnp.greater(x, lambd), fnp.subtract(x, lambd), below)
 
 
-def hardshrink(input: Array, lambd: float = 0.5) -> Any:
+def hardshrink(input: Array, lambd: float = 0.5) -> Array:
     """Set numbers within ``lambd`` of 0 to 0.
 
     Example:
@@ -265,7 +265,7 @@ def hardshrink(input: Array, lambd: float = 0.5) -> Any:
     return fnp.where(fnp.less_equal(fnp.abs(x), lambd), 0, x)
 
 
-def hardsigmoid(input: Array, inplace: bool = False) -> Any:
+def hardsigmoid(input: Array, inplace: bool = False) -> Array:
     """Compute ``min(max(x + 3, 0), 6) / 6``.
 
     Example:
@@ -277,7 +277,7 @@ def hardsigmoid(input: Array, inplace: bool = False) -> Any:
     return written(input, fnp.divide(hardtanh(fnp.add(floating("hardsigmoid_cpu", input), 3), 0.0, 6.0), 6), inplace)
 
 
-def hardswish(input: Array, inplace: bool = False) -> Any:
+def hardswish(input: Array, inplace: bool = False) -> Array:
     """Compute ``x * hardsigmoid(x)``.
 
     Example:
@@ -303,7 +303,7 @@ rrelu_ = _in_place(rrelu)
 hardtanh_ = _in_place(hardtanh)
 
 
-def threshold_(input: Array, threshold: float, value: float) -> Any:
+def threshold_(input: Array, threshold: float, value: float) -> Array:
     """Compute `threshold` in place.
 
     Example:

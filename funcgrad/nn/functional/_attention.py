@@ -22,7 +22,7 @@ from funcgrad.nn.functional._losses import constant
 from funcgrad.numpy.extend import as_value
 
 
-def _attended(scores: Array) -> Any:
+def _attended(scores: Array) -> Array:
     """Return the softmax along the last axis, and 0 where all scores are ``-inf``, as PyTorch does."""
     largest = stop_gradient(fnp.max(scores, axis=-1, keepdims=True))
     largest = fnp.where(fnp.equal(largest, -np.inf), 0, largest)
@@ -40,7 +40,7 @@ def scaled_dot_product_attention(
     is_causal: bool = False,
     scale: float | None = None,
     enable_gqa: bool = False,
-) -> Any:
+) -> Array:
     """Compute ``softmax(query @ key.T * scale + mask) @ value``.
 
     Args:
@@ -252,7 +252,7 @@ def _projected(inputs: tuple, weight: Array, bias: Array, separate: tuple | None
     return [linear(x, w, b) for x, w, b in zip(inputs, weights, biases, strict=True)]
 
 
-def _heads(x: Array, heads: int) -> Any:
+def _heads(x: Array, heads: int) -> Array:
     """Return ``[length, batch, embed]`` as ``[batch, heads, length, width]``."""
     length, batch, embed = x.shape
     return fnp.transpose(reshape(x, (length, batch, heads, embed // heads)), (1, 2, 0, 3))

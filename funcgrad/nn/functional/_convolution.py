@@ -88,7 +88,7 @@ def conv1d(
     padding: Padding = 0,
     dilation: PerAxis = 1,
     groups: int = 1,
-) -> Any:
+) -> Array:
     """Convolve signals; see `funcgrad.nn.conv1d`.
 
     Example:
@@ -110,7 +110,7 @@ def conv2d(
     padding: Padding = 0,
     dilation: PerAxis = 1,
     groups: int = 1,
-) -> Any:
+) -> Array:
     """Convolve images; see `funcgrad.nn.conv2d`.
 
     Example:
@@ -132,7 +132,7 @@ def conv3d(
     padding: Padding = 0,
     dilation: PerAxis = 1,
     groups: int = 1,
-) -> Any:
+) -> Array:
     """Convolve volumes; see `funcgrad.nn.conv3d`.
 
     Example:
@@ -155,7 +155,7 @@ def conv_transpose1d(
     output_padding: PerAxis = 0,
     groups: int = 1,
     dilation: PerAxis = 1,
-) -> Any:
+) -> Array:
     """Compute the transpose of `conv1d`; see `funcgrad.nn.conv_transpose1d`.
 
     Example:
@@ -177,7 +177,7 @@ def conv_transpose2d(
     output_padding: PerAxis = 0,
     groups: int = 1,
     dilation: PerAxis = 1,
-) -> Any:
+) -> Array:
     """Compute the transpose of `conv2d`; see `funcgrad.nn.conv_transpose2d`.
 
     Example:
@@ -199,7 +199,7 @@ def conv_transpose3d(
     output_padding: PerAxis = 0,
     groups: int = 1,
     dilation: PerAxis = 1,
-) -> Any:
+) -> Array:
     """Compute the transpose of `conv3d`; see `funcgrad.nn.conv_transpose3d`.
 
     Example:

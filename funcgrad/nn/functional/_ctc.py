@@ -27,7 +27,7 @@ def ctc_loss(
     blank: int = 0,
     reduction: str = "mean",
     zero_infinity: bool = False,
-) -> Any:
+) -> Array:
     """Compute the negative log-likelihood of label sequences, summed over all alignments with the steps.
 
     Args:
@@ -99,7 +99,7 @@ def _labels(targets: np.ndarray, counts: np.ndarray) -> np.ndarray:
     return rows
 
 
-def _losses(x: Array, labels: np.ndarray, steps: np.ndarray, counts: np.ndarray, blank: int) -> Any:
+def _losses(x: Array, labels: np.ndarray, steps: np.ndarray, counts: np.ndarray, blank: int) -> Array:
     """Return the loss of each sequence by the forward recursion over steps."""
     batch, places = labels.shape[0], 2 * labels.shape[1] + 1
     extended = np.full((batch, places), blank)
@@ -126,6 +126,6 @@ def _losses(x: Array, labels: np.ndarray, steps: np.ndarray, counts: np.ndarray,
     return fnp.negative(both)
 
 
-def _shifted(alpha: Array, n: int) -> Any:
+def _shifted(alpha: Array, n: int) -> Array:
     places = alpha.shape[1]
     return fnp.pad(alpha, [(0, 0), (n, 0)], constant_values=_IMPOSSIBLE)[:, :places]

@@ -14,7 +14,7 @@ from funcgrad.nn._functions.refusals import check_floats
 from funcgrad.nn.functional._activations import written
 
 
-def dropout(input: Array, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+def dropout(input: Array, p: float = 0.5, training: bool = True, inplace: bool = False) -> Array:
     """Set each element to 0 with probability ``p``, and divide the others by ``1 - p``.
 
     Args:
@@ -44,7 +44,7 @@ def dropout(input: Array, p: float = 0.5, training: bool = True, inplace: bool =
     return _dropped("dropout", input, p, training, inplace, None)
 
 
-def _dropped(name: str, input: Array, p: float, training: bool, inplace: bool, shape: Any) -> Any:
+def _dropped(name: str, input: Array, p: float, training: bool, inplace: bool, shape: Any) -> Array:
     check_probability(p)
     if not training or p == 0:
         return input
@@ -69,7 +69,7 @@ def _channels(shape: tuple[int, ...], lead: int) -> tuple[int, ...]:
     return (*shape[:lead], *(1,) * (len(shape) - lead))
 
 
-def dropout1d(input: Array, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+def dropout1d(input: Array, p: float = 0.5, training: bool = True, inplace: bool = False) -> Array:
     """Set each channel of signals to 0 with probability ``p``, and divide the others by ``1 - p``.
 
     Example:
@@ -87,7 +87,7 @@ def dropout1d(input: Array, p: float = 0.5, training: bool = True, inplace: bool
     return _dropped("dropout1d", input, p, training, inplace, _channels(input.shape, len(input.shape) - 1))
 
 
-def dropout2d(input: Array, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+def dropout2d(input: Array, p: float = 0.5, training: bool = True, inplace: bool = False) -> Array:
     """Set each channel of images to 0 with probability ``p``, and divide the others by ``1 - p``.
 
     Example:
@@ -111,7 +111,7 @@ def dropout2d(input: Array, p: float = 0.5, training: bool = True, inplace: bool
     return _dropped("dropout2d", input, p, training, inplace, shape)
 
 
-def dropout3d(input: Array, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+def dropout3d(input: Array, p: float = 0.5, training: bool = True, inplace: bool = False) -> Array:
     """Set each channel of volumes to 0 with probability ``p``, and divide the others by ``1 - p``.
 
     Example:
@@ -131,7 +131,7 @@ def dropout3d(input: Array, p: float = 0.5, training: bool = True, inplace: bool
     return _dropped("dropout3d", input, p, training, inplace, _channels(input.shape, 2 if len(input.shape) == 5 else 1))
 
 
-def alpha_dropout(input: Array, p: float = 0.5, training: bool = False, inplace: bool = False) -> Any:
+def alpha_dropout(input: Array, p: float = 0.5, training: bool = False, inplace: bool = False) -> Array:
     """Drop elements so that mean 0 and variance 1 are kept; it goes with `selu`.
 
     Example:
@@ -145,7 +145,7 @@ def alpha_dropout(input: Array, p: float = 0.5, training: bool = False, inplace:
     return _alpha_dropped("alpha_dropout", input, p, training, inplace, None)
 
 
-def feature_alpha_dropout(input: Array, p: float = 0.5, training: bool = False, inplace: bool = False) -> Any:
+def feature_alpha_dropout(input: Array, p: float = 0.5, training: bool = False, inplace: bool = False) -> Array:
     """Compute `alpha_dropout` for whole channels.
 
     Example:
@@ -158,7 +158,7 @@ def feature_alpha_dropout(input: Array, p: float = 0.5, training: bool = False, 
     return _alpha_dropped("feature_alpha_dropout", input, p, training, inplace, shape)
 
 
-def _alpha_dropped(name: str, input: Array, p: float, training: bool, inplace: bool, shape: Any) -> Any:
+def _alpha_dropped(name: str, input: Array, p: float, training: bool, inplace: bool, shape: Any) -> Array:
     check_probability(p)
     if not training or p == 0:
         return input

@@ -28,7 +28,7 @@ def embedding(
     norm_type: float = 2.0,
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
-) -> Any:
+) -> Array:
     """Look up rows of a table.
 
     Args:
@@ -73,7 +73,7 @@ def embedding(
     return y
 
 
-def indices(name: str, x: Array) -> Any:
+def indices(name: str, x: Array) -> Array:
     """Return integers without history, as a plain array where they are known."""
     x = x._value if is_tensor(x) else as_value(x)
     x = x if hasattr(x, "dtype") else np.asarray(x)
@@ -127,7 +127,7 @@ def embedding_bag(
     per_sample_weights: Array = None,
     include_last_offset: bool = False,
     padding_idx: int | None = None,
-) -> Any:
+) -> Array:
     """Look up rows of a table, and take the sum, mean or maximum of each bag of rows.
 
     Args:
@@ -223,7 +223,7 @@ def _bags(ids: Any, offsets: Any, include_last: bool) -> list[tuple[int, int]]:
     return list(itertools.pairwise(ends))
 
 
-def _pooled(rows: Array, kept: Any, bags: list[tuple[int, int]], mode: str) -> Any:
+def _pooled(rows: Array, kept: Any, bags: list[tuple[int, int]], mode: str) -> Array:
     owner = np.repeat(np.arange(len(bags)), [end - begin for begin, end in bags])
     rows = rows[: len(owner)]
     member = owner[None, :] == np.arange(len(bags))[:, None]
@@ -240,7 +240,7 @@ def _pooled(rows: Array, kept: Any, bags: list[tuple[int, int]], mode: str) -> A
     return fnp.divide(total, fnp.maximum(fnp.sum(weights, axis=1, keepdims=True), 1))
 
 
-def one_hot(input: Array, num_classes: int = -1) -> Any:
+def one_hot(input: Array, num_classes: int = -1) -> Array:
     """Return vectors with a 1 at an index and 0 elsewhere, as int64.
 
     Args:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -43,7 +42,9 @@ def _places(name: str, space: tuple[int, ...], how: tuple) -> tuple[np.ndarray, 
     return places.reshape(math.prod(kernels), math.prod(counts)), pads, counts
 
 
-def unfold(input: Array, kernel_size: PerAxis, dilation: PerAxis = 1, padding: Padding = 0, stride: PerAxis = 1) -> Any:
+def unfold(
+    input: Array, kernel_size: PerAxis, dilation: PerAxis = 1, padding: Padding = 0, stride: PerAxis = 1
+) -> Array:
     """Return the windows of images as columns.
 
     Args:
@@ -89,7 +90,7 @@ def fold(
     dilation: PerAxis = 1,
     padding: Padding = 0,
     stride: PerAxis = 1,
-) -> Any:
+) -> Array:
     """Add columns up to images, the transpose of `unfold`.
 
     Args:
@@ -146,7 +147,7 @@ def fold(
     return image[..., pads[0] : padded[0] - pads[0], pads[1] : padded[1] - pads[1]]
 
 
-def _unpooled(name: str, input: Array, indices: Array, how: tuple) -> Any:
+def _unpooled(name: str, input: Array, indices: Array, how: tuple) -> Array:
     axes, kernel_size, stride, padding, output_size = how
     x, places = inexact(input), integers(name, indices)
     if tuple(places.shape) != tuple(x.shape):
@@ -190,7 +191,7 @@ def max_unpool1d(
     stride: PerAxis | None = None,
     padding: Padding = 0,
     output_size: PerAxis | None = None,
-) -> Any:
+) -> Array:
     """Put maxima back to their positions among zeros.
 
     Args:
@@ -224,7 +225,7 @@ def max_unpool2d(
     stride: PerAxis | None = None,
     padding: Padding = 0,
     output_size: PerAxis | None = None,
-) -> Any:
+) -> Array:
     """Put maxima back to their positions among zeros.
 
     Args:
@@ -259,7 +260,7 @@ def max_unpool3d(
     stride: PerAxis | None = None,
     padding: Padding = 0,
     output_size: PerAxis | None = None,
-) -> Any:
+) -> Array:
     """Put maxima back to their positions among zeros.
 
     Args:

@@ -31,7 +31,7 @@ def _aligned(align_corners: bool | None) -> bool:
     return bool(align_corners)
 
 
-def affine_grid(theta: Array, size: Any, align_corners: bool | None = None) -> Any:
+def affine_grid(theta: Array, size: Any, align_corners: bool | None = None) -> Array:
     """Return the points that affine maps give to the elements of images, for `grid_sample`.
 
     Args:
@@ -91,7 +91,7 @@ def grid_sample(
     mode: str = "bilinear",
     padding_mode: str = "zeros",
     align_corners: bool | None = None,
-) -> Any:
+) -> Array:
     """Sample images at points.
 
     Args:
@@ -168,14 +168,14 @@ def _check_shapes(x: Array, points: Array, mode: str) -> None:
         raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
 
 
-def _place(points: Array, n: int, align: bool) -> Any:
+def _place(points: Array, n: int, align: bool) -> Array:
     """Return points from -1 to 1 as places among ``n`` elements."""
     if align:
         return fnp.multiply(fnp.add(points, 1), (n - 1) / 2)
     return fnp.divide(fnp.subtract(fnp.multiply(fnp.add(points, 1), n), 1), 2)
 
 
-def _inside(place: Any, n: int, padding_mode: str, align: bool) -> Any:
+def _inside(place: Any, n: int, padding_mode: str, align: bool) -> Array:
     """Return places moved into the image, as the padding says."""
     if padding_mode == "zeros":
         return place
@@ -205,7 +205,7 @@ def _taps(place: Any, mode: str) -> list[tuple[Any, Any]]:
     return [(fnp.add(first, step), weight) for step, weight in zip(steps, weights, strict=True)]
 
 
-def _cubic(t: Array, near: bool) -> Any:
+def _cubic(t: Array, near: bool) -> Array:
     """Return Keys' kernel with the slope -0.75 at distances below 1 (``near``), or from 1 to 2."""
     a = -0.75
     if near:
@@ -215,7 +215,7 @@ def _cubic(t: Array, near: bool) -> Any:
     return fnp.multiply(fnp.subtract(fnp.multiply(inner, t), 4), a)
 
 
-def _gathered(x: Array, where: tuple[Any, ...], padding: tuple[str, bool]) -> Any:
+def _gathered(x: Array, where: tuple[Any, ...], padding: tuple[str, bool]) -> Array:
     """Return the elements at whole places of each axis: ``f32[batch, channels, points]``, 0 outside of the image."""
     batch, channels, *space = x.shape
     if padding[0] in ("border", "reflection"):

@@ -22,7 +22,7 @@ def kl_div(
     reduce: bool | None = None,
     reduction: str = "mean",
     log_target: bool = False,
-) -> Any:
+) -> Array:
     """Compute ``t * (log(t) - x)`` for log-probabilities ``x``.
 
     Args:
@@ -163,5 +163,5 @@ def gaussian_nll_loss(
     return reduced(fnp.add(values, 0.5 * math.log(2 * math.pi)) if full else values, reduction)
 
 
-def _constant_gap(variance: Array, low: Array, eps: float) -> Any:
+def _constant_gap(variance: Array, low: Array, eps: float) -> Array:
     return stop_gradient(fnp.where(low, fnp.subtract(eps, variance), 0))

@@ -19,7 +19,7 @@ from funcgrad.nn._functions.refusals import OF_MEAN, floating, is_integral_tenso
 from funcgrad.numpy.extend import as_value, known_value
 
 
-def stepped(x: Array) -> Any:
+def stepped(x: Array) -> Array:
     """Return ``max(x, 0)``, whose derivative at 0 is 1, as that of PyTorch's ``clamp``."""
     return fnp.where(fnp.less(x, 0), 0, x)
 
@@ -39,7 +39,7 @@ def legacy(size_average: bool | None, reduce: bool | None, reduction: str) -> st
     return reduction
 
 
-def reduced(values: Array, reduction: str) -> Any:
+def reduced(values: Array, reduction: str) -> Array:
     """Return the mean or the sum of values, or the values."""
     if reduction == "none":
         return values
@@ -51,7 +51,7 @@ def constant(x: Array) -> Any:
     return x._value if is_tensor(x) and not x._owner.requires_grad(x) else x
 
 
-def floats_for(target: Array, x: Array) -> Any:
+def floats_for(target: Array, x: Array) -> Array:
     """Return targets without needless history. Integers get the dtype of ``x``, as in PyTorch's promotion."""
     y = as_value(constant(target))
     y = y if hasattr(y, "dtype") else np.asarray(y)
@@ -83,11 +83,11 @@ def _pair(input: Any, target: Any, kernel: str = "") -> tuple[Any, Any]:
     return x, y
 
 
-def _weighted(values: Array, weight: Array) -> Any:
+def _weighted(values: Array, weight: Array) -> Array:
     return values if weight is None else fnp.multiply(values, floats_for(weight, values))
 
 
-def _weighted_mean(values: Array, weight: Array, reduction: str) -> Any:
+def _weighted_mean(values: Array, weight: Array, reduction: str) -> Array:
     """Reduce weighted values; the mean divides by the sum of the weights."""
     if weight is None:
         return reduced(values, reduction)
@@ -105,7 +105,7 @@ def l1_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
     weight: Array = None,
-) -> Any:
+) -> Array:
     """Compute the absolute error of each element, and the mean or the sum.
 
     Example:
@@ -128,7 +128,7 @@ def mse_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
     weight: Array = None,
-) -> Any:
+) -> Array:
     """Compute the squared error of each element, and the mean or the sum.
 
     Example:
@@ -152,7 +152,7 @@ def smooth_l1_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
     beta: float = 1.0,
-) -> Any:
+) -> Array:
     """Compute the absolute error, squared where it is less than ``beta``: ``d**2 / (2 * beta)`` or ``d - beta / 2``.
 
     Example:
@@ -174,7 +174,7 @@ def smooth_l1_loss(
     return reduced(fnp.where(fnp.less(distance, beta), near, fnp.subtract(distance, 0.5 * beta)), reduction)
 
 
-def huber_loss(input: Array, target: Array, reduction: str = "mean", delta: float = 1.0, weight: Array = None) -> Any:
+def huber_loss(input: Array, target: Array, reduction: str = "mean", delta: float = 1.0, weight: Array = None) -> Array:
     """Compute half the squared error where it is at most ``delta``, ``delta * (d - delta / 2)`` elsewhere.
 
     Example:
@@ -203,7 +203,7 @@ def nll_loss(
     ignore_index: int = -100,
     reduce: bool | None = None,
     reduction: str = "mean",
-) -> Any:
+) -> Array:
     """Compute the negative log-likelihood of classes; see `funcgrad.nn.nll_loss`.
 
     Example:
@@ -227,7 +227,7 @@ def cross_entropy(
     reduce: bool | None = None,
     reduction: str = "mean",
     label_smoothing: float = 0.0,
-) -> Any:
+) -> Array:
     """Compute the cross entropy between softmax of logits and class indices or probabilities.
 
     See `funcgrad.nn.cross_entropy`.
@@ -264,7 +264,7 @@ def _refuse_spatial(shape: tuple[int, ...], target: Any, needed: tuple[int, ...]
     raise RuntimeError(f"size mismatch (got input: {list(shape)} , target: {found}")
 
 
-def _checked_classes(x: Any, target: Any, weight: Any, loss: str) -> Any:
+def _checked_classes(x: Any, target: Any, weight: Any, loss: str) -> Array:
     """Return class indices; refuse other shapes or dtypes, and weights of another number, in PyTorch's words."""
     shape = tuple(x.shape)
     if not shape and loss == "entropy":
@@ -302,7 +302,7 @@ def binary_cross_entropy(
     size_average: bool | None = None,
     reduce: bool | None = None,
     reduction: str = "mean",
-) -> Any:
+) -> Array:
     """Compute ``-(t * log(x) + (1 - t) * log(1 - x))`` for probabilities; a logarithm is at least -100.
 
     Example:
@@ -329,7 +329,7 @@ def binary_cross_entropy(
     return reduced(_weighted(values, weight), reduction)
 
 
-def _log(p: Any) -> Any:
+def _log(p: Any) -> Array:
     """Return the logarithm, at least -100; its derivative at 0 is 1e12, as in PyTorch."""
     zero = fnp.equal(p, 0)
     return fnp.where(zero, fnp.subtract(fnp.multiply(p, 1e12), 100), fnp.log(fnp.where(zero, 1, p)))
@@ -343,7 +343,7 @@ def binary_cross_entropy_with_logits(
     reduce: bool | None = None,
     reduction: str = "mean",
     pos_weight: Array = None,
-) -> Any:
+) -> Array:
     """Compute the binary cross entropy of ``sigmoid(x)``, without overflow.
 
     Args:

@@ -25,7 +25,7 @@ def soft_margin_loss(
     size_average: bool | None = None,
     reduce: bool | None = None,
     reduction: str = "mean",
-) -> Any:
+) -> Array:
     """Compute ``log(1 + exp(-t * x))`` for targets 1 and -1.
 
     Example:
@@ -47,7 +47,7 @@ def hinge_embedding_loss(
     size_average: bool | None = None,
     reduce: bool | None = None,
     reduction: str = "mean",
-) -> Any:
+) -> Array:
     """Compute ``x`` for targets 1 and ``max(0, margin - x)`` for targets -1.
 
     Example:
@@ -72,7 +72,7 @@ def margin_ranking_loss(
     size_average: bool | None = None,
     reduce: bool | None = None,
     reduction: str = "mean",
-) -> Any:
+) -> Array:
     """Compute ``max(0, -t * (x1 - x2) + margin)``: a target of 1 ranks the first input higher.
 
     Example:
@@ -101,7 +101,7 @@ def cosine_embedding_loss(
     size_average: bool | None = None,
     reduce: bool | None = None,
     reduction: str = "mean",
-) -> Any:
+) -> Array:
     """Compute ``1 - cos`` for targets 1 and ``max(0, cos - margin)`` for targets -1.
 
     Args:
@@ -150,7 +150,7 @@ def multi_margin_loss(
     size_average: bool | None = None,
     reduce: bool | None = None,
     reduction: str = "mean",
-) -> Any:
+) -> Array:
     """Compute the mean over other classes of ``max(0, margin - x[target] + x[i]) ** p``.
 
     Args:
@@ -197,7 +197,7 @@ def multilabel_margin_loss(
     size_average: bool | None = None,
     reduce: bool | None = None,
     reduction: str = "mean",
-) -> Any:
+) -> Array:
     """Compute the sum over target and other classes of ``max(0, 1 - x[target] + x[other])``, divided by the classes.
 
     Args:
@@ -242,7 +242,7 @@ def multilabel_soft_margin_loss(
     size_average: bool | None = None,
     reduce: bool | None = None,
     reduction: str = "mean",
-) -> Any:
+) -> Array:
     """Compute the mean over classes of the binary cross entropy of ``sigmoid(x)``.
 
     Example:
@@ -271,7 +271,7 @@ def triplet_margin_loss(
     size_average: bool | None = None,
     reduce: bool | None = None,
     reduction: str = "mean",
-) -> Any:
+) -> Array:
     """Compute ``max(0, distance(anchor, positive) - distance(anchor, negative) + margin)``.
 
     Args:
@@ -302,7 +302,7 @@ def triplet_margin_loss(
     Source: Balntas et al., *Learning shallow convolutional feature descriptors with triplet losses* (2016).
     """
 
-    def distance(x: Array, y: Array) -> Any:
+    def distance(x: Array, y: Array) -> Array:
         return pairwise_distance(x, y, p, eps)
 
     reduction = legacy(size_average, reduce, reduction)
@@ -320,7 +320,7 @@ def triplet_margin_with_distance_loss(
     margin: float = 1.0,
     swap: bool = False,
     reduction: str = "mean",
-) -> Any:
+) -> Array:
     """Compute `triplet_margin_loss` with a distance of one's own; that of `pairwise_distance` by default.
 
     Example:

@@ -13,7 +13,7 @@ from funcgrad.numpy.extend import as_value
 _MODES = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 
 
-def pad(input: Array, pad: Any, mode: str = "constant", value: float | None = None) -> Any:
+def pad(input: Array, pad: Any, mode: str = "constant", value: float | None = None) -> Array:
     """Add elements at the ends of the last axes; a negative number cuts elements off.
 
     Args:
@@ -58,7 +58,7 @@ def pad(input: Array, pad: Any, mode: str = "constant", value: float | None = No
     return x
 
 
-def _constant(x: Array, pairs: list[tuple[int, int, int]], value: float) -> Any:
+def _constant(x: Array, pairs: list[tuple[int, int, int]], value: float) -> Array:
     widths, cuts = [(0, 0)] * len(x.shape), [slice(None)] * len(x.shape)
     for axis, before, after in pairs:
         widths[axis] = max(before, 0), max(after, 0)

@@ -227,7 +227,7 @@ def avg_pool1d(
     padding: Padding = 0,
     ceil_mode: bool = False,
     count_include_pad: bool = True,
-) -> Any:
+) -> Array:
     """Compute the mean of each window of signals; see `funcgrad.nn.avg_pool1d`.
 
     Example:
@@ -249,7 +249,7 @@ def avg_pool2d(
     ceil_mode: bool = False,
     count_include_pad: bool = True,
     divisor_override: int | None = None,
-) -> Any:
+) -> Array:
     """Compute the mean of each window of images; see `funcgrad.nn.avg_pool2d`.
 
     Example:
@@ -272,7 +272,7 @@ def avg_pool3d(
     ceil_mode: bool = False,
     count_include_pad: bool = True,
     divisor_override: int | None = None,
-) -> Any:
+) -> Array:
     """Compute the mean of each window of volumes; see `funcgrad.nn.avg_pool3d`.
 
     Example:
@@ -288,7 +288,7 @@ def avg_pool3d(
 
 def lp_pool1d(
     input: Array, norm_type: float, kernel_size: PerAxis, stride: PerAxis | None = None, ceil_mode: bool = False
-) -> Any:
+) -> Array:
     """Compute the norm of each window of signals.
 
     Example:
@@ -305,7 +305,7 @@ def lp_pool1d(
 
 def lp_pool2d(
     input: Array, norm_type: float, kernel_size: PerAxis, stride: PerAxis | None = None, ceil_mode: bool = False
-) -> Any:
+) -> Array:
     """Compute the norm of each window of images.
 
     Example:
@@ -323,7 +323,7 @@ def lp_pool2d(
 
 def lp_pool3d(
     input: Array, norm_type: float, kernel_size: PerAxis, stride: PerAxis | None = None, ceil_mode: bool = False
-) -> Any:
+) -> Array:
     """Compute the norm of each window of volumes.
 
     Example:

@@ -28,7 +28,7 @@ def interpolate(
     align_corners: bool | None = None,
     recompute_scale_factor: bool | None = None,
     antialias: bool = False,
-) -> Any:
+) -> Array:
     """Resize the spatial axes.
 
     Args:
@@ -150,7 +150,7 @@ def upsample(
     scale_factor: ScalarLike = None,
     mode: str = "nearest",
     align_corners: bool | None = None,
-) -> Any:
+) -> Array:
     """Resize the spatial axes; an older name of `interpolate`.
 
     Example:
@@ -162,7 +162,7 @@ def upsample(
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
-def upsample_nearest(input: Array, size: ShapeLike | None = None, scale_factor: ScalarLike = None) -> Any:
+def upsample_nearest(input: Array, size: ShapeLike | None = None, scale_factor: ScalarLike = None) -> Array:
     """Resize by the nearest element.
 
     Example:
@@ -174,7 +174,7 @@ def upsample_nearest(input: Array, size: ShapeLike | None = None, scale_factor: 
     return interpolate(input, size, scale_factor, "nearest")
 
 
-def upsample_bilinear(input: Array, size: ShapeLike | None = None, scale_factor: ScalarLike = None) -> Any:
+def upsample_bilinear(input: Array, size: ShapeLike | None = None, scale_factor: ScalarLike = None) -> Array:
     """Resize images by linear interpolation, with the corners kept.
 
     Example:
@@ -193,7 +193,7 @@ def _check_image(name: str, x: Any) -> None:
         )
 
 
-def pixel_shuffle(input: Any, upscale_factor: int) -> Any:
+def pixel_shuffle(input: Any, upscale_factor: int) -> Array:
     """Move channels into space: ``[..., c * r**2, h, w] -> [..., c, h * r, w * r]``.
 
     Example:
@@ -218,7 +218,7 @@ def pixel_shuffle(input: Any, upscale_factor: int) -> Any:
     return reshape(y, (*lead, channels // r**2, height * r, width * r))
 
 
-def pixel_unshuffle(input: Array, downscale_factor: int) -> Any:
+def pixel_unshuffle(input: Array, downscale_factor: int) -> Array:
     """Move space into channels, the inverse of `pixel_shuffle`.
 
     Example:
@@ -241,7 +241,7 @@ def pixel_unshuffle(input: Array, downscale_factor: int) -> Any:
     return reshape(y, (*lead, channels * r**2, height // r, width // r))
 
 
-def channel_shuffle(input: Array, groups: int) -> Any:
+def channel_shuffle(input: Array, groups: int) -> Array:
     """Interleave the channels of groups.
 
     Example:

@@ -16,7 +16,7 @@ from funcgrad.nn._functions.refusals import check_dim, floating, refuse_integers
 from funcgrad.nn.functional._activations import overwritten, written
 
 
-def gelu(input: Array, approximate: Literal["none", "tanh"] = "none") -> Any:
+def gelu(input: Array, approximate: Literal["none", "tanh"] = "none") -> Array:
     """Compute ``x`` times the standard normal distribution function of ``x``.
 
     Example:
@@ -30,7 +30,7 @@ def gelu(input: Array, approximate: Literal["none", "tanh"] = "none") -> Any:
     return activations.gelu(floating("GeluKernelImpl", input), approximate)
 
 
-def sigmoid(input: Array) -> Any:
+def sigmoid(input: Array) -> Array:
     """Compute ``1 / (1 + exp(-x))``.
 
     Example:
@@ -42,7 +42,7 @@ def sigmoid(input: Array) -> Any:
     return activations.sigmoid(input)
 
 
-def tanh(input: Array) -> Any:
+def tanh(input: Array) -> Array:
     """Compute the hyperbolic tangent.
 
     Example:
@@ -54,7 +54,7 @@ def tanh(input: Array) -> Any:
     return activations.tanh(input)
 
 
-def logsigmoid(input: Array) -> Any:
+def logsigmoid(input: Array) -> Array:
     """Compute ``log(sigmoid(x))``, without overflow.
 
     Example:
@@ -67,7 +67,7 @@ def logsigmoid(input: Array) -> Any:
     return fnp.negative(fnp.logaddexp(zeros_like(x), fnp.negative(x)))
 
 
-def softplus(input: Array, beta: float = 1.0, threshold: float = 20.0) -> Any:
+def softplus(input: Array, beta: float = 1.0, threshold: float = 20.0) -> Array:
     """Compute ``log(1 + exp(beta * x)) / beta``; ``x`` itself where ``beta * x`` exceeds the threshold.
 
     Example:
@@ -84,7 +84,7 @@ def softplus(input: Array, beta: float = 1.0, threshold: float = 20.0) -> Any:
     return fnp.where(large, x, curved if beta == 1 else fnp.divide(curved, beta))
 
 
-def softsign(input: Array) -> Any:
+def softsign(input: Array) -> Array:
     """Compute ``x / (1 + abs(x))``.
 
     Example:
@@ -97,7 +97,7 @@ def softsign(input: Array) -> Any:
     return fnp.divide(x, fnp.add(fnp.abs(x), 1))
 
 
-def tanhshrink(input: Array) -> Any:
+def tanhshrink(input: Array) -> Array:
     """Compute ``x - tanh(x)``.
 
     Example:
@@ -110,7 +110,7 @@ def tanhshrink(input: Array) -> Any:
     return fnp.subtract(x, activations.tanh(x))
 
 
-def silu(input: Array, inplace: bool = False) -> Any:
+def silu(input: Array, inplace: bool = False) -> Array:
     """Compute ``x * sigmoid(x)``.
 
     Example:
@@ -125,7 +125,7 @@ def silu(input: Array, inplace: bool = False) -> Any:
     return written(input, fnp.multiply(x, activations.sigmoid(x)), inplace)
 
 
-def mish(input: Array, inplace: bool = False) -> Any:
+def mish(input: Array, inplace: bool = False) -> Array:
     """Compute ``x * tanh(softplus(x))``.
 
     Example:
@@ -140,7 +140,7 @@ def mish(input: Array, inplace: bool = False) -> Any:
     return written(input, fnp.multiply(x, activations.tanh(softplus(x))), inplace)
 
 
-def softmax(input: Array, dim: int | None = None, _stacklevel: int = 3, dtype: DTypeLike = None) -> Any:
+def softmax(input: Array, dim: int | None = None, _stacklevel: int = 3, dtype: DTypeLike = None) -> Array:
     """Compute ``exp(x) / sum(exp(x))`` along an axis.
 
     Args:
@@ -162,7 +162,7 @@ def softmax(input: Array, dim: int | None = None, _stacklevel: int = 3, dtype: D
     return activations.softmax(x, dim)
 
 
-def log_softmax(input: Array, dim: int | None = None, _stacklevel: int = 3, dtype: DTypeLike = None) -> Any:
+def log_softmax(input: Array, dim: int | None = None, _stacklevel: int = 3, dtype: DTypeLike = None) -> Array:
     """Compute ``log(softmax(x))`` along an axis.
 
     Example:
@@ -176,7 +176,7 @@ def log_softmax(input: Array, dim: int | None = None, _stacklevel: int = 3, dtyp
     return activations.log_softmax(x, dim)
 
 
-def softmin(input: Array, dim: int | None = None, _stacklevel: int = 3, dtype: DTypeLike = None) -> Any:
+def softmin(input: Array, dim: int | None = None, _stacklevel: int = 3, dtype: DTypeLike = None) -> Array:
     """Compute ``softmax(-x)`` along an axis.
 
     Example:
@@ -211,7 +211,7 @@ def _implicit_dim(name: str, ndim: int) -> int:
     return 0 if ndim in (0, 1, 3) else 1
 
 
-def gumbel_softmax(logits: Array, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Any:
+def gumbel_softmax(logits: Array, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Array:
     """Draw from a continuous relaxation of a categorical distribution.
 
     Args:
@@ -252,7 +252,7 @@ def gumbel_softmax(logits: Array, tau: float = 1, hard: bool = False, eps: float
     return fnp.add(stop_gradient(fnp.subtract(chosen, soft)), soft)
 
 
-def glu(input: Array, dim: int = -1) -> Any:
+def glu(input: Array, dim: int = -1) -> Array:
     """Compute ``a * sigmoid(b)`` with the two halves of the input along an axis.
 
     Example:

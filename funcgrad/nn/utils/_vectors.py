@@ -6,11 +6,12 @@ import math
 from typing import Any
 
 from funcgrad import numpy as fnp
+from funcgrad._types import Array
 from funcgrad.autograd import Tensor
 from funcgrad.autograd.extend import is_tensor
 
 
-def parameters_to_vector(parameters: Any) -> Any:
+def parameters_to_vector(parameters: Any) -> Array:
     """Return the elements of all parameters in a row.
 
     Args:

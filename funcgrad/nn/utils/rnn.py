@@ -87,7 +87,7 @@ def known_integers(name: str, argument: str, x: Array) -> np.ndarray:
     return value.astype(np.int64)
 
 
-def _integers(values: Array) -> Any:
+def _integers(values: Array) -> Array:
     return tensor(np.asarray(values, np.int64))
 
 
@@ -165,7 +165,7 @@ def lengths_of(batch_sizes: Array) -> np.ndarray:
     return (counts[None, :] > np.arange(counts[0])[:, None]).sum(axis=1)
 
 
-def padded(data: Any, batch_sizes: Array, padding_value: float = 0.0, total_length: int | None = None) -> Any:
+def padded(data: Any, batch_sizes: Array, padding_value: float = 0.0, total_length: int | None = None) -> Array:
     """Return packed elements as ``f32[steps, batch, ...]``, in the order in which they are packed."""
     counts = known_integers("pad_packed_sequence", "batch_sizes", batch_sizes)
     steps, batch = len(counts), int(counts[0])
@@ -221,7 +221,7 @@ def pad_packed_sequence(
 
 def pad_sequence(
     sequences: Any, batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right"
-) -> Any:
+) -> Array:
     """Stack sequences of different lengths, with padding at their ends.
 
     Args:

@@ -137,7 +137,7 @@ def _jax_array(self: Tracer) -> NoReturn:
 
 def astype(
     self: Tracer, dtype: DTypeLike, order: Any = "K", casting: Any = "unsafe", subok: bool = True, copy: bool = True
-) -> Any:
+) -> Array:
     """Return ``x.astype(dtype)``. For dtype object, each element becomes a traced value of its own."""
     if np.dtype(dtype) == object:
         return object_arrays.to_array(self)

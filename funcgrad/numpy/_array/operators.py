@@ -64,7 +64,7 @@ def _arithmetic(primitive: Primitive, function: Function) -> Methods:
     return method, reflected
 
 
-def _counted(other: ArrayLike, x: Tracer) -> Any:
+def _counted(other: ArrayLike, x: Tracer) -> ArrayLike:
     """Return a Python bool as an integer if the tracer is a weak number. Combined with an array, NumPy decides."""
     return int(other) if type(other) is bool and x.aval.weak else other
 

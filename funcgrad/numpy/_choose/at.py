@@ -13,7 +13,7 @@ from funcgrad._ops.index.plan import Index, selected_shape
 from funcgrad._ops.index.scatter import scatter_add_p, scatter_set_p
 from funcgrad._ops.layout.broadcast import broadcast_to
 from funcgrad._ops.layout.shape import reshape
-from funcgrad._types import ArrayLike, IndexLike
+from funcgrad._types import Array, ArrayLike, IndexLike
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy._base.convert import as_value, dtype_of
 from funcgrad.numpy._choose.bounds import read
@@ -64,11 +64,11 @@ class Selection:
             )
         return read(self._x, self._index, self._arrays, mode, fill_value)
 
-    def set(self, value: ArrayLike) -> Any:
+    def set(self, value: ArrayLike) -> Array:
         """Return the array with other elements in their place."""
         return self._updated(scatter_set_p, "set", value)
 
-    def add(self, value: ArrayLike) -> Any:
+    def add(self, value: ArrayLike) -> Array:
         """Return the array with a value added to the elements."""
         return self._updated(scatter_add_p, "add", value)
 
@@ -101,7 +101,7 @@ class Selection:
         self._check_distinct("apply", unique_indices)
         return self.set(function(self.get()))
 
-    def _updated(self, primitive: Any, method: str, value: ArrayLike) -> Any:
+    def _updated(self, primitive: Any, method: str, value: ArrayLike) -> Array:
         value = as_value(value)
         dtype = self._x.dtype
         if not isinstance(value, int | float | complex) and not np.can_cast(value.dtype, dtype, "same_kind"):

@@ -18,7 +18,7 @@ from funcgrad._ops.index.scatter import shows_part
 from funcgrad._ops.index.shown import ByNumbers, is_shown
 from funcgrad._ops.layout.copy import copy
 from funcgrad._ops.layout.shape import expand_dims
-from funcgrad._types import ArrayLike, IndexLike
+from funcgrad._types import Array, ArrayLike, IndexLike
 from funcgrad.numpy._base.convert import as_value
 from funcgrad.numpy._base.foreign import is_foreign_array
 from funcgrad.numpy._choose.masks import positions_of
@@ -31,7 +31,7 @@ _INVALID = (
 )
 
 
-def getitem(self: Tracer, key: IndexLike, /) -> Any:
+def getitem(self: Tracer, key: IndexLike, /) -> Array:
     """``x[key]``. An integer, a slice, and tuples of what is static, go straight to the trace."""
     kind = type(key)
     if kind is int:
@@ -59,7 +59,7 @@ def _is_plain_slice(entry: IndexLike) -> bool:
     )
 
 
-def _general(x: ArrayLike, key: IndexLike) -> Any:
+def _general(x: ArrayLike, key: IndexLike) -> Array:
     x, index, arrays = parse(x, key)
     if arrays and all(map(_is_unknown, arrays)) and not _has_array(key) and is_shown(x.shape, index):
         return shown(x, ByNumbers(index, arrays))

@@ -34,7 +34,7 @@ _CLIP: Any = vars(umath)["clip"]
 _MISSING: Any = getattr(np, "_NoValue", None)
 
 
-def _truth(condition: ArrayLike) -> Any:
+def _truth(condition: ArrayLike) -> Array:
     condition = as_value(condition)
     if isinstance(condition, np.ndarray) and not is_number_dtype(condition.dtype):
         # The truth of text and objects is Python's: None != 0, but None is false.
@@ -43,7 +43,7 @@ def _truth(condition: ArrayLike) -> Any:
 
 
 @implements(np.where)
-def where(condition: ArrayLike, x: ArrayLike = _MISSING, y: ArrayLike = _MISSING, /) -> Any:
+def where(condition: ArrayLike, x: ArrayLike = _MISSING, y: ArrayLike = _MISSING, /) -> Array:
     """Return ``numpy.where``. With a condition alone it returns indices, and the condition has to be known."""
     if x is _MISSING and y is _MISSING:
         return nonzero_of(as_value(condition), "numpy.where of one argument")
@@ -52,7 +52,7 @@ def where(condition: ArrayLike, x: ArrayLike = _MISSING, y: ArrayLike = _MISSING
     return no_number(_chosen(condition, x, y))
 
 
-def _chosen(condition: ArrayLike, x: ArrayLike, y: ArrayLike) -> Any:
+def _chosen(condition: ArrayLike, x: ArrayLike, y: ArrayLike) -> Array:
     x, y = _wrapped(as_value(x), as_value(y))
     return bind(select_p, (_truth(condition), *promote_weakly(x, y)), NO_PARAMS)
 
@@ -150,7 +150,7 @@ def clip(
     min: ArrayLike = _MISSING,  # noqa: A002  (NumPy's name)
     max: ArrayLike = _MISSING,  # noqa: A002  (NumPy's name)
     **options: Any,
-) -> Any:
+) -> Array:
     """Return ``numpy.clip``. A value equal to a bound shares its derivative with the bound, as in ``numpy.minimum``."""
     if unknown := options.keys() - {"dtype", "casting", "order", "subok"}:
         refuse_option("clip", next(iter(unknown)), "Leave it out, and choose with np.where.")
@@ -165,12 +165,12 @@ def _clip_of_plain(a: ArrayLike, low: ArrayLike, high: ArrayLike, /) -> Any:
     return clip(a, low, high)
 
 
-def clamp(x: ArrayLike, low: ArrayLike, high: ArrayLike) -> Any:
+def clamp(x: ArrayLike, low: ArrayLike, high: ArrayLike) -> Array:
     """Return PyTorch's ``clamp``: a value equal to a bound gets the whole derivative."""
     return _bounded(logic.clamp_p, x, _given(low), _given(high))
 
 
-def _bounded(primitive: Primitive, a: ArrayLike, low: ArrayLike, high: ArrayLike, **options: Any) -> Any:
+def _bounded(primitive: Primitive, a: ArrayLike, low: ArrayLike, high: ArrayLike, **options: Any) -> Array:
     # NumPy calls the array's own method, so a Python number that is clipped is not weak.
     x = strong(a)
     if is_integer(x.dtype):

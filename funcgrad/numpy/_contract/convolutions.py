@@ -13,7 +13,7 @@ from funcgrad._ops.elementwise.arithmetic import ne_p
 from funcgrad._ops.elementwise.cast import cast, conj_p
 from funcgrad._ops.index.gather import slice_axis
 from funcgrad._ops.layout.shape import flip, reshape
-from funcgrad._types import ArrayLike
+from funcgrad._types import Array, ArrayLike
 from funcgrad.numpy._base.convert import promote
 from funcgrad.numpy._base.plain import beside_numpys
 from funcgrad.numpy._layout.shape import as_array
@@ -23,7 +23,7 @@ _MODES = {0: "valid", 1: "same", 2: "full", "valid": "valid", "same": "same", "f
 
 
 @beside_numpys(np.convolve)
-def convolve(a: ArrayLike, v: ArrayLike, mode: Any = "full") -> Any:
+def convolve(a: ArrayLike, v: ArrayLike, mode: Any = "full") -> Array:
     """Return ``numpy.convolve`` of two vectors, in the modes full, same and valid."""
     a, v, mode = _vectors("convolve", a, v, mode)
     # The operation commutes. The mode "same" refers to the longer vector.
@@ -62,7 +62,7 @@ def _vectors(name: str, a: ArrayLike, v: ArrayLike, mode: Any) -> tuple[Any, Any
     return a, v, _MODES[mode]
 
 
-def _convolved(a: ArrayLike, v: ArrayLike, mode: str) -> Any:
+def _convolved(a: ArrayLike, v: ArrayLike, mode: str) -> Array:
     """Convolve a vector with one that is not longer."""
     if a.dtype.kind == "b":
         # A sum of bools is true if any product is.

@@ -40,7 +40,7 @@ def _pair_plan(x: Labels, y: Labels, out: Labels) -> tuple[Pair, Pair, Labels]:
     return pairs[0], pairs[1] if batch else NO_BATCH, (*batch, *kept)
 
 
-def contract_labelled(x: ArrayLike, x_labels: Labels, y: ArrayLike, y_labels: Labels, out: Labels) -> Any:
+def contract_labelled(x: ArrayLike, x_labels: Labels, y: ArrayLike, y_labels: Labels, out: Labels) -> Array:
     """Return the product of two arrays, summed over the labels that both have and ``out`` lacks."""
     contract, batch, labels = _pair_plan(x_labels, y_labels, out)
     if labels != out:
@@ -51,12 +51,12 @@ def contract_labelled(x: ArrayLike, x_labels: Labels, y: ArrayLike, y_labels: La
     return arranged(dot_general(x, y, contract, batch), labels, out)
 
 
-def arranged(x: ArrayLike, labels: Labels, out: Labels) -> Any:
+def arranged(x: ArrayLike, labels: Labels, out: Labels) -> Array:
     """Return the array with its axes in the order of ``out``."""
     return x if labels == out else transpose(x, tuple([labels.index(label) for label in out]))
 
 
-def contract_stacks(x: ArrayLike, y: ArrayLike, core: tuple[str, str, str]) -> Any:
+def contract_stacks(x: ArrayLike, y: ArrayLike, core: tuple[str, str, str]) -> Array:
     """Return the product described by ``core`` (labels of the last axes of x, y and result) of stacks that broadcast.
 
     Only axes that both stacks have are matched. None is repeated.
@@ -79,7 +79,7 @@ def _own_axes(x: ArrayLike, own: tuple[int, ...], stack: tuple[int, ...]) -> tup
 
 @implements(np.einsum)
 @takes_out
-def einsum(*operands: ArrayLike, out: Array = None, dtype: DTypeLike = None, optimize: Any = "auto", **_: Any) -> Any:
+def einsum(*operands: ArrayLike, out: Array = None, dtype: DTypeLike = None, optimize: Any = "auto", **_: Any) -> Array:
     """Return ``numpy.einsum``. opt_einsum chooses the order of contraction."""
     subscripts, values = _subscripts_and_values(operands)
     values = list(promote(*values))

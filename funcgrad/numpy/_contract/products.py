@@ -32,7 +32,7 @@ from funcgrad.numpy._contract.einsum import contract_stacks, einsum
 
 
 @implements(np.matmul, np.linalg.matmul)
-def matmul(x: ArrayLike, y: ArrayLike, /) -> Any:
+def matmul(x: ArrayLike, y: ArrayLike, /) -> Array:
     """``numpy.matmul``."""
     try:
         # Vectors and matrices of one dtype need no preparation.
@@ -174,7 +174,7 @@ def outer(a: ArrayLike, b: ArrayLike, out: Array = None) -> Any:
 
 
 @implements(np.tensordot, np.linalg.tensordot)
-def tensordot(a: ArrayLike, b: ArrayLike, axes: Any = 2) -> Any:
+def tensordot(a: ArrayLike, b: ArrayLike, axes: Any = 2) -> Array:
     """``numpy.tensordot``."""
     a, b = promote(as_value(a), as_value(b))
     if isinstance(axes, int | np.integer):
@@ -275,12 +275,12 @@ def _rolled(x: ArrayLike, shift: int) -> Any:
 
 
 @implements(np.diagonal)
-def diagonal_(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+def diagonal_(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
     """``numpy.diagonal``."""
     return diagonal_of(a, offset, axis1, axis2, diagonal)
 
 
-def diagonal_of(x: ArrayLike, offset: int, axis1: int, axis2: int, show: Callable[[Any, int], Any]) -> Any:
+def diagonal_of(x: ArrayLike, offset: int, axis1: int, axis2: int, show: Callable[[Any, int], Any]) -> Array:
     """Return the diagonal of two axes, by a function for the last two axes."""
     x = as_value(x)
     ndim = len(x.shape)
@@ -299,7 +299,7 @@ def diagonal_of(x: ArrayLike, offset: int, axis1: int, axis2: int, show: Callabl
 @takes_out
 def trace(
     a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: DTypeLike = None, out: Array = None
-) -> Any:
+) -> Array:
     """``numpy.trace``."""
     elements = diagonal_(a, offset, axis1, axis2)
     if dtype is None and is_integral(elements.dtype):

@@ -20,7 +20,7 @@ from funcgrad._ops.layout.broadcast import broadcast_to as broadcast_op
 from funcgrad._ops.layout.copy import copy as copy_op
 from funcgrad._ops.layout.copy import fresh, holder, in_one_piece, kept_here
 from funcgrad._ops.layout.shape import reshape
-from funcgrad._types import ArrayLike, DTypeLike, ShapeLike
+from funcgrad._types import Array, ArrayLike, DTypeLike, ShapeLike
 from funcgrad.numpy._base.concrete import innermost, known_value, no_number
 from funcgrad.numpy._base.convert import as_value, promote, promote_weakly, strong
 from funcgrad.numpy._base.dispatch import implements, in_numpys_mode
@@ -39,7 +39,7 @@ tril_indices = np.tril_indices
 triu_indices = np.triu_indices
 
 
-def taking(y: ArrayLike) -> Any:
+def taking(y: ArrayLike) -> Array:
     """Return a newly made plain array as one that takes traced values while a transform runs."""
     if type(y) is not np.ndarray or not is_number_dtype(y.dtype):
         return y
@@ -48,7 +48,7 @@ def taking(y: ArrayLike) -> Any:
 
 
 @implements(np.astype)
-def astype(x: ArrayLike, dtype: DTypeLike, /, *, copy: bool = True, device: None = None) -> Any:
+def astype(x: ArrayLike, dtype: DTypeLike, /, *, copy: bool = True, device: None = None) -> Array:
     """``numpy.astype``."""
     del device
     x = as_array(x)
@@ -60,7 +60,7 @@ def astype(x: ArrayLike, dtype: DTypeLike, /, *, copy: bool = True, device: None
 
 def astype_method(
     self: Tracer, dtype: DTypeLike, order: Order = "K", casting: Any = "unsafe", subok: bool = True, copy: bool = True
-) -> Any:
+) -> Array:
     """``x.astype(dtype)``."""
     del subok
     if not np.can_cast(self.dtype, dtype, casting):
@@ -93,7 +93,7 @@ def full_like(
     shape: ShapeLike | None = None,
     *,
     device: None = None,
-) -> Any:
+) -> Array:
     """``numpy.full_like``; a traced fill value keeps its derivative."""
     del subok, device
     a, fill_value = as_array(a), as_value(fill_value)
@@ -122,7 +122,7 @@ def zeros_like(
     shape: ShapeLike | None = None,
     *,
     device: None = None,
-) -> Any:
+) -> Array:
     """Return ``numpy.zeros_like``: a constant of the engine of ``a``."""
     return full_like(a, 0, dtype, order, subok, shape, device=device)
 
@@ -136,7 +136,7 @@ def ones_like(
     shape: ShapeLike | None = None,
     *,
     device: None = None,
-) -> Any:
+) -> Array:
     """Return ``numpy.ones_like``: a constant of the engine of ``a``."""
     return full_like(a, 1, dtype, order, subok, shape, device=device)
 

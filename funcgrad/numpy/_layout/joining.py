@@ -45,7 +45,7 @@ def _common(arrays: ArrayLike, dtype: DTypeLike, casting: str) -> list[Any]:
     return [cast(x, dtype.newbyteorder("=")) for x in values]
 
 
-def _in_order(y: ArrayLike, dtype: DTypeLike) -> Any:
+def _in_order(y: ArrayLike, dtype: DTypeLike) -> Array:
     """Return a joined array in the byte order of the requested dtype."""
     return y if dtype is None else cast(y, np.dtype(dtype))
 
@@ -69,7 +69,7 @@ def concatenate(
     *,
     dtype: DTypeLike = None,
     casting: str = "same_kind",
-) -> Any:
+) -> Array:
     """``numpy.concatenate``."""
     if axis is None:
         arrays, axis = _flat(arrays), 0
@@ -96,7 +96,7 @@ concat = concatenate
 @takes_out
 def stack(
     arrays: ArrayLike, axis: int = 0, out: Array = None, *, dtype: DTypeLike = None, casting: str = "same_kind"
-) -> Any:
+) -> Array:
     """``numpy.stack``."""
     values = _common(arrays, dtype, casting)
     shape = values[0].shape

@@ -20,7 +20,7 @@ from funcgrad._ops.layout.broadcast import broadcast_to
 from funcgrad._ops.layout.copy import copy as copy_op
 from funcgrad._ops.layout.copy import in_one_piece
 from funcgrad._ops.layout.shape import reshape
-from funcgrad._types import ArrayLike, DeviceLike, DTypeLike, ShapeLike
+from funcgrad._types import Array, ArrayLike, DeviceLike, DTypeLike, ShapeLike
 from funcgrad.numpy._base.concrete import no_number
 from funcgrad.numpy._base.convert import assigned
 from funcgrad.numpy._base.dispatch import implements
@@ -37,7 +37,7 @@ def maker(function: Callable[..., Any], by: Callable[..., Any] | None = None) ->
     """
     made_by = by or function
 
-    def make(*args: Any, like: ArrayLike = None, **kwargs: Any) -> Any:
+    def make(*args: Any, like: ArrayLike = None, **kwargs: Any) -> Array:
         del like
         return taking(made_by(*args, **kwargs))
 
@@ -75,7 +75,7 @@ def asarray(
     device: None = None,
     copy: bool | None = None,
     like: ArrayLike = None,
-) -> Any:
+) -> Array:
     """Return ``numpy.asarray`` with derivatives: tracers, and nested lists with tracers, become traced arrays.
 
     Args:
@@ -246,7 +246,7 @@ def full(
     *,
     device: None = None,
     like: ArrayLike = None,
-) -> Any:
+) -> Array:
     """``numpy.full``; a traced fill value keeps its derivative."""
     del device, like
     value = as_array(fill_value) if dtype is None else assigned(fill_value, np.dtype(dtype))

@@ -21,7 +21,7 @@ from funcgrad._ops.layout.broadcast import reduce_sum
 from funcgrad._ops.layout.copy import copy, fresh
 from funcgrad._ops.reduce.reduce import reduce_max, reduce_min
 from funcgrad._ops.reduce.sort import sort
-from funcgrad._types import ArrayLike, IndexLike
+from funcgrad._types import Array, ArrayLike, IndexLike
 from funcgrad.numpy._base.axes import normalize_axis
 from funcgrad.numpy._base.concrete import concrete_value, no_number
 from funcgrad.numpy._base.convert import as_value, assigned, promote
@@ -42,7 +42,7 @@ _OPTIONS = {
 
 
 @implements(np.pad)
-def pad(array: ArrayLike, pad_width: ArrayLike, mode: Any = "constant", **kwargs: Any) -> Any:
+def pad(array: ArrayLike, pad_width: ArrayLike, mode: Any = "constant", **kwargs: Any) -> Array:
     """Return ``numpy.pad``, in all modes except a function, which would write into the array."""
     array = as_array(array)
     widths = _widths(pad_width, len(array.shape))
@@ -66,7 +66,7 @@ def pad(array: ArrayLike, pad_width: ArrayLike, mode: Any = "constant", **kwargs
     return fresh(padded, array)
 
 
-def _pad_axis(x: ArrayLike, axis: int, pair: tuple[int, int], mode: str, options: dict[str, Any]) -> Any:
+def _pad_axis(x: ArrayLike, axis: int, pair: tuple[int, int], mode: str, options: dict[str, Any]) -> Array:
     """Pad an axis that is not empty, in a mode other than with constants."""
     n = x.shape[axis]
     if mode in _CHOOSING and (options.get("reflect_type", "even") == "even" or n == 1):
@@ -182,7 +182,7 @@ def _widths(pad_width: ArrayLike, ndim: int) -> tuple[tuple[int, int], ...]:
     return tuple([(int(low), int(high)) for low, high in pairs])
 
 
-def _pad_constant(x: ArrayLike, widths: tuple[tuple[int, int], ...], values: ArrayLike) -> Any:
+def _pad_constant(x: ArrayLike, widths: tuple[tuple[int, int], ...], values: ArrayLike) -> Array:
     y = fresh(pad_op(x, widths), x)
     if isinstance(values, int | float) and values == 0:
         return y

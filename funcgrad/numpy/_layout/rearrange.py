@@ -13,7 +13,7 @@ from funcgrad._ops.index.plan import FULL, SLOT, Index
 from funcgrad._ops.layout import shape as ops
 from funcgrad._ops.layout.broadcast import broadcast_to
 from funcgrad._ops.layout.copy import copy, fresh
-from funcgrad._types import ArrayLike
+from funcgrad._types import Array, ArrayLike
 from funcgrad.numpy._base.axes import normalize_axis
 from funcgrad.numpy._base.concrete import concrete_value, no_number
 from funcgrad.numpy._base.convert import as_value
@@ -107,7 +107,7 @@ def tile(A: ArrayLike, reps: Axes) -> Any:  # noqa: N803  (NumPy's name)
 
 
 @implements(np.repeat)
-def repeat(a: ArrayLike, repeats: ArrayLike, axis: int | None = None) -> Any:
+def repeat(a: ArrayLike, repeats: ArrayLike, axis: int | None = None) -> Array:
     """Return ``numpy.repeat``. The numbers of repeats decide the shape, so they must be known."""
     a = as_array(a)
     if axis is None or not a.shape:
@@ -121,7 +121,7 @@ def repeat(a: ArrayLike, repeats: ArrayLike, axis: int | None = None) -> Any:
     return index_p(a, positions, index=Index((*(FULL,) * axis, SLOT)))
 
 
-def _repeated(a: ArrayLike, count: int, axis: int) -> Any:
+def _repeated(a: ArrayLike, count: int, axis: int) -> Array:
     if count < 0:
         raise ValueError("repeats may not contain negative values.")
     shape = a.shape

@@ -27,7 +27,7 @@ Axes = int | Sequence[int]
 Order = Literal["C", "F", "A", "K"]
 
 
-def as_array(x: ArrayLike) -> Any:
+def as_array(x: ArrayLike) -> Array:
     """Return ``x`` as a value with shape and dtype.
 
     Python numbers become 0-d arrays, and traced ones are no longer weak.
@@ -38,7 +38,7 @@ def as_array(x: ArrayLike) -> Any:
     return x if getattr(x, "shape", ()) else strong(x)
 
 
-def _as_shown(x: ArrayLike) -> Any:
+def _as_shown(x: ArrayLike) -> Array:
     """Return an array for a function that shows its elements in another order. A Python number becomes a new array."""
     y = as_array(x)
     return no_number(y) if isinstance(x, Tracer) and not x.shape and x.aval.weak else y
@@ -72,7 +72,7 @@ def to_shape(shape: Axes) -> tuple[int, ...]:
 
 
 @implements(np.reshape)
-def reshape(a: ArrayLike, /, shape: Axes, order: Order = "C", *, copy: bool | None = None) -> Any:
+def reshape(a: ArrayLike, /, shape: Axes, order: Order = "C", *, copy: bool | None = None) -> Array:
     """Return ``numpy.reshape``. Order 'F' reads and writes with the first axis changing fastest."""
     if copy is False:
         refuse_option("reshape", "copy=False", "Leave it out: it is a view wherever it can be one.")
@@ -88,7 +88,7 @@ def reshape(a: ArrayLike, /, shape: Axes, order: Order = "C", *, copy: bool | No
     return ops.reshape(a, whole)
 
 
-def reshape_method(self: Array, *shape: Any, order: Order = "C", copy: bool | None = None) -> Any:
+def reshape_method(self: Array, *shape: Any, order: Order = "C", copy: bool | None = None) -> Array:
     """``x.reshape(2, 3)`` or ``x.reshape((2, 3))``."""
     lengths: Any = shape[0] if len(shape) == 1 else shape
     if order != "C" or copy is not None:
@@ -96,7 +96,7 @@ def reshape_method(self: Array, *shape: Any, order: Order = "C", copy: bool | No
     return _reshaped(self, lengths)
 
 
-def _reshaped(self: Tracer, shape: ShapeLike) -> Any:
+def _reshaped(self: Tracer, shape: ShapeLike) -> Array:
     """Reshape in the common case, straight by the trace, in half the time."""
     lengths = tuple(map(operator.index, shape)) if type(shape) is tuple else to_shape(shape)
     whole = _completed(lengths, math.prod(self.shape))
@@ -118,12 +118,12 @@ def _completed(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
     raise ValueError(f"cannot reshape array of size {size} into shape {shape}")
 
 
-def _reversed(x: ArrayLike) -> Any:
+def _reversed(x: ArrayLike) -> Array:
     return x if len(x.shape) < 2 else ops.transpose(x, tuple(range(len(x.shape)))[::-1])
 
 
 @implements(np.ravel)
-def ravel(a: ArrayLike, order: Order = "C") -> Any:
+def ravel(a: ArrayLike, order: Order = "C") -> Array:
     """``numpy.ravel``."""
     a = as_array(a)
     if isinstance(a, np.ndarray):
@@ -146,7 +146,7 @@ def axes_in_order(a: ArrayLike, order: Order | None) -> tuple[int, ...]:
     return axes[::-1] if order == "F" or (order == "A" and in_one_piece(a, "F") and not in_one_piece(a)) else axes
 
 
-def copied(a: ArrayLike, order: Order | None) -> Any:
+def copied(a: ArrayLike, order: Order | None) -> Array:
     """Return a copy in a memory order."""
     axes = axes_in_order(a, order)
     if axes == tuple(range(len(axes))):
@@ -171,7 +171,7 @@ def flatten_method(self: Array, order: Order = "C") -> Any:
 
 
 @implements(np.transpose)
-def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Any:
+def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:
     """``numpy.transpose``."""
     a = _as_shown(a)
     ndim = len(a.shape)
@@ -203,7 +203,7 @@ def matrix_transpose(x: ArrayLike, /) -> Any:
 
 
 @implements(np.swapaxes)
-def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Any:
+def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Array:
     """``numpy.swapaxes``."""
     a = as_array(a)
     order = list(range(len(a.shape)))
@@ -213,7 +213,7 @@ def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Any:
 
 
 @implements(np.moveaxis)
-def moveaxis(a: ArrayLike, source: Axes, destination: Axes) -> Any:
+def moveaxis(a: ArrayLike, source: Axes, destination: Axes) -> Array:
     """``numpy.moveaxis``."""
     a = _as_shown(a)
     ndim = len(a.shape)
@@ -251,7 +251,7 @@ def squeeze(a: ArrayLike, axis: Axes | None = None) -> Any:
 
 
 @implements(np.expand_dims)
-def expand_dims(a: ArrayLike, axis: Axes) -> Any:
+def expand_dims(a: ArrayLike, axis: Axes) -> Array:
     """``numpy.expand_dims``."""
     a = as_array(a)
     count = 1 if isinstance(axis, int | np.integer) else len(axis)
@@ -259,7 +259,7 @@ def expand_dims(a: ArrayLike, axis: Axes) -> Any:
 
 
 @implements(np.broadcast_to)
-def broadcast_to(array: ArrayLike, shape: Axes, subok: bool = False) -> Any:
+def broadcast_to(array: ArrayLike, shape: Axes, subok: bool = False) -> Array:
     """``numpy.broadcast_to``."""
     del subok
     array = as_array(array)
@@ -340,6 +340,6 @@ def size(a: ArrayLike, axis: Axes | None = None) -> int:
     return math.prod(lengths if axis is None else [lengths[i] for i in normalize_tuple(axis, len(lengths))])
 
 
-def t_attribute(self: Array) -> Any:
+def t_attribute(self: Array) -> Array:
     """``x.T``."""
     return view(self, ops.transpose_p, {"permutation": (1, 0)}) if len(self.shape) == 2 else _reversed(self)

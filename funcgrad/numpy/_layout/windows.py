@@ -14,7 +14,7 @@ from funcgrad._ops.index.gather import index_p
 from funcgrad._ops.index.join import stack
 from funcgrad._ops.index.plan import FULL, SLOT, Index
 from funcgrad._ops.layout.shape import expand_dims, reshape, transpose
-from funcgrad._types import ArrayLike
+from funcgrad._types import Array, ArrayLike
 from funcgrad.numpy._base.axes import normalize_axis
 from funcgrad.numpy._base.plain import beside_numpys
 from funcgrad.numpy._layout.shape import as_array, moveaxis
@@ -23,7 +23,7 @@ from funcgrad.numpy._layout.shape import as_array, moveaxis
 @beside_numpys(np.lib.stride_tricks.sliding_window_view)
 def sliding_window_view(
     x: ArrayLike, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
-) -> Any:
+) -> Array:
     """Return ``numpy.lib.stride_tricks.sliding_window_view``. Windows of a traced array are a copy, and read-only."""
     del subok
     x = as_array(x)

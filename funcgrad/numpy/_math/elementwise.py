@@ -18,7 +18,7 @@ from funcgrad._ops.elementwise.cast import cast, cast_p, imag_p, make_complex, r
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.layout.copy import fresh
 from funcgrad._ops.layout.shape import reshape
-from funcgrad._types import ArrayLike
+from funcgrad._types import Array, ArrayLike
 from funcgrad.numpy._base.concrete import as_number
 from funcgrad.numpy._base.convert import as_value, dtype_of, operands_for, strong
 from funcgrad.numpy._base.dispatch import direct_ufuncs, implements, ufuncs
@@ -77,7 +77,7 @@ def _direct(function: Callable[..., Any], ufunc: np.ufunc, primitive: Primitive,
     return made
 
 
-def numpys_number(y: ArrayLike) -> Any:
+def numpys_number(y: ArrayLike) -> Array:
     """Return the result of a ufunc. For Python's numbers alone it is NumPy's number, which is not weak."""
     return cast_p(y, dtype=y.dtype) if isinstance(y, Tracer) and not y.shape and y.aval.weak else y
 
@@ -141,7 +141,7 @@ greater_equal = binary(np.greater_equal, ops.ge_p)
 _general_power = binary(np.power, ops.pow_p)
 
 
-def _power(x: ArrayLike, y: ArrayLike, /) -> Any:
+def _power(x: ArrayLike, y: ArrayLike, /) -> Array:
     """Return the power. An exponent that is a Python number has its own, cheaper primitive."""
     if (type(y) is int or type(y) is float) and isinstance(x, Tracer) and x.dtype.kind in "fc":
         return x._owner.apply(ops.power_p, (x,), {"exponent": y})
@@ -174,13 +174,13 @@ _INEXACT = np.dtype(float)
 power = named(of_numbers(_power), np.power)
 
 
-def power_by_operator(x: ArrayLike, y: ArrayLike, /) -> Any:
+def power_by_operator(x: ArrayLike, y: ArrayLike, /) -> Array:
     """Return ``x ** y`` as NumPy's operator does: a square is ``np.square``, which makes int8 of booleans."""
     return ufuncs[np.square](x) if type(y) is int and y == 2 and dtype_of(x).kind == "b" else _power(x, y)
 
 
 @implements(np.sign)
-def sign(x: ArrayLike, /) -> Any:
+def sign(x: ArrayLike, /) -> Array:
     """Return ``numpy.sign``: a complex number is divided by its absolute value."""
     (x,) = operands_for(np.sign, (x,))
     if dtype_of(x).kind != "c":

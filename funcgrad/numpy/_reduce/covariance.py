@@ -18,7 +18,7 @@ from funcgrad._ops.index.join import concatenate
 from funcgrad._ops.layout.broadcast import reduce_sum
 from funcgrad._ops.layout.diagonal import diagonal
 from funcgrad._ops.layout.shape import reshape, transpose
-from funcgrad._types import ArrayLike, DTypeLike
+from funcgrad._types import Array, ArrayLike, DTypeLike
 from funcgrad.numpy._base.concrete import known_value
 from funcgrad.numpy._base.plain import beside_numpys
 from funcgrad.numpy._reduce.reductions import as_array
@@ -35,7 +35,7 @@ def cov(  # noqa: PLR0917  (NumPy's arguments)
     aweights: ArrayLike = None,
     *,
     dtype: DTypeLike = None,
-) -> Any:
+) -> Array:
     """Return ``numpy.cov``, in at least double precision unless a dtype is given."""
     if ddof is not None and ddof != int(ddof):
         raise ValueError(f"cov: ddof is {ddof} and must be integer. Leave it out for the unbiased estimate.")
@@ -68,7 +68,7 @@ def cov(  # noqa: PLR0917  (NumPy's arguments)
     return reshape(products, tuple([n for n in products.shape if n != 1]))
 
 
-def _rows(x: ArrayLike, name: str, dtype: np.dtype, *, turned: bool) -> Any:
+def _rows(x: ArrayLike, name: str, dtype: np.dtype, *, turned: bool) -> Array:
     if len(x.shape) > 2:
         raise ValueError(
             f"cov: {name} is {aval_of(x)}, which has more than 2 dimensions; needed variables in rows. Use fg.vmap for "
@@ -97,7 +97,7 @@ def _refuse(error: type[Exception], name: str, w: ArrayLike, what: str) -> NoRet
     raise error(f"cov: {name} is {aval_of(w)}: {what}. Needed one weight for each column, not negative.")
 
 
-def _positive(left: ArrayLike) -> Any:
+def _positive(left: ArrayLike) -> ArrayLike:
     """Return the degrees of freedom; 0 if none is left."""
     known = known_value(left)
     if known is None:

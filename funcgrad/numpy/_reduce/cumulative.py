@@ -18,7 +18,7 @@ from funcgrad.numpy._base.out import takes_out
 from funcgrad.numpy._reduce.reductions import as_array, summand
 
 
-def flat(x: ArrayLike) -> Any:
+def flat(x: ArrayLike) -> Array:
     """Return the elements along one axis."""
     return reshape(x, (math.prod(x.shape),))
 

@@ -36,7 +36,7 @@ def sum_(
     *,
     initial: ArrayLike = None,
     where: ArrayLike = True,
-) -> Any:
+) -> Array:
     """``numpy.sum``."""
     if dtype is not None or not isinstance(a, Tracer) or a.dtype.kind not in "fc":
         a = summand(a, dtype)
@@ -55,7 +55,7 @@ def summand(x: ArrayLike, dtype: DTypeLike) -> Any:
     return as_array(cast(x, dtype_of(x) if dtype is None else np.dtype(dtype)))
 
 
-def as_array(x: ArrayLike) -> Any:
+def as_array(x: ArrayLike) -> Array:
     """Return ``x`` as a value with a shape and a dtype; a Python number becomes an array."""
     x = as_value(x)
     return x if getattr(x, "shape", ()) else strong(x)
@@ -66,7 +66,7 @@ def masked(x: ArrayLike, where: ArrayLike, fill: ArrayLike) -> Any:
     return select(truth(where), x, fill)
 
 
-def _start(initial: ArrayLike, dtype: np.dtype) -> Any:
+def _start(initial: ArrayLike, dtype: np.dtype) -> Array:
     """Return the start value of a reduction in the dtype of its result, as in NumPy."""
     initial = initial.item() if isinstance(initial, np.generic) and is_integer(dtype) else initial
     aval = aval_of(as_value(initial))
@@ -178,7 +178,7 @@ def _truth(name: str, reduce: Callable[..., Any], neutral: bool) -> Callable[...
     return implements(getattr(np, name))(function)
 
 
-def truth(a: ArrayLike) -> Any:
+def truth(a: ArrayLike) -> Array:
     """Return which elements are not zero."""
     a = as_array(a)
     return a if a.dtype.kind == "b" else bind(ne_p, (a, 0), NO_PARAMS)
@@ -189,7 +189,7 @@ any_ = _truth("any", ops.reduce_or, neutral=False)
 
 
 @implements(np.count_nonzero)
-def count_nonzero(a: ArrayLike, axis: Axis = None, *, keepdims: bool = False) -> Any:
+def count_nonzero(a: ArrayLike, axis: Axis = None, *, keepdims: bool = False) -> Array:
     """``numpy.count_nonzero``."""
     a = truth(a)
     return reduce_sum(cast(a, INDEX), reduction_axes(axis, len(a.shape)), bool(keepdims))

@@ -33,7 +33,7 @@ def mean(
     keepdims: bool = False,
     *,
     where: ArrayLike = True,
-) -> Any:
+) -> Array:
     """``numpy.mean``."""
     if dtype is not None and np.dtype(dtype).kind in "iub":
         # NumPy sums in this dtype, and cuts the quotient.
@@ -67,7 +67,7 @@ def inexact(a: ArrayLike, dtype: DTypeLike = None) -> Any:
     return cast(a, np.dtype(dtype))
 
 
-def _sum(a: ArrayLike, axes: tuple[int, ...], keepdims: bool) -> Any:
+def _sum(a: ArrayLike, axes: tuple[int, ...], keepdims: bool) -> Array:
     """Return the sum for a mean. Half precision is summed in single precision, as in NumPy."""
     if a.dtype.itemsize > 2:
         return bind_one(reduce_sum_p, a, {"axes": axes, "keepdims": bool(keepdims)})
@@ -94,7 +94,7 @@ def var(
     where: ArrayLike = True,
     mean: ArrayLike = None,
     correction: float | None = None,
-) -> Any:
+) -> Array:
     """Return ``numpy.var``; for complex numbers the mean squared distance."""
     dtype = inexact_dtype("var", dtype)
     a = inexact(a) if dtype is None else as_array(a)
@@ -142,7 +142,7 @@ def squares(
     return _sum(masked(distances, where, 0), axes, keepdims), count(distances, axes, keepdims, where)
 
 
-def squared(x: ArrayLike) -> Any:
+def squared(x: ArrayLike) -> Array:
     """Return the square of the absolute value."""
     if x.dtype.kind == "c":
         return squared(bind(real_p, (x,), NO_PARAMS)) + squared(bind(imag_p, (x,), NO_PARAMS))

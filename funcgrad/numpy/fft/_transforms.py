@@ -27,7 +27,7 @@ from funcgrad.numpy._math.complex import conjugate
 _Along = Callable[[Any, int, int, ops.Norm], Any]
 
 
-def _fit(x: ArrayLike, axis: int, n: int) -> Any:
+def _fit(x: ArrayLike, axis: int, n: int) -> Array:
     """Return the axis cut to ``n`` elements, or padded with zeros."""
     length = x.shape[axis]
     if length >= n:
@@ -35,7 +35,7 @@ def _fit(x: ArrayLike, axis: int, n: int) -> Any:
     return pad(x, tuple([(0, n - length if i == axis else 0) for i in range(len(x.shape))]))
 
 
-def _as_complex(x: ArrayLike) -> Any:
+def _as_complex(x: ArrayLike) -> Array:
     """Return the array in NumPy's dtype of transforms: half and single precision in single, integers in double."""
     return cast(x, np.result_type(x.dtype, 1j))
 
@@ -48,7 +48,7 @@ def _inverse(x: ArrayLike, n: int, axis: int, norm: ops.Norm) -> Any:
     return ops.fft(_fit(_as_complex(x), axis, n), (axis,), inverse=True, norm=norm)
 
 
-def _real(x: ArrayLike, n: int, axis: int, norm: ops.Norm) -> Any:
+def _real(x: ArrayLike, n: int, axis: int, norm: ops.Norm) -> Array:
     if x.dtype.kind == "c":
         raise TypeError(
             f"fft.rfft: the array is {type_text(x.shape, x.dtype)}; needed real values. Use fft.fft of complex ones, "
@@ -57,7 +57,7 @@ def _real(x: ArrayLike, n: int, axis: int, norm: ops.Norm) -> Any:
     return ops.rfft(_fit(cast(x, real_dtype(np.result_type(x.dtype, 1j))), axis, n), axis, norm=norm)
 
 
-def _from_half(x: ArrayLike, n: int, axis: int, norm: ops.Norm) -> Any:
+def _from_half(x: ArrayLike, n: int, axis: int, norm: ops.Norm) -> Array:
     y = ops.irfft(_fit(_as_complex(x), axis, ops.half_length(n)), n, axis, norm=norm)
     return cast(y, np.result_type(real_dtype(x.dtype), 1.0))
 
@@ -143,7 +143,7 @@ def _lengths_and_axes(name: str, x: ArrayLike, s: Any, axes: _Axes, *, from_half
     return [_check_length(name, n) for n in lengths], whole
 
 
-def _over(x: ArrayLike, lengths: Sequence[int], axes: Sequence[int], norm: ops.Norm, *, inverse: bool) -> Any:
+def _over(x: ArrayLike, lengths: Sequence[int], axes: Sequence[int], norm: ops.Norm, *, inverse: bool) -> Array:
     """Return the transform of complex values over several axes."""
     if not axes:
         return x
@@ -161,11 +161,11 @@ def _complex_over(inverse: bool) -> Callable[..., Any]:
     return lambda x, lengths, axes, norm: _over(x, lengths, axes, norm, inverse=inverse)
 
 
-def _real_over(x: ArrayLike, lengths: Sequence[int], axes: Sequence[int], norm: ops.Norm) -> Any:
+def _real_over(x: ArrayLike, lengths: Sequence[int], axes: Sequence[int], norm: ops.Norm) -> Array:
     return _over(_real(x, lengths[-1], axes[-1], norm), lengths[:-1], axes[:-1], norm, inverse=False)
 
 
-def _from_half_over(x: ArrayLike, lengths: Sequence[int], axes: Sequence[int], norm: ops.Norm) -> Any:
+def _from_half_over(x: ArrayLike, lengths: Sequence[int], axes: Sequence[int], norm: ops.Norm) -> Array:
     # The inverse transforms run in the order of the axes.
     whole = _over(x, lengths[-2::-1], axes[-2::-1], norm, inverse=True)
     return _from_half(whole, lengths[-1], axes[-1], norm)

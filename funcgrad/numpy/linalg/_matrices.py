@@ -9,14 +9,14 @@ import numpy as np
 from funcgrad._core.aval import type_text
 from funcgrad._ops.layout.broadcast import broadcast_to
 from funcgrad._ops.layout.shape import reshape
-from funcgrad._types import ArrayLike
+from funcgrad._types import Array, ArrayLike
 from funcgrad.numpy._base.convert import promote
 from funcgrad.numpy._reduce.statistics import inexact
 
 _LAPACK_DTYPES = frozenset(map(np.dtype, ("float32", "float64", "complex64", "complex128")))
 
 
-def matrices(name: str, x: ArrayLike, argument: str = "a") -> Any:
+def matrices(name: str, x: ArrayLike, argument: str = "a") -> Array:
     """Return ``x`` as a stack of matrices; integers become float64."""
     x = numbers(name, x, argument)
     if len(x.shape) < 2:
@@ -27,7 +27,7 @@ def matrices(name: str, x: ArrayLike, argument: str = "a") -> Any:
     return x
 
 
-def numbers(name: str, x: ArrayLike, argument: str) -> Any:
+def numbers(name: str, x: ArrayLike, argument: str) -> Array:
     """Return ``x`` as an array in a dtype of LAPACK."""
     x = inexact(x)
     if x.dtype not in _LAPACK_DTYPES:
@@ -38,7 +38,7 @@ def numbers(name: str, x: ArrayLike, argument: str) -> Any:
     return x
 
 
-def squares(name: str, x: ArrayLike, argument: str = "a") -> Any:
+def squares(name: str, x: ArrayLike, argument: str = "a") -> Array:
     """Return ``x`` as a stack of square matrices."""
     x = matrices(name, x, argument)
     if x.shape[-1] != x.shape[-2]:

@@ -21,7 +21,7 @@ from funcgrad._ops.linalg import determinant as linalg_determinant
 from funcgrad._ops.linalg import factor
 from funcgrad._ops.linalg import solve as ops
 from funcgrad._ops.linalg.matrices import adjoint, identity_like
-from funcgrad._types import ArrayLike
+from funcgrad._types import Array, ArrayLike
 from funcgrad.numpy._base.axes import normalize_axis
 from funcgrad.numpy._base.convert import as_value
 from funcgrad.numpy._base.dispatch import implements
@@ -34,7 +34,7 @@ _SlogdetResult = type(np.linalg.slogdet(np.ones((1, 1))))
 
 
 @implements(np.linalg.cholesky)
-def cholesky(a: ArrayLike, /, *, upper: bool = False) -> Any:
+def cholesky(a: ArrayLike, /, *, upper: bool = False) -> Array:
     """Return ``numpy.linalg.cholesky``, which reads the triangle of each matrix that it returns.
 
     The derivative is that of a Hermitian matrix, by all elements, as in PyTorch. A matrix that is not positive definite
@@ -45,7 +45,7 @@ def cholesky(a: ArrayLike, /, *, upper: bool = False) -> Any:
 
 
 @implements(np.linalg.solve)
-def solve(a: ArrayLike, b: ArrayLike) -> Any:
+def solve(a: ArrayLike, b: ArrayLike) -> Array:
     """Return ``numpy.linalg.solve``. A singular matrix raises ``LinAlgError`` on NumPy, and gives inf or NaN on XLA."""
     a, b, vector = systems("linalg.solve", a, b)
     y = ops.solve(a, b)
@@ -53,14 +53,14 @@ def solve(a: ArrayLike, b: ArrayLike) -> Any:
 
 
 @implements(np.linalg.inv)
-def inv(a: ArrayLike) -> Any:
+def inv(a: ArrayLike) -> Array:
     """Return ``numpy.linalg.inv``. A singular matrix raises ``LinAlgError`` on NumPy, and gives inf or NaN on XLA."""
     a = squares("linalg.inv", a)
     return ops.solve(a, identity_like(a))
 
 
 @implements(np.linalg.det)
-def det(a: ArrayLike) -> Any:
+def det(a: ArrayLike) -> Array:
     """Return ``numpy.linalg.det``. Its first and second derivatives exist for singular matrices too."""
     return linalg_cofactors.det(squares("linalg.det", a))
 

@@ -11,7 +11,7 @@ from funcgrad import numpy as fnp
 from funcgrad._core.aval import aval_of
 from funcgrad._core.bind import Tracer
 from funcgrad._core.lazy import LazyModule, is_since
-from funcgrad._types import ArrayLike
+from funcgrad._types import Array, ArrayLike
 from funcgrad.numpy.extend import as_value, holds_tracer, known_value, normalize_axis
 
 theirs = LazyModule("scipy.integrate")
@@ -35,13 +35,13 @@ def _along_last(name: str, y: ArrayLike, x: ArrayLike, axis: int) -> tuple[Any, 
     return fnp.moveaxis(y, axis, -1), x, axis
 
 
-def _part(y: ArrayLike, start: int, stop: int, step: int = 1) -> Any:
+def _part(y: ArrayLike, start: int, stop: int, step: int = 1) -> Array:
     return y[..., start:stop:step]
 
 
 def cumulative_trapezoid(
     y: ArrayLike, x: ArrayLike = None, dx: ArrayLike = 1.0, axis: int = -1, initial: ArrayLike = None
-) -> Any:
+) -> Array:
     """``scipy.integrate.cumulative_trapezoid``: the running integral by the trapezoidal rule.
 
     Args:
@@ -77,7 +77,7 @@ def cumulative_trapezoid(
     return fnp.moveaxis(sums, -1, axis)
 
 
-def simpson(y: ArrayLike, x: ArrayLike = None, *, dx: ArrayLike = 1.0, axis: int = -1) -> Any:
+def simpson(y: ArrayLike, x: ArrayLike = None, *, dx: ArrayLike = 1.0, axis: int = -1) -> Array:
     """``scipy.integrate.simpson``: the integral of samples by Simpson's rule.
 
     An even number of samples has Cartwright's correction for the last interval. Neighbouring positions must differ if a
@@ -137,7 +137,7 @@ def _require_distinct(name: str, widths: ArrayLike) -> None:
         )
 
 
-def _parabolas(y: ArrayLike, n: int, widths: ArrayLike, dx: ArrayLike) -> Any:
+def _parabolas(y: ArrayLike, n: int, widths: ArrayLike, dx: ArrayLike) -> Array:
     """Return the integral over the first ``n`` samples, an odd number."""
     first, middle, last = _part(y, 0, n - 2, 2), _part(y, 1, n - 1, 2), _part(y, 2, n, 2)
     if widths is None:
@@ -150,7 +150,7 @@ def _parabolas(y: ArrayLike, n: int, widths: ArrayLike, dx: ArrayLike) -> Any:
 
 def cumulative_simpson(
     y: ArrayLike, *, x: ArrayLike = None, dx: ArrayLike = 1.0, axis: int = -1, initial: ArrayLike = None
-) -> Any:
+) -> Array:
     """``scipy.integrate.cumulative_simpson``: the running integral by Simpson's rule.
 
     Args:
@@ -221,7 +221,7 @@ def _uneven(y0: ArrayLike, y1: ArrayLike, y2: ArrayLike, width: ArrayLike, other
     return width / 6 * ((3 - share) * y0 + (3 + bend + share) * y1 - bend * y2)
 
 
-def romb(y: ArrayLike, dx: ArrayLike = 1.0, axis: int = -1, show: Any = False) -> Any:
+def romb(y: ArrayLike, dx: ArrayLike = 1.0, axis: int = -1, show: Any = False) -> Array:
     """``scipy.integrate.romb``: the integral of samples by Romberg's extrapolation.
 
     Args:

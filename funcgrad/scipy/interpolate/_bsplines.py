@@ -12,7 +12,7 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._core.aval import aval_of
-from funcgrad._types import ArrayLike
+from funcgrad._types import Array, ArrayLike
 from funcgrad.numpy.extend import known_value, normalize_axis
 from funcgrad.scipy.interpolate._data import along, between, column, doubles, only_inside
 from funcgrad.scipy.interpolate._polynomials import Extrapolate
@@ -99,7 +99,7 @@ class BSpline:
         """Return the knots, the coefficients and the degree."""
         return self.t, self.c, self.k
 
-    def __call__(self, x: ArrayLike, nu: int = 0, extrapolate: Extrapolate | None = None) -> Any:
+    def __call__(self, x: ArrayLike, nu: int = 0, extrapolate: Extrapolate | None = None) -> Array:
         """Return the values at some points, or those of the derivative of order ``nu``.
 
         Args:
@@ -164,7 +164,7 @@ class BSpline:
         extrapolate = False if self.extrapolate == "periodic" else self.extrapolate
         return BSpline.construct_fast(t, c, k, extrapolate, self.axis)
 
-    def integrate(self, a: ArrayLike, b: ArrayLike, extrapolate: Extrapolate | None = None) -> Any:
+    def integrate(self, a: ArrayLike, b: ArrayLike, extrapolate: Extrapolate | None = None) -> Array:
         """Return the integral from ``a`` to ``b``; without extrapolation, over the part inside the base interval."""
         extrapolate = self.extrapolate if extrapolate is None else extrapolate
         whole = BSpline.construct_fast(self.t, self.c, self.k).antiderivative()
@@ -184,7 +184,7 @@ class BSpline:
         return fnp.subtract(until(b), until(a))
 
 
-def _with_nan(y: ArrayLike, at: ArrayLike) -> Any:
+def _with_nan(y: ArrayLike, at: ArrayLike) -> Array:
     """Return NaN for queries that are NaN, which the search of intervals and pieces of degree 0 would ignore."""
     known = known_value(at)
     if known is not None and not np.isnan(known).any():
@@ -193,7 +193,7 @@ def _with_nan(y: ArrayLike, at: ArrayLike) -> Any:
     return fnp.multiply(y, fnp.reshape(factor, (*at.shape, *(1,) * (len(y.shape) - len(at.shape)))))
 
 
-def local(t: ArrayLike, x: ArrayLike, place: ArrayLike, rows: list[Any], nu: int = 0) -> Any:
+def local(t: ArrayLike, x: ArrayLike, place: ArrayLike, rows: list[Any], nu: int = 0) -> Array:
     """Evaluate a spline in the interval ``place`` of each ``x``, from the coefficients that contribute there.
 
     Args:
@@ -227,19 +227,19 @@ def local(t: ArrayLike, x: ArrayLike, place: ArrayLike, rows: list[Any], nu: int
     return rows[0]
 
 
-def _one_over(t: ArrayLike, count: int) -> Any:
+def _one_over(t: ArrayLike, count: int) -> Array:
     """Return the reciprocals of the distances between knots ``count`` apart; 0 for equal knots."""
     gaps = fnp.subtract(t[count:], t[:-count])
     same = fnp.equal(gaps, 0)
     return fnp.where(same, 0.0, fnp.divide(1.0, fnp.where(same, 1.0, gaps)))
 
 
-def basis(t: ArrayLike, x: ArrayLike, place: ArrayLike, k: int, nu: int = 0) -> Any:
+def basis(t: ArrayLike, x: ArrayLike, place: ArrayLike, k: int, nu: int = 0) -> Array:
     """Return the values of the ``k + 1`` B-splines that are not 0 at each ``x``, ``f[..., k + 1]``."""
     rows = [np.broadcast_to(row, (*x.shape, k + 1)) for row in np.eye(k + 1)]
     return local(t, x, place, rows, nu)
 
 
-def interval(t: ArrayLike, x: ArrayLike, k: int) -> Any:
+def interval(t: ArrayLike, x: ArrayLike, k: int) -> Array:
     """Return the interval of knots that contains each ``x``."""
     return between(t, x, k, t.shape[0] - k - 2)

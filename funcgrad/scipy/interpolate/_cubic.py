@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad import numpy as fnp
-from funcgrad._types import ArrayLike
+from funcgrad._types import Array, ArrayLike
 from funcgrad.numpy.extend import known_value
 from funcgrad.scipy.interpolate._data import column, data, doubles
 from funcgrad.scipy.interpolate._polynomials import Extrapolate, PPoly
@@ -93,7 +93,7 @@ def _refuse_complex(name: str, y: ArrayLike) -> None:
         )
 
 
-def _pchip_slopes(x: ArrayLike, y: ArrayLike) -> Any:
+def _pchip_slopes(x: ArrayLike, y: ArrayLike) -> Array:
     h = column(fnp.subtract(x[1:], x[:-1]), y)
     m = fnp.divide(fnp.subtract(y[1:], y[:-1]), h)
     if y.shape[0] == 2:
@@ -110,7 +110,7 @@ def _pchip_slopes(x: ArrayLike, y: ArrayLike) -> Any:
     return fnp.concatenate([start[None], inner, end[None]])
 
 
-def _pchip_end(h0: ArrayLike, h1: ArrayLike, m0: ArrayLike, m1: ArrayLike) -> Any:
+def _pchip_end(h0: ArrayLike, h1: ArrayLike, m0: ArrayLike, m1: ArrayLike) -> Array:
     """Return the slope at an end, from three points; Moler, "Numerical computing with MATLAB", 2004, section 3.6."""
     ahead = fnp.multiply(fnp.add(fnp.multiply(2, h0), h1), m0)
     d = fnp.divide(fnp.subtract(ahead, fnp.multiply(h0, m1)), fnp.add(h0, h1))
@@ -162,7 +162,7 @@ class Akima1DInterpolator(CubicHermiteSpline):
         self._through(x, y, _akima_slopes(x, y, method), axis, False if extrapolate is None else extrapolate)
 
 
-def _akima_slopes(x: ArrayLike, y: ArrayLike, method: str) -> Any:
+def _akima_slopes(x: ArrayLike, y: ArrayLike, method: str) -> Array:
     m = fnp.divide(fnp.subtract(y[1:], y[:-1]), column(fnp.subtract(x[1:], x[:-1]), y))
     if y.shape[0] == 2:
         return fnp.concatenate([m, m])
@@ -277,7 +277,7 @@ def _condition(given: Any, y: ArrayLike) -> End:
     return given[0], value
 
 
-def _spline_slopes(x: ArrayLike, y: ArrayLike, ends: list[End]) -> Any:
+def _spline_slopes(x: ArrayLike, y: ArrayLike, ends: list[End]) -> Array:
     n, steps = x.shape[0], fnp.subtract(x[1:], x[:-1])
     wide = column(steps, y)
     rises = fnp.divide(fnp.subtract(y[1:], y[:-1]), wide)
@@ -296,17 +296,17 @@ def _spline_slopes(x: ArrayLike, y: ArrayLike, ends: list[End]) -> Any:
     return _solved(bands, fnp.concatenate([start[2][None], middle, end[2][None]]))
 
 
-def _bands(diagonal: tuple, upper: tuple, lower: tuple) -> Any:
+def _bands(diagonal: tuple, upper: tuple, lower: tuple) -> Array:
     """Return the three diagonals in LAPACK's layout."""
     zero = np.zeros(1)
 
-    def joined(*parts: Any) -> Any:
+    def joined(*parts: Any) -> Array:
         return fnp.concatenate([fnp.reshape(part, (-1,)) for part in parts])
 
     return fnp.stack([joined(zero, *upper), joined(*diagonal), joined(*lower, zero)])
 
 
-def _solved(bands: ArrayLike, right: ArrayLike) -> Any:
+def _solved(bands: ArrayLike, right: ArrayLike) -> Array:
     found = solve_banded((1, 1), bands, fnp.reshape(right, (right.shape[0], -1)))
     return fnp.reshape(found, right.shape)
 
@@ -326,7 +326,7 @@ def _end(end: End, steps: ArrayLike, wide: ArrayLike, rises: ArrayLike, sign: fl
     return fnp.multiply(2, steps[0]), steps[0], right
 
 
-def _parabola_slopes(wide: ArrayLike, rises: ArrayLike) -> Any:
+def _parabola_slopes(wide: ArrayLike, rises: ArrayLike) -> Array:
     """Return the slopes, at three points, of the parabola through them."""
     middle = fnp.add(fnp.multiply(wide[0], rises[1]), fnp.multiply(wide[1], rises[0]))
     middle = fnp.divide(middle, fnp.add(wide[0], wide[1]))
@@ -334,7 +334,7 @@ def _parabola_slopes(wide: ArrayLike, rises: ArrayLike) -> Any:
     return fnp.stack([ends[0], middle, ends[1]])
 
 
-def _periodic_slopes(steps: ArrayLike, wide: ArrayLike, rises: ArrayLike) -> Any:
+def _periodic_slopes(steps: ArrayLike, wide: ArrayLike, rises: ArrayLike) -> Array:
     """Return the slopes if the last point equals the first: a cyclic system, reduced to two tridiagonal ones."""
     if steps.shape[0] == 2:
         slope = fnp.divide(fnp.sum(fnp.divide(rises, wide), 0), fnp.sum(fnp.divide(1.0, wide), 0))
@@ -349,7 +349,7 @@ def _periodic_slopes(steps: ArrayLike, wide: ArrayLike, rises: ArrayLike) -> Any
     by_last = fnp.reshape(fnp.stack(ends), (count, *(1,) * (len(rises.shape) - 1)))
     fixed, by_last = _solved(bands, right[:-1]), _solved(bands, by_last)
 
-    def last_row(slopes: ArrayLike) -> Any:
+    def last_row(slopes: ArrayLike) -> Array:
         return fnp.add(fnp.multiply(before[-1], slopes[0]), fnp.multiply(steps[-1], slopes[-1]))
 
     last = fnp.divide(fnp.subtract(right[-1], last_row(fixed)), fnp.add(diagonal[-1], last_row(by_last)))

@@ -8,17 +8,17 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._core.aval import aval_of
-from funcgrad._types import ArrayLike
+from funcgrad._types import Array, ArrayLike
 from funcgrad.numpy.extend import as_value, known_value, normalize_axis
 
 
-def doubles(x: ArrayLike) -> Any:
+def doubles(x: ArrayLike) -> Array:
     """Return an array in double precision, as SciPy's splines have it."""
     x = fnp.asarray(as_value(x))
     return fnp.astype(x, np.dtype(complex if x.dtype.kind == "c" else float))
 
 
-def abscissae(name: str, x: ArrayLike) -> Any:
+def abscissae(name: str, x: ArrayLike) -> Array:
     """Return a vector of real numbers, and check that it increases if its numbers are known."""
     x = fnp.asarray(as_value(x))
     if x.dtype.kind == "c":
@@ -61,24 +61,24 @@ def data(name: str, x: ArrayLike, y: ArrayLike, axis: int) -> tuple[Any, Any, in
     return x, fnp.moveaxis(y, axis, 0), axis
 
 
-def column(x: ArrayLike, like: ArrayLike) -> Any:
+def column(x: ArrayLike, like: ArrayLike) -> Array:
     """Reshape a vector to broadcast with values that have further axes."""
     return fnp.reshape(x, (*x.shape, *(1,) * (len(like.shape) - 1)))
 
 
-def between(x: ArrayLike, at: ArrayLike, first: int, last: int) -> Any:
+def between(x: ArrayLike, at: ArrayLike, first: int, last: int) -> Array:
     """Return the interval of each query; queries outside get the ``first`` or the ``last`` interval."""
     return fnp.clip(fnp.subtract(fnp.searchsorted(x, at, side="right"), 1), first, last)
 
 
-def only_inside(y: ArrayLike, at: ArrayLike, low: ArrayLike, high: ArrayLike) -> Any:
+def only_inside(y: ArrayLike, at: ArrayLike, low: ArrayLike, high: ArrayLike) -> Array:
     """Replace values beyond the ends by NaN, so that derivatives there are NaN too."""
     inside = fnp.logical_and(fnp.greater_equal(at, low), fnp.less_equal(at, high))
     factor = fnp.where(inside, 1.0, np.nan)
     return fnp.multiply(y, fnp.reshape(factor, (*at.shape, *(1,) * (len(y.shape) - len(at.shape)))))
 
 
-def along(y: ArrayLike, queries: int, axis: int) -> Any:
+def along(y: ArrayLike, queries: int, axis: int) -> Array:
     """Move the axes of the queries, which come first, to the position of the axis of the values."""
     if not axis or not queries:
         return y

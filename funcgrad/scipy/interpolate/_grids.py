@@ -10,7 +10,7 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._core.aval import aval_of
-from funcgrad._types import ArrayLike
+from funcgrad._types import Array, ArrayLike
 from funcgrad.numpy.extend import as_value, getitem, known_value
 from funcgrad.scipy.interpolate._bsplines import basis, interval
 from funcgrad.scipy.interpolate._cubic import PchipInterpolator
@@ -97,7 +97,7 @@ class RegularGridInterpolator:
         """Make the same interpolator from one of SciPy's."""
         return cls(grid.grid, grid.values, grid.method, grid.bounds_error, grid.fill_value)
 
-    def __call__(self, xi: ArrayLike, method: str | None = None, *, nu: Sequence[int] | None = None) -> Any:
+    def __call__(self, xi: ArrayLike, method: str | None = None, *, nu: Sequence[int] | None = None) -> Array:
         """Return the values at some points.
 
         Args:
@@ -130,7 +130,7 @@ class RegularGridInterpolator:
         y = fnp.multiply(y, _beside(fnp.astype(fnp.where(unknown, np.nan, 1.0), _real(y.dtype)), y))
         return fnp.reshape(y, (*lead, *self.values.shape[len(self.grid) :]))
 
-    def _outside(self, columns: list[Any]) -> Any:
+    def _outside(self, columns: list[Any]) -> Array:
         found: Any = False
         for i, (column, points) in enumerate(zip(columns, self.grid, strict=True)):
             here = fnp.logical_or(fnp.less(column, points[0]), fnp.greater(column, points[-1]))
@@ -143,7 +143,7 @@ class RegularGridInterpolator:
             found = fnp.logical_or(found, here)
         return found
 
-    def _values_at(self, columns: list[Any], method: str, nu: Sequence[int] | None) -> Any:
+    def _values_at(self, columns: list[Any], method: str, nu: Sequence[int] | None) -> Array:
         if method == "pchip":
             return self._by_pchip(columns)
         if method in _DEGREES:
@@ -174,7 +174,7 @@ class RegularGridInterpolator:
             self._splines[method] = knots, c
         return self._splines[method]
 
-    def _by_splines(self, columns: list[Any], method: str, nu: list[int]) -> Any:
+    def _by_splines(self, columns: list[Any], method: str, nu: list[int]) -> Array:
         (knots, c), degree = self._spline(method), _DEGREES[method]
         count = len(columns)
         index, weights = [], []
@@ -189,7 +189,7 @@ class RegularGridInterpolator:
             y = fnp.multiply(y, fnp.reshape(weight, (*weight.shape, *(1,) * (len(y.shape) - count - 1))))
         return fnp.sum(y, tuple(range(1, count + 1)))
 
-    def _by_pchip(self, columns: list[Any]) -> Any:
+    def _by_pchip(self, columns: list[Any]) -> Array:
         """Interpolate along the last dimension first, for each query; then along the dimensions before it."""
         for i, points in enumerate(self.grid):
             _require_points(points, i, "pchip", 3)
@@ -202,7 +202,7 @@ class RegularGridInterpolator:
         return fnp.astype(y, self.values.dtype)
 
 
-def _beside(x: ArrayLike, y: ArrayLike) -> Any:
+def _beside(x: ArrayLike, y: ArrayLike) -> Array:
     """Reshape an array of one number for each query to broadcast with values that have further axes."""
     return fnp.reshape(x, (*x.shape, *(1,) * (len(y.shape) - len(x.shape))))
 
@@ -241,7 +241,7 @@ def _require_points(points: ArrayLike, i: int, method: str, degree: int) -> None
         )
 
 
-def _coordinates(xi: ArrayLike, count: int) -> Any:
+def _coordinates(xi: ArrayLike, count: int) -> Array:
     if isinstance(xi, tuple) and len(xi) == 1:
         xi = xi[0]
     if isinstance(xi, tuple):
@@ -265,7 +265,7 @@ def interpn(
     method: str = "linear",
     bounds_error: bool = True,
     fill_value: ArrayLike = np.nan,
-) -> Any:
+) -> Array:
     """``scipy.interpolate.interpn``: `RegularGridInterpolator` in one call.
 
     Example:

@@ -9,7 +9,7 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._core.aval import aval_of
-from funcgrad._types import ArrayLike
+from funcgrad._types import Array, ArrayLike
 from funcgrad.numpy.extend import as_value, known_value, normalize_axis
 from funcgrad.scipy.interpolate._data import along, doubles
 from funcgrad.scipy.interpolate._through import make_interp_spline
@@ -123,7 +123,7 @@ class interp1d:  # noqa: N801  (SciPy's name)
                     f"up to shape {tuple(self.y.shape[1:])}. Give a number, or one for each curve."
                 )
 
-    def __call__(self, x: ArrayLike) -> Any:
+    def __call__(self, x: ArrayLike) -> Array:
         """Return the values at some points; the axes of the points replace the axis of the data."""
         at = fnp.asarray(as_value(x))
         at = at if at.dtype.kind == "f" else doubles(at)
@@ -153,7 +153,7 @@ class interp1d:  # noqa: N801  (SciPy's name)
                 )
 
 
-def _linear(x: ArrayLike, y: ArrayLike, at: ArrayLike) -> Any:
+def _linear(x: ArrayLike, y: ArrayLike, at: ArrayLike) -> Array:
     if x.shape[0] == 1:
         return _previous(x, y, at)
     high = fnp.clip(fnp.searchsorted(x, at), 1, x.shape[0] - 1)
@@ -174,12 +174,12 @@ def _nearest(side: str) -> Callable[..., Any]:
     return call
 
 
-def _previous(x: ArrayLike, y: ArrayLike, at: ArrayLike) -> Any:
+def _previous(x: ArrayLike, y: ArrayLike, at: ArrayLike) -> Array:
     place = fnp.subtract(fnp.searchsorted(x, at, side="right"), 1)
     return fnp.take(y, fnp.clip(place, 0, x.shape[0] - 1), axis=0)
 
 
-def _next(x: ArrayLike, y: ArrayLike, at: ArrayLike) -> Any:
+def _next(x: ArrayLike, y: ArrayLike, at: ArrayLike) -> Array:
     return fnp.take(y, fnp.clip(fnp.searchsorted(x, at, side="left"), 0, x.shape[0] - 1), axis=0)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from funcgrad import numpy as fnp
 from funcgrad._core.aval import aval_of
 from funcgrad._core.lazy import LazyModule
-from funcgrad._types import ArrayLike
+from funcgrad._types import Array, ArrayLike
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy.extend import as_value, getitem, known_value
 from funcgrad.scipy.interpolate._data import along, between, column, doubles, only_inside
@@ -84,7 +84,7 @@ class PPoly:
             return None
         return PPoly._of(doubles(p.c), doubles(p.x), p.extrapolate, p.axis)
 
-    def __call__(self, x: ArrayLike, nu: int = 0, extrapolate: Extrapolate | None = None) -> Any:
+    def __call__(self, x: ArrayLike, nu: int = 0, extrapolate: Extrapolate | None = None) -> Array:
         """Return the values at some points, or those of the derivative of order ``nu``.
 
         Args:
@@ -121,7 +121,7 @@ class PPoly:
         known = known_value(self.x)
         return known is not None and known[-1] < known[0]
 
-    def _piece(self, at: ArrayLike) -> Any:
+    def _piece(self, at: ArrayLike) -> Array:
         pieces = self.x.shape[0] - 1
         if not self._falls():
             return between(self.x, at, 0, pieces - 1)
@@ -155,7 +155,7 @@ class PPoly:
         found = PPoly._of(fnp.concatenate([higher, sums[None]]), self.x, extrapolate, self.axis)
         return found.antiderivative(nu - 1)
 
-    def integrate(self, a: ArrayLike, b: ArrayLike, extrapolate: Extrapolate | None = None) -> Any:
+    def integrate(self, a: ArrayLike, b: ArrayLike, extrapolate: Extrapolate | None = None) -> Array:
         """Return the integral from ``a`` to ``b``."""
         extrapolate = self.extrapolate if extrapolate is None else extrapolate
         whole = PPoly._of(self.c, self.x, True, 0).antiderivative()
@@ -185,7 +185,7 @@ class PPoly:
         return self.solve(0.0, discontinuity, extrapolate)
 
 
-def _power_sum(c: ArrayLike, step: ArrayLike) -> Any:
+def _power_sum(c: ArrayLike, step: ArrayLike) -> Array:
     """Evaluate by Horner's rule, the highest power first; a NaN point gives NaN in a piece of degree 0 too."""
     step = fnp.reshape(step, (*step.shape, *(1,) * (len(c.shape) - 1 - len(step.shape))))
     y = c[0] if c.shape[0] > 1 else fnp.add(c[0], fnp.multiply(step, 0))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad import numpy as fnp
-from funcgrad._types import ArrayLike
+from funcgrad._types import Array, ArrayLike
 from funcgrad.numpy.extend import At, concrete_value, known_value, normalize_axis
 from funcgrad.scipy.interpolate._bsplines import BSpline, basis, interval
 from funcgrad.scipy.interpolate._data import abscissae, doubles
@@ -121,7 +121,7 @@ def _end(given: Any, y: ArrayLike) -> _Ends | None:
     return [(operator.index(order), doubles(value)) for order, value in given]
 
 
-def _knots(x: ArrayLike, k: int, free: bool) -> Any:
+def _knots(x: ArrayLike, k: int, free: bool) -> Array:
     """Return SciPy's knots: without knots at the points next to the ends, unless conditions are given there."""
     if not free:
         return fnp.concatenate([*[x[:1]] * k, x, *[x[-1:]] * k])
@@ -154,7 +154,7 @@ def _require_inside(x: ArrayLike, knots: ArrayLike, k: int) -> None:
         )
 
 
-def _collocation(x: ArrayLike, knots: ArrayLike, k: int, places: np.ndarray, first: _Ends, last: _Ends) -> Any:
+def _collocation(x: ArrayLike, knots: ArrayLike, k: int, places: np.ndarray, first: _Ends, last: _Ends) -> Array:
     """Return the diagonals of the matrix of B-splines at the points, and their derivatives at the ends."""
     count = knots.shape[0] - k - 1
     parts, rows = [basis(knots, x, places, k)], [np.arange(len(first), len(first) + x.shape[0])]
@@ -206,7 +206,7 @@ def _periodic(x: ArrayLike, y: ArrayLike, k: int, t: ArrayLike, axis: int) -> BS
     return BSpline.construct_fast(knots, fnp.reshape(c, right.shape), k, extrapolate="periodic", axis=axis)
 
 
-def _periodic_knots(x: ArrayLike, k: int) -> Any:
+def _periodic_knots(x: ArrayLike, k: int) -> Array:
     """Return the periodic knots: the points, or their midpoints for even degrees, continued beyond both ends."""
     n = x.shape[0]
     if k % 2 == 0:

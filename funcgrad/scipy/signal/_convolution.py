@@ -13,7 +13,7 @@ from funcgrad import numpy as fnp
 from funcgrad._core.aval import aval_of, is_inexact
 from funcgrad._core.lazy import LazyModule
 from funcgrad._ops.contract import convolve as ops
-from funcgrad._types import ArrayLike
+from funcgrad._types import Array, ArrayLike
 from funcgrad.numpy.extend import as_value, normalize_axes, promote
 from funcgrad.scipy.signal._scipys import scipys
 
@@ -58,13 +58,13 @@ def _larger_first(name: str, a: ArrayLike, v: ArrayLike, axes: Sequence[int]) ->
     return v, a
 
 
-def _centered(y: ArrayLike, shape: Sequence[int]) -> Any:
+def _centered(y: ArrayLike, shape: Sequence[int]) -> Array:
     """Return the middle of an array."""
     starts = [(n - m) // 2 for n, m in zip(y.shape, shape, strict=True)]
     return y[tuple([slice(start, start + m) for start, m in zip(starts, shape, strict=True)])]
 
 
-def convolve(in1: ArrayLike, in2: ArrayLike, mode: str = "full", method: str = "auto") -> Any:
+def convolve(in1: ArrayLike, in2: ArrayLike, mode: str = "full", method: str = "auto") -> Array:
     """``scipy.signal.convolve``: the sums of products of an array and a second, reversed array.
 
     Args:
@@ -120,7 +120,7 @@ def _method(a_shape: tuple[int, ...], v_shape: tuple[int, ...], mode: str) -> st
     return scipys("choose_conv_method", np.broadcast_to(0.0, a_shape), np.broadcast_to(0.0, v_shape), mode)
 
 
-def _by_sums(a: ArrayLike, v: ArrayLike, mode: str) -> Any:
+def _by_sums(a: ArrayLike, v: ArrayLike, mode: str) -> Array:
     if len(a.shape) == 1:
         return _centered(fnp.convolve(a, v), a.shape) if mode == "same" else fnp.convolve(a, v, mode)
     shape = a.shape
@@ -130,7 +130,7 @@ def _by_sums(a: ArrayLike, v: ArrayLike, mode: str) -> Any:
     return _centered(y, shape) if mode == "same" else y
 
 
-def fftconvolve(in1: ArrayLike, in2: ArrayLike, mode: str = "full", axes: int | Sequence[int] | None = None) -> Any:
+def fftconvolve(in1: ArrayLike, in2: ArrayLike, mode: str = "full", axes: int | Sequence[int] | None = None) -> Array:
     """``scipy.signal.fftconvolve``: `convolve` by transforms, over all axes or some.
 
     Along the other axes both are multiplied, and broadcast where one has length 1.
@@ -175,12 +175,12 @@ def fftconvolve(in1: ArrayLike, in2: ArrayLike, mode: str = "full", axes: int | 
     return _centered(y, inside)
 
 
-def oaconvolve(in1: ArrayLike, in2: ArrayLike, mode: str = "full", axes: int | Sequence[int] | None = None) -> Any:
+def oaconvolve(in1: ArrayLike, in2: ArrayLike, mode: str = "full", axes: int | Sequence[int] | None = None) -> Array:
     """``scipy.signal.oaconvolve``: the same as `fftconvolve`, computed in the same way."""
     return fftconvolve(in1, in2, mode, axes)
 
 
-def correlate(in1: ArrayLike, in2: ArrayLike, mode: str = "full", method: str = "auto") -> Any:
+def correlate(in1: ArrayLike, in2: ArrayLike, mode: str = "full", method: str = "auto") -> Array:
     """``scipy.signal.correlate``: the sums of products of an array and the conjugate of another one, moved over it.
 
     Args:
@@ -202,14 +202,14 @@ def correlate(in1: ArrayLike, in2: ArrayLike, mode: str = "full", method: str = 
     return convolve(a, _reversed(v), mode, method) if v.shape else fnp.multiply(a, fnp.conjugate(v))
 
 
-def _reversed(v: ArrayLike) -> Any:
+def _reversed(v: ArrayLike) -> Array:
     turned = v[(slice(None, None, -1),) * len(v.shape)]
     return fnp.conjugate(turned) if v.dtype.kind == "c" else turned
 
 
 def convolve2d(
     in1: ArrayLike, in2: ArrayLike, mode: str = "full", boundary: str = "fill", fillvalue: ArrayLike = 0
-) -> Any:
+) -> Array:
     """``scipy.signal.convolve2d``: `convolve` of images, which go on beyond their edges.
 
     Args:
@@ -238,7 +238,7 @@ def convolve2d(
 
 def correlate2d(
     in1: ArrayLike, in2: ArrayLike, mode: str = "full", boundary: str = "fill", fillvalue: ArrayLike = 0
-) -> Any:
+) -> Array:
     """``scipy.signal.correlate2d``: `correlate` of images, with the arguments of `convolve2d`."""
     a, v = _images("correlate2d", in1, in2, mode)
     if mode == "valid" and _larger_first("correlate2d", a, v, (0, 1))[0] is not a:
@@ -257,7 +257,7 @@ def _images(name: str, in1: ArrayLike, in2: ArrayLike, mode: str) -> tuple[Any, 
     return a, v
 
 
-def _with_edges(name: str, a: ArrayLike, v: ArrayLike, edge: tuple[str, str, Any], turned: int) -> Any:
+def _with_edges(name: str, a: ArrayLike, v: ArrayLike, edge: tuple[str, str, Any], turned: int) -> Array:
     mode, boundary, fillvalue = edge
     if boundary not in _BOUNDARIES:
         raise ValueError(

@@ -14,7 +14,7 @@ from funcgrad._core.aval import aval_of
 from funcgrad._ops.contract.convolve import convolve
 from funcgrad._ops.layout.broadcast import broadcast_to
 from funcgrad._ops.reduce.recursion import recursion
-from funcgrad._types import ArrayLike
+from funcgrad._types import Array, ArrayLike
 from funcgrad.numpy.extend import as_value, concrete_value, known_value, normalize_axis, promote
 
 
@@ -73,7 +73,7 @@ def lfilter(b: ArrayLike, a: ArrayLike, x: ArrayLike, axis: int = -1, zi: ArrayL
     return y if zi is None else (y, zf)
 
 
-def _coefficients(name: str, given: Any) -> Any:
+def _coefficients(name: str, given: Any) -> Array:
     c = fnp.atleast_1d(fnp.asarray(as_value(given)))
     if len(c.shape) != 1 or not c.shape[0]:
         raise ValueError(
@@ -83,7 +83,7 @@ def _coefficients(name: str, given: Any) -> Any:
     return c
 
 
-def _state(zi: ArrayLike, shape: tuple[int, ...], axis: int, order: int) -> Any:
+def _state(zi: ArrayLike, shape: tuple[int, ...], axis: int, order: int) -> Array:
     zi = fnp.asarray(as_value(zi))
     needed = tuple([order if i == axis else n for i, n in enumerate(shape)])
     fits = len(zi.shape) == len(needed) and zi.shape[axis] == order
@@ -127,7 +127,7 @@ def _convolved(b: ArrayLike, x: ArrayLike, zi: ArrayLike) -> tuple[Any, Any]:
     return whole[..., :n], whole[..., n:]
 
 
-def lfilter_zi(b: ArrayLike, a: ArrayLike) -> Any:
+def lfilter_zi(b: ArrayLike, a: ArrayLike) -> Array:
     """``scipy.signal.lfilter_zi``: the state of `lfilter` that gives a constant result for an input of ones.
 
     Example:
@@ -149,7 +149,7 @@ def lfilter_zi(b: ArrayLike, a: ArrayLike) -> Any:
     return fnp.linalg.solve(system, fnp.subtract(b[1:], fnp.multiply(a[1:], b[0])))
 
 
-def lfiltic(b: ArrayLike, a: ArrayLike, y: ArrayLike, x: ArrayLike = None) -> Any:
+def lfiltic(b: ArrayLike, a: ArrayLike, y: ArrayLike, x: ArrayLike = None) -> Array:
     """``scipy.signal.lfiltic``: the state of `lfilter` behind these results and samples, the last ones first.
 
     Example:
@@ -174,7 +174,7 @@ def lfiltic(b: ArrayLike, a: ArrayLike, y: ArrayLike, x: ArrayLike = None) -> An
     return fnp.subtract(beyond(b, x), beyond(a, y))
 
 
-def _samples(x: ArrayLike) -> Any:
+def _samples(x: ArrayLike) -> Array:
     # Samples that are left out do not widen the dtype.
     return np.zeros(1, np.bool_) if x is None else fnp.atleast_1d(fnp.asarray(as_value(x)))
 
@@ -206,7 +206,7 @@ def filtfilt(  # noqa: PLR0917  (SciPy's arguments)
     padlen: int | None = None,
     method: str = "pad",
     irlen: int | None = None,
-) -> Any:
+) -> Array:
     """``scipy.signal.filtfilt``: `lfilter` forward and backward, which moves no phase.
 
     Args:
@@ -270,7 +270,7 @@ def _extended(name: str, x: ArrayLike, padtype: str | None, padlen: int | None, 
     return fnp.concatenate([before, x, after], -1), edge
 
 
-def _sections(name: str, sos: ArrayLike) -> Any:
+def _sections(name: str, sos: ArrayLike) -> Array:
     sos = fnp.asarray(as_value(sos))
     if len(sos.shape) != 2 or sos.shape[1] != 6:
         raise ValueError(
@@ -331,7 +331,7 @@ def sosfilt(sos: ArrayLike, x: ArrayLike, axis: int = -1, zi: ArrayLike = None) 
     return x if zi is None else (x, fnp.stack(last))
 
 
-def sosfilt_zi(sos: ArrayLike) -> Any:
+def sosfilt_zi(sos: ArrayLike) -> Array:
     """``scipy.signal.sosfilt_zi``: the states of `sosfilt` that give a constant result for an input of ones."""
     sos = _sections("sosfilt_zi", sos)
     states, scale = [], 1.0
@@ -344,7 +344,7 @@ def sosfilt_zi(sos: ArrayLike) -> Any:
 
 def sosfiltfilt(
     sos: ArrayLike, x: ArrayLike, axis: int = -1, padtype: str | None = "odd", padlen: int | None = None
-) -> Any:
+) -> Array:
     """``scipy.signal.sosfiltfilt``: `sosfilt` forward and backward; the arguments are those of `filtfilt`.
 
     How far it extends the signals by itself depends on which coefficients are zero, so ``padlen`` is needed where

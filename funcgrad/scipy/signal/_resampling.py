@@ -13,7 +13,7 @@ import numpy as np
 from funcgrad import numpy as fnp
 from funcgrad._core.aval import aval_of, is_inexact
 from funcgrad._ops.reduce.resampling import resampled, resampled_length
-from funcgrad._types import ArrayLike
+from funcgrad._types import Array, ArrayLike
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy.extend import as_value, normalize_axis
 from funcgrad.scipy.signal._filters import sosfilt, sosfiltfilt
@@ -88,7 +88,7 @@ def _weights(window: ArrayLike, n: int) -> Any:
     return fnp.fft.fftshift(get_window(window, n))
 
 
-def _of_half_spectrum(x: ArrayLike, num: int, weights: ArrayLike, domain: str) -> Any:
+def _of_half_spectrum(x: ArrayLike, num: int, weights: ArrayLike, domain: str) -> Array:
     n = x.shape[-1]
     m = min(num, n)
     spectrum = fnp.fft.rfft(x)
@@ -131,7 +131,7 @@ def _of_spectrum(x: ArrayLike, num: int, weights: ArrayLike, domain: str) -> Any
 
 def upfirdn(  # noqa: PLR0917  (SciPy's arguments)
     h: ArrayLike, x: ArrayLike, up: int = 1, down: int = 1, axis: int = -1, mode: str = "constant", cval: ArrayLike = 0
-) -> Any:
+) -> Array:
     """``scipy.signal.upfirdn``: put zeros between samples, filter, and take every ``down``-th result.
 
     Args:
@@ -195,7 +195,7 @@ def resample_poly(  # noqa: PLR0917  (SciPy's arguments)
     window: ArrayLike = ("kaiser", 5.0),
     padtype: str = "constant",
     cval: ArrayLike = None,
-) -> Any:
+) -> Array:
     """``scipy.signal.resample_poly``: signals at ``up / down`` times their rate, by a filter.
 
     Args:
@@ -251,7 +251,7 @@ def resample_poly(  # noqa: PLR0917  (SciPy's arguments)
     return fnp.add(_part(y, axis, first, length), background)
 
 
-def _part(y: ArrayLike, axis: int, start: int, length: int) -> Any:
+def _part(y: ArrayLike, axis: int, start: int, length: int) -> Array:
     return y[(slice(None),) * axis + (slice(start, start + length),)]
 
 
@@ -272,7 +272,7 @@ def _low_pass(window: ArrayLike, rate: int, dtype: np.dtype) -> tuple[Any, int]:
 
 def decimate(
     x: ArrayLike, q: int, n: int | None = None, ftype: str = "iir", axis: int = -1, zero_phase: bool = True
-) -> Any:
+) -> Array:
     """``scipy.signal.decimate``: remove high frequencies with a filter, and keep every ``q``-th sample.
 
     Args:
@@ -313,7 +313,7 @@ def detrend(
     type: str = "linear",  # noqa: A002  (SciPy's name)
     bp: ArrayLike = 0,
     overwrite_data: bool = False,
-) -> Any:
+) -> Array:
     """``scipy.signal.detrend``: signals without the line, or the mean, that fits them best.
 
     Args:
@@ -353,7 +353,7 @@ def detrend(
     return fnp.moveaxis(fnp.concatenate(parts, -1), -1, axis)
 
 
-def _without_line(x: ArrayLike) -> Any:
+def _without_line(x: ArrayLike) -> Array:
     """Return the part that is orthogonal to constants and to a slope."""
     n = x.shape[-1]
     basis, _ = np.linalg.qr(np.stack([np.ones(n), np.arange(n) - (n - 1) / 2], 1))
@@ -361,7 +361,7 @@ def _without_line(x: ArrayLike) -> Any:
     return fnp.subtract(x, fnp.matmul(fnp.matmul(x, basis), basis.T))
 
 
-def hilbert(x: ArrayLike, N: int | None = None, axis: int = -1) -> Any:  # noqa: N803  (SciPy's name)
+def hilbert(x: ArrayLike, N: int | None = None, axis: int = -1) -> Array:  # noqa: N803  (SciPy's name)
     """``scipy.signal.hilbert``: the analytic signal, whose imaginary part is the Hilbert transform.
 
     Args:

@@ -13,7 +13,7 @@ import numpy as np
 from funcgrad import numpy as fnp
 from funcgrad._core.lazy import LazyModule
 from funcgrad._public import publish
-from funcgrad._types import ArrayLike
+from funcgrad._types import Array, ArrayLike
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy.extend import as_value, holds_tracer
 from funcgrad.scipy.signal._scipys import scipys
@@ -49,7 +49,7 @@ def _places(name: str, M: int) -> int:  # noqa: N803  (SciPy's name)
     return int(M)
 
 
-def _made(name: str, M: int, sym: bool, formula: Callable[[np.ndarray, int], Any]) -> Any:  # noqa: N803  (SciPy's name)
+def _made(name: str, M: int, sym: bool, formula: Callable[[np.ndarray, int], Any]) -> Array:  # noqa: N803  (SciPy's name)
     """Return ``formula(places, length)``; a periodic window is a symmetric one without its last point."""
     M = _places(name, M)  # noqa: N806  (SciPy's name)
     if M <= 1:
@@ -75,7 +75,7 @@ def general_hamming(M: int, alpha: ArrayLike, sym: bool = True) -> Any:  # noqa:
     return general_cosine(M, fnp.stack([alpha, fnp.subtract(1.0, alpha)]), sym)
 
 
-def kaiser(M: int, beta: ArrayLike, sym: bool = True) -> Any:  # noqa: N803  (SciPy's name)
+def kaiser(M: int, beta: ArrayLike, sym: bool = True) -> Array:  # noqa: N803  (SciPy's name)
     """``scipy.signal.windows.kaiser``.
 
     Args:
@@ -97,7 +97,7 @@ def kaiser(M: int, beta: ArrayLike, sym: bool = True) -> Any:  # noqa: N803  (Sc
     """
     beta = as_value(beta)
 
-    def formula(n: np.ndarray, length: int) -> Any:
+    def formula(n: np.ndarray, length: int) -> Array:
         middle = (length - 1) / 2
         return fnp.divide(i0(fnp.multiply(beta, np.sqrt(1 - ((n - middle) / middle) ** 2))), i0(beta))
 
@@ -124,7 +124,7 @@ def kaiser_bessel_derived(M: int, beta: ArrayLike, *, sym: bool = True) -> Any: 
     return fnp.concatenate([half, half[::-1]])
 
 
-def gaussian(M: int, std: ArrayLike, sym: bool = True) -> Any:  # noqa: N803  (SciPy's name)
+def gaussian(M: int, std: ArrayLike, sym: bool = True) -> Array:  # noqa: N803  (SciPy's name)
     """``scipy.signal.windows.gaussian``.
 
     Args:
@@ -142,7 +142,7 @@ def gaussian(M: int, std: ArrayLike, sym: bool = True) -> Any:  # noqa: N803  (S
     """
     std = as_value(std)
 
-    def formula(n: np.ndarray, length: int) -> Any:
+    def formula(n: np.ndarray, length: int) -> Array:
         return fnp.exp(fnp.divide(-((n - (length - 1) / 2) ** 2), fnp.multiply(2, fnp.multiply(std, std))))
 
     return _made("gaussian", M, sym, formula)
@@ -191,7 +191,7 @@ def tukey(M: int, alpha: ArrayLike = 0.5, sym: bool = True) -> Any:  # noqa: N80
     return _made("tukey", M, sym, formula)
 
 
-def get_window(window: ArrayLike, Nx: int, fftbins: bool = True) -> Any:  # noqa: N803  (SciPy's name)
+def get_window(window: ArrayLike, Nx: int, fftbins: bool = True) -> Array:  # noqa: N803  (SciPy's name)
     """``scipy.signal.get_window``: a window by its name, and parameters if need be.
 
     Args:

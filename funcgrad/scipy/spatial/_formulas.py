@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._ops.program.barrier import stop_gradient_p
-from funcgrad._types import ArrayLike
+from funcgrad._types import Array, ArrayLike
 from funcgrad.numpy.extend import as_value, holds_tracer, known_value
 from funcgrad.scipy.special import rel_entr
 
 
-def weighed(x: ArrayLike, w: ArrayLike) -> Any:
+def weighed(x: ArrayLike, w: ArrayLike) -> Array:
     return x if w is None else fnp.multiply(x, w)
 
 
-def square_root(x: ArrayLike) -> Any:
+def square_root(x: ArrayLike) -> Array:
     """Return the square root, with the derivative 0 at 0."""
     positive = fnp.not_equal(x, 0)
     return fnp.where(positive, fnp.sqrt(fnp.where(positive, x, 1)), fnp.multiply(x, 0))
 
 
-def summed(x: ArrayLike) -> Any:
+def summed(x: ArrayLike) -> Array:
     return fnp.sum(x, -1)
 
 
-def minkowski(u: ArrayLike, v: ArrayLike, p: ArrayLike = 2, w: ArrayLike = None) -> Any:
+def minkowski(u: ArrayLike, v: ArrayLike, p: ArrayLike = 2, w: ArrayLike = None) -> Array:
     difference = fnp.subtract(u, v)
     known = known_value(as_value(p))
     if known is not None and not known > 0:
@@ -54,21 +52,21 @@ def minkowski(u: ArrayLike, v: ArrayLike, p: ArrayLike = 2, w: ArrayLike = None)
     return fnp.where(nonzero, root, fnp.multiply(total, 0))
 
 
-def sqeuclidean(u: ArrayLike, v: ArrayLike, w: ArrayLike = None) -> Any:
+def sqeuclidean(u: ArrayLike, v: ArrayLike, w: ArrayLike = None) -> Array:
     difference = fnp.subtract(u, v)
     return summed(fnp.multiply(difference, weighed(difference, w)))
 
 
-def cityblock(u: ArrayLike, v: ArrayLike, w: ArrayLike = None) -> Any:
+def cityblock(u: ArrayLike, v: ArrayLike, w: ArrayLike = None) -> Array:
     return summed(weighed(fnp.absolute(fnp.subtract(u, v)), w))
 
 
-def chebyshev(u: ArrayLike, v: ArrayLike, w: ArrayLike = None) -> Any:
+def chebyshev(u: ArrayLike, v: ArrayLike, w: ArrayLike = None) -> Array:
     size = fnp.absolute(fnp.subtract(u, v))
     return fnp.max(size if w is None else fnp.where(fnp.greater(w, 0), size, fnp.multiply(size, 0)), -1)
 
 
-def correlation(u: ArrayLike, v: ArrayLike, w: ArrayLike = None, centered: bool = True) -> Any:
+def correlation(u: ArrayLike, v: ArrayLike, w: ArrayLike = None, centered: bool = True) -> Array:
     if w is not None:
         w = fnp.divide(w, fnp.sum(w))
     if centered:
@@ -79,32 +77,32 @@ def correlation(u: ArrayLike, v: ArrayLike, w: ArrayLike = None, centered: bool 
     return fnp.add(d, stop_gradient_p(fnp.subtract(fnp.clip(d, 0.0, 2.0), d)))
 
 
-def mean(x: ArrayLike, w: ArrayLike) -> Any:
+def mean(x: ArrayLike, w: ArrayLike) -> Array:
     return fnp.mean(x, -1) if w is None else summed(fnp.multiply(x, w))
 
 
-def cosine(u: ArrayLike, v: ArrayLike, w: ArrayLike = None) -> Any:
+def cosine(u: ArrayLike, v: ArrayLike, w: ArrayLike = None) -> Array:
     return correlation(u, v, w, centered=False)
 
 
-def canberra(u: ArrayLike, v: ArrayLike, w: ArrayLike = None) -> Any:
+def canberra(u: ArrayLike, v: ArrayLike, w: ArrayLike = None) -> Array:
     total = fnp.add(fnp.absolute(u), fnp.absolute(v))
     there = fnp.not_equal(total, 0)
     share = fnp.divide(fnp.absolute(fnp.subtract(u, v)), fnp.where(there, total, 1))
     return summed(weighed(fnp.where(there, share, fnp.multiply(share, 0)), w))
 
 
-def braycurtis(u: ArrayLike, v: ArrayLike, w: ArrayLike = None) -> Any:
+def braycurtis(u: ArrayLike, v: ArrayLike, w: ArrayLike = None) -> Array:
     difference, total = fnp.absolute(fnp.subtract(u, v)), fnp.absolute(fnp.add(u, v))
     return fnp.divide(summed(weighed(difference, w)), summed(weighed(total, w)))
 
 
-def hamming(u: ArrayLike, v: ArrayLike, w: ArrayLike = None) -> Any:
+def hamming(u: ArrayLike, v: ArrayLike, w: ArrayLike = None) -> Array:
     unequal = fnp.astype(fnp.not_equal(u, v), np.dtype(float))
     return fnp.mean(unequal, -1) if w is None else summed(fnp.multiply(unequal, fnp.divide(w, fnp.sum(w))))
 
 
-def jaccard(u: ArrayLike, v: ArrayLike, w: ArrayLike = None) -> Any:
+def jaccard(u: ArrayLike, v: ArrayLike, w: ArrayLike = None) -> Array:
     first, second = fnp.not_equal(u, 0), fnp.not_equal(v, 0)
     unequal, either = (
         summed(weighed(fnp.astype(each, np.dtype(float)), w))
@@ -114,17 +112,17 @@ def jaccard(u: ArrayLike, v: ArrayLike, w: ArrayLike = None) -> Any:
     return fnp.where(there, fnp.divide(unequal, fnp.where(there, either, 1.0)), 0.0)
 
 
-def mahalanobis(u: ArrayLike, v: ArrayLike, VI: ArrayLike) -> Any:  # noqa: N803  (SciPy's name)
+def mahalanobis(u: ArrayLike, v: ArrayLike, VI: ArrayLike) -> Array:  # noqa: N803  (SciPy's name)
     difference = fnp.subtract(u, v)
     return square_root(summed(fnp.multiply(fnp.matmul(difference, VI), difference)))
 
 
-def seuclidean(u: ArrayLike, v: ArrayLike, V: ArrayLike) -> Any:  # noqa: N803  (SciPy's name)
+def seuclidean(u: ArrayLike, v: ArrayLike, V: ArrayLike) -> Array:  # noqa: N803  (SciPy's name)
     difference = fnp.subtract(u, v)
     return square_root(summed(fnp.divide(fnp.multiply(difference, difference), V)))
 
 
-def jensenshannon(p: ArrayLike, q: ArrayLike, base: ArrayLike = None, axis: int = -1, keepdims: bool = False) -> Any:
+def jensenshannon(p: ArrayLike, q: ArrayLike, base: ArrayLike = None, axis: int = -1, keepdims: bool = False) -> Array:
     p, q = fnp.asarray(as_value(p)), fnp.asarray(as_value(q))
     p, q = (fnp.divide(x, fnp.sum(x, axis, keepdims=True)) for x in (p, q))
     middle = fnp.divide(fnp.add(p, q), 2.0)

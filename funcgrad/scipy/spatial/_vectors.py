@@ -9,7 +9,7 @@ import numpy as np
 from funcgrad import numpy as fnp
 from funcgrad._core.aval import aval_of
 from funcgrad._core.lazy import is_since
-from funcgrad._types import ArrayLike
+from funcgrad._types import Array, ArrayLike
 from funcgrad.numpy.extend import as_value, known_value
 from funcgrad.scipy.spatial import _formulas as formulas
 
@@ -43,7 +43,7 @@ def weights(name: str, w: ArrayLike) -> Any:
     return w if w.dtype == np.float64 else fnp.astype(w, np.dtype(float))
 
 
-def minkowski(u: ArrayLike, v: ArrayLike, p: ArrayLike = 2, w: ArrayLike = None) -> Any:
+def minkowski(u: ArrayLike, v: ArrayLike, p: ArrayLike = 2, w: ArrayLike = None) -> Array:
     """``scipy.spatial.distance.minkowski``: ``sum(w * |u - v| ** p) ** (1 / p)``, of two vectors."""
     u, v = _floats("minkowski", u, v)
     known = known_value(as_value(p))
@@ -53,7 +53,7 @@ def minkowski(u: ArrayLike, v: ArrayLike, p: ArrayLike = 2, w: ArrayLike = None)
     return fnp.astype(d, np.result_type(d.dtype, float)) if wide else d
 
 
-def euclidean(u: ArrayLike, v: ArrayLike, w: ArrayLike = None) -> Any:
+def euclidean(u: ArrayLike, v: ArrayLike, w: ArrayLike = None) -> Array:
     """``scipy.spatial.distance.euclidean``, of two vectors; its derivative is 0 for equal vectors.
 
     Example:
@@ -66,25 +66,25 @@ def euclidean(u: ArrayLike, v: ArrayLike, w: ArrayLike = None) -> Any:
     return minkowski(u, v, 2, w)
 
 
-def sqeuclidean(u: ArrayLike, v: ArrayLike, w: ArrayLike = None) -> Any:
+def sqeuclidean(u: ArrayLike, v: ArrayLike, w: ArrayLike = None) -> Array:
     """``scipy.spatial.distance.sqeuclidean``: the square of `euclidean`."""
     u, v = _floats("sqeuclidean", u, v)
     return formulas.sqeuclidean(u, v, weights("sqeuclidean", w))
 
 
-def cityblock(u: ArrayLike, v: ArrayLike, w: ArrayLike = None) -> Any:
+def cityblock(u: ArrayLike, v: ArrayLike, w: ArrayLike = None) -> Array:
     """``scipy.spatial.distance.cityblock``: the sum of absolute differences, of two vectors."""
     u, v = _vectors("cityblock", u, v)
     return formulas.cityblock(u, v, weights("cityblock", w))
 
 
-def chebyshev(u: ArrayLike, v: ArrayLike, w: ArrayLike = None) -> Any:
+def chebyshev(u: ArrayLike, v: ArrayLike, w: ArrayLike = None) -> Array:
     """``scipy.spatial.distance.chebyshev``: the largest absolute difference, where a weight is not 0."""
     u, v = _vectors("chebyshev", u, v)
     return formulas.chebyshev(u, v, weights("chebyshev", w))
 
 
-def correlation(u: ArrayLike, v: ArrayLike, w: ArrayLike = None, centered: bool = True) -> Any:
+def correlation(u: ArrayLike, v: ArrayLike, w: ArrayLike = None, centered: bool = True) -> Array:
     """``scipy.spatial.distance.correlation``: one less the correlation of two vectors."""
     u, v = _vectors("correlation", u, v)
     if "c" in {u.dtype.kind, v.dtype.kind}:
@@ -95,26 +95,26 @@ def correlation(u: ArrayLike, v: ArrayLike, w: ArrayLike = None, centered: bool 
     return formulas.correlation(u, v, weights("correlation", w), centered)
 
 
-def cosine(u: ArrayLike, v: ArrayLike, w: ArrayLike = None) -> Any:
+def cosine(u: ArrayLike, v: ArrayLike, w: ArrayLike = None) -> Array:
     """``scipy.spatial.distance.cosine``: one less the cosine of the angle between two vectors."""
     return correlation(u, v, w, centered=False)
 
 
-def canberra(u: ArrayLike, v: ArrayLike, w: ArrayLike = None) -> Any:
+def canberra(u: ArrayLike, v: ArrayLike, w: ArrayLike = None) -> Array:
     """``scipy.spatial.distance.canberra``: the sum of ``|u - v| / (|u| + |v|)``, of two vectors."""
     u, v = _vectors("canberra", u, v)
     v = fnp.astype(v, np.dtype(float))
     return formulas.canberra(u, v, weights("canberra", w))
 
 
-def braycurtis(u: ArrayLike, v: ArrayLike, w: ArrayLike = None) -> Any:
+def braycurtis(u: ArrayLike, v: ArrayLike, w: ArrayLike = None) -> Array:
     """``scipy.spatial.distance.braycurtis``: ``sum(|u - v|) / sum(|u + v|)``, of two vectors."""
     u, v = _vectors("braycurtis", u, v)
     v = fnp.astype(v, np.dtype(float))
     return formulas.braycurtis(u, v, weights("braycurtis", w))
 
 
-def hamming(u: ArrayLike, v: ArrayLike, w: ArrayLike = None) -> Any:
+def hamming(u: ArrayLike, v: ArrayLike, w: ArrayLike = None) -> Array:
     """``scipy.spatial.distance.hamming``: the share of unequal elements, of two vectors; it is constant."""
     u, v = _vectors("hamming", u, v)
     if u.shape != v.shape:
@@ -125,19 +125,19 @@ def hamming(u: ArrayLike, v: ArrayLike, w: ArrayLike = None) -> Any:
     return formulas.hamming(u, v, weights("hamming", w))
 
 
-def jaccard(u: ArrayLike, v: ArrayLike, w: ArrayLike = None) -> Any:
+def jaccard(u: ArrayLike, v: ArrayLike, w: ArrayLike = None) -> Array:
     """``scipy.spatial.distance.jaccard``: the share of elements that are 0 in one of two vectors; it is constant."""
     u, v = _vectors("jaccard", u, v)
     return formulas.jaccard(u, v, weights("jaccard", w))
 
 
-def mahalanobis(u: ArrayLike, v: ArrayLike, VI: ArrayLike) -> Any:  # noqa: N803  (SciPy's name)
+def mahalanobis(u: ArrayLike, v: ArrayLike, VI: ArrayLike) -> Array:  # noqa: N803  (SciPy's name)
     """``scipy.spatial.distance.mahalanobis``: `euclidean` by the inverse ``VI`` of a covariance matrix."""
     u, v = _vectors("mahalanobis", u, v)
     return formulas.mahalanobis(u, v, fnp.atleast_2d(fnp.asarray(as_value(VI))))
 
 
-def seuclidean(u: ArrayLike, v: ArrayLike, V: ArrayLike) -> Any:  # noqa: N803  (SciPy's name)
+def seuclidean(u: ArrayLike, v: ArrayLike, V: ArrayLike) -> Array:  # noqa: N803  (SciPy's name)
     """``scipy.spatial.distance.seuclidean``: `euclidean` with each difference divided by a standard deviation."""
     u, v, V = _vectors("seuclidean", u, v, V)  # noqa: N806  (SciPy's name)
     if not u.shape == v.shape == V.shape:
@@ -148,7 +148,9 @@ def seuclidean(u: ArrayLike, v: ArrayLike, V: ArrayLike) -> Any:  # noqa: N803  
     return formulas.seuclidean(u, v, fnp.astype(V, np.dtype(float)))
 
 
-def jensenshannon(p: ArrayLike, q: ArrayLike, base: ArrayLike = None, *, axis: int = 0, keepdims: bool = False) -> Any:
+def jensenshannon(
+    p: ArrayLike, q: ArrayLike, base: ArrayLike = None, *, axis: int = 0, keepdims: bool = False
+) -> Array:
     """``scipy.spatial.distance.jensenshannon``: between probabilities, which are divided by their sums.
 
     Args:

@@ -16,12 +16,12 @@ from funcgrad._ops.layout.broadcast import reduce_sum, reduced_shape
 from funcgrad._ops.layout.shape import reshape, squeezed_shape
 from funcgrad._ops.program.barrier import stop_gradient_p
 from funcgrad._ops.reduce.reduce import reduce_max
-from funcgrad._types import ArrayLike
+from funcgrad._types import Array, ArrayLike
 from funcgrad.numpy.extend import normalize_axes, promote
 from funcgrad.scipy.special._declare import real
 
 
-def _maximum(x: ArrayLike, axes: tuple[int, ...]) -> Any:
+def _maximum(x: ArrayLike, axes: tuple[int, ...]) -> Array:
     """Return the maximum, which cancels in the formulas and so has no derivative; 0 for an empty array."""
     if any(x.shape[i] == 0 for i in axes):
         return np.zeros(reduced_shape(x.shape, axes, True), x.dtype)
@@ -79,7 +79,7 @@ def logsumexp(
     return (result, sign) if return_sign else result
 
 
-def softmax(x: ArrayLike, axis: int | tuple[int, ...] | None = None) -> Any:
+def softmax(x: ArrayLike, axis: int | tuple[int, ...] | None = None) -> Array:
     """Compute ``exp(x) / sum(exp(x))`` over an axis, or over all elements, without overflow.
 
     Example:
@@ -95,7 +95,7 @@ def softmax(x: ArrayLike, axis: int | tuple[int, ...] | None = None) -> Any:
     return terms / reduce_sum(terms, axes, keepdims=True)
 
 
-def log_softmax(x: ArrayLike, axis: int | tuple[int, ...] | None = None) -> Any:
+def log_softmax(x: ArrayLike, axis: int | tuple[int, ...] | None = None) -> Array:
     """Compute the logarithm of the softmax, also where the softmax itself would round to 0.
 
     Example:

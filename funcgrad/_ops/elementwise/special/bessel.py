@@ -20,7 +20,7 @@ _OVER_J = [(-1) ** k * c for k, c in enumerate(_OVER)]
 _TERMS = 13
 
 
-def _over(y: Value, x: Value, coefficients: list[float], *, scaled: bool = False) -> Any:
+def _over(y: Value, x: Value, coefficients: list[float], *, scaled: bool = False) -> Value:
     """Return ``y / x`` for a Bessel function of order 1.
 
     Near 0 it uses a series, because the quotient's derivatives cancel.
@@ -31,19 +31,19 @@ def _over(y: Value, x: Value, coefficients: list[float], *, scaled: bool = False
     return select(near, series * exp_p(-abs(z)) if scaled else series, y / select(near, 1, x))
 
 
-def _i1_slope(x: Value, y: Value) -> Any:
+def _i1_slope(x: Value, y: Value) -> Value:
     """Return ``I0(x) - I1(x) / x``; infinity where both overflow."""
     over = abs(y) == math.inf
     z = select(over, 1, x)
     return select(over, abs(y), i0_p(z) - _over(select(over, 1, y), z, _OVER))
 
 
-def _is_far(v: Value, x: Value) -> Any:
+def _is_far(v: Value, x: Value) -> Value:
     """Return where the terms of a scaled function's slope cancel, and its expansion is exact."""
     return x > 50 * (1 + v * v)
 
 
-def _far_slope(v: Value, x: Value, kind: float) -> Any:
+def _far_slope(v: Value, x: Value, kind: float) -> Value:
     """Return the derivative of the expansion of ``exp(-x) I(v, x)`` (kind -1) or ``exp(x) K(v, x)`` (1) for large x.
 
     DLMF 10.40.1 and 10.40.2. The difference of the neighbours and the function would lose as many digits as x has.
@@ -57,7 +57,7 @@ def _far_slope(v: Value, x: Value, kind: float) -> Any:
     return constant * sqrt_p(u) * u * polynomial(terms, u)
 
 
-def _scaled_slope(v: float, x: Value, kind: float, near: Value) -> Any:
+def _scaled_slope(v: float, x: Value, kind: float, near: Value) -> Value:
     """Return the derivative of a scaled function of order 0 or 1: ``near``, and far from 0 by its expansion."""
     size = abs(x)
     far = _is_far(v, size)
@@ -123,7 +123,7 @@ def _of_order(name: str, sign: float, scaled: float = 0.0) -> Primitive:
     """
     lower, upper = (0.5, -0.5) if name in ("jv", "yv") else (0.5 * sign, 0.5 * sign)
 
-    def by_argument(t: Value, v: Value, x: Value, y: Value) -> Any:
+    def by_argument(t: Value, v: Value, x: Value, y: Value) -> Value:
         slope = lower * made[0](v - 1, x) + upper * made[0](v + 1, x)
         if not scaled:
             return t * slope

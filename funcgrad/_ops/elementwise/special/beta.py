@@ -30,13 +30,13 @@ from funcgrad._ops.elementwise.transcendental import exp_p, log1p_p
 from funcgrad._types import Array, Lax, Value
 
 
-def _betaln_xla(lax: Lax, a: Array, b: Array) -> Any:
+def _betaln_xla(lax: Lax, a: Array, b: Array) -> Array:
     """Return ``betaln`` with SciPy's values at the poles.
 
     For integers the beta function may be finite there, as its reflection formula shows.
     """
 
-    def number(value: float) -> Any:
+    def number(value: float) -> Array:
         return lax.full_like(a, value)
 
     first = is_pole_xla(lax, a)
@@ -48,13 +48,13 @@ def _betaln_xla(lax: Lax, a: Array, b: Array) -> Any:
     return lax.select(infinite, number(np.inf), _betaln_of_others(lax, lax.select(pole, reflected, a), b))
 
 
-def _betaln_of_others(lax: Lax, a: Value, b: Value) -> Any:
+def _betaln_of_others(lax: Lax, a: Value, b: Value) -> Value:
     """Return ``betaln`` away from poles.
 
     If a is much larger than b, it uses a series for the difference of nearly equal terms.
     """
 
-    def number(value: float) -> Any:
+    def number(value: float) -> Array:
         return lax.full_like(a, value)
 
     exchanged = lax.lt(lax.abs(a), lax.abs(b))
@@ -75,7 +75,7 @@ def _betaln_of_others(lax: Lax, a: Value, b: Value) -> Any:
     return lax.select(is_far, far, near)
 
 
-def _betaln_numpy(a: Array, b: Array) -> Any:
+def _betaln_numpy(a: Array, b: Array) -> Array:
     y = scipy_special.betaln(a, b)
     # SciPy takes a Python number as float64.
     return y.astype(np.float32) if np.result_type(a, b) == np.float32 and y.dtype != np.float32 else y
@@ -134,7 +134,7 @@ binom_p = of_scipy(
 )
 
 
-def log_beta_power(a: Value, b: Value, x: Value) -> Any:
+def log_beta_power(a: Value, b: Value, x: Value) -> Value:
     """Return ``(a - 1) log(x) + (b - 1) log(1 - x) - betaln(a, b)``, the log-density of the beta distribution."""
     large = ((a > 100) | (b > 100)) & (x > 0) & (x < 1)
     c, d, z = select(large, a, 1.0), select(large, b, 1.0), select(large, x, 0.5)
@@ -143,7 +143,7 @@ def log_beta_power(a: Value, b: Value, x: Value) -> Any:
     return select(large, far, xlogy_p(a - 1, x) + xlog1py_p(b - 1, -x) - betaln_p(a, b))
 
 
-def _density(a: Value, b: Value, x: Value) -> Any:
+def _density(a: Value, b: Value, x: Value) -> Value:
     return exp_p(log_beta_power(a, b, x))
 
 
@@ -155,7 +155,7 @@ def _incomplete_xla(primitive: Callable[[], Primitive], native: Callable[..., An
     """Return the XLA form of an incomplete beta function: XLA's own, and SciPy's if a parameter is large."""
     by_scipy = on_host(primitive)
 
-    def run(lax: Lax, a: Value, b: Value, x: Value) -> Any:
+    def run(lax: Lax, a: Value, b: Value, x: Value) -> Value:
         bound = lax.full_like(a, _LARGE.get(np.dtype(a.dtype), 0.0))
         large = lax.bitwise_and(lax.gt(lax.max(a, b), bound), lax.lt(lax.max(a, b), lax.full_like(a, np.inf)))
         one = lax.full_like(a, 1)

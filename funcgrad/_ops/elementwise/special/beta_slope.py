@@ -6,8 +6,6 @@ They differentiate the continued fraction of the function (DLMF 8.17.22) term by
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from funcgrad._core.trace.derivative import Undefined
@@ -71,7 +69,7 @@ def _left(a: np.ndarray, b: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.n
     )
 
 
-def _slope_numpy(a: Array, b: Array, x: Array, *, of: str) -> Any:
+def _slope_numpy(a: Array, b: Array, x: Array, *, of: str) -> Array:
     dtype = np.result_type(a, b, x)
     a, b, x = np.broadcast_arrays(*[np.asarray(each, float) for each in (a, b, x)])
     out = np.full(a.shape, np.nan)

@@ -29,13 +29,13 @@ logit_p = elementwise(
 )
 
 
-def _zero_unless(lax: Lax, a: Value, product: Value, b: Value) -> Any:
+def _zero_unless(lax: Lax, a: Value, product: Value, b: Value) -> Value:
     """Return 0 where ``a`` is 0, for every logarithm except that of NaN; else the product."""
     zero = lax.full_like(a, 0)
     return lax.select(lax.bitwise_and(lax.eq(a, zero), lax.eq(b, b)), zero, product)
 
 
-def _quotient(a: Value, b: Value) -> Any:
+def _quotient(a: Value, b: Value) -> Value:
     """Return ``a / b``, and 0 for 0 / 0."""
     return a / select((a == 0) & (b == 0), 1, b)
 
@@ -60,7 +60,7 @@ xlog1py_p = elementwise(
 )
 
 
-def _entr_xla(lax: Lax, x: Array) -> Any:
+def _entr_xla(lax: Lax, x: Array) -> Array:
     zero = lax.full_like(x, 0)
     positive = lax.neg(lax.mul(x, lax.log(x)))
     return lax.select(lax.lt(x, zero), lax.full_like(x, -np.inf), lax.select(lax.eq(x, zero), zero, positive))
@@ -91,14 +91,14 @@ def exprel_slope(x: Value) -> Any:
     return select(near, polynomial(EXPREL_SLOPE, z), select(right, above, below))
 
 
-def _exprel_xla(lax: Lax, x: Array) -> Any:
+def _exprel_xla(lax: Lax, x: Array) -> Array:
     zero, one = lax.full_like(x, 0), lax.full_like(x, 1)
     at_zero, infinite = lax.eq(x, zero), lax.eq(x, lax.full_like(x, np.inf))
     y = lax.div(lax.expm1(x), lax.select(at_zero, one, x))
     return lax.select(at_zero, one, lax.select(infinite, x, y))
 
 
-def _cosm1_xla(lax: Lax, x: Array) -> Any:
+def _cosm1_xla(lax: Lax, x: Array) -> Array:
     half = lax.sin(lax.mul(x, lax.full_like(x, 0.5)))
     return lax.mul(lax.full_like(x, -2), lax.mul(half, half))
 

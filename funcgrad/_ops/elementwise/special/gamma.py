@@ -20,7 +20,7 @@ from funcgrad._ops.elementwise.trigonometric import cos_p, sin_p
 from funcgrad._types import Array, Lax, Value
 
 
-def _polygamma_numpy(x: Array, *, order: int) -> Any:
+def _polygamma_numpy(x: Array, *, order: int) -> Array:
     # scipy.special.polygamma itself computes in float64 only.
     sign = -1.0 if order % 2 == 0 else 1.0
     return sign * math.factorial(order) * scipy_special.zeta(aval_of(x).dtype.type(order + 1), x)
@@ -35,7 +35,7 @@ def _cotangent_derivative(order: int) -> list[int]:
     return powers
 
 
-def _polygamma_xla(lax: Lax, x: Array, *, order: int) -> Any:
+def _polygamma_xla(lax: Lax, x: Array, *, order: int) -> Array:
     """Return the polygamma function; below 0 by reflection, because the series of ``lax`` is for positive arguments."""
     zero, infinity = lax.full_like(x, 0), lax.full_like(x, np.inf)
     below = lax.lt(x, zero)
@@ -53,18 +53,18 @@ def _polygamma_xla(lax: Lax, x: Array, *, order: int) -> Any:
     return lax.select(is_pole_xla(lax, x), lax.full_like(x, -sign * np.inf), y)
 
 
-def is_pole_xla(lax: Lax, x: Array) -> Any:
+def is_pole_xla(lax: Lax, x: Array) -> Array:
     """Return where the gamma function has a pole: at zero and the negative integers."""
     return lax.bitwise_and(lax.le(x, lax.full_like(x, 0)), lax.eq(x, lax.floor(x)))
 
 
-def gammaln_xla(lax: Lax, x: Array) -> Any:
+def gammaln_xla(lax: Lax, x: Array) -> Array:
     # At -inf SciPy returns -inf, which has no mathematical meaning.
     lowest = lax.full_like(x, -np.inf)
     return lax.select(lax.eq(x, lowest), lowest, lax.lgamma(x))
 
 
-def _digamma_xla(lax: Lax, x: Array) -> Any:
+def _digamma_xla(lax: Lax, x: Array) -> Array:
     zero = lax.eq(x, lax.full_like(x, 0))
     return lax.select(zero, lax.div(lax.full_like(x, -1), x), lax.digamma(x))
 
@@ -96,7 +96,7 @@ polygamma_p = elementwise(
 )
 
 
-def _gamma_xla(lax: Lax, x: Array) -> Any:
+def _gamma_xla(lax: Lax, x: Array) -> Array:
     # Below zero the sign alternates from one pole to the next.
     zero = lax.full_like(x, 0)
     odd = lax.ne(lax.rem(lax.floor(x), lax.full_like(x, 2)), zero)
@@ -117,13 +117,13 @@ gamma_p = of_scipy(
 )
 
 
-def _rgamma_xla(lax: Lax, x: Array) -> Any:
+def _rgamma_xla(lax: Lax, x: Array) -> Array:
     pole = is_pole_xla(lax, x)
     y = lax.div(lax.full_like(x, 1), _gamma_xla(lax, lax.select(pole, lax.full_like(x, 1), x)))
     return lax.select(pole, lax.full_like(x, 0), y)
 
 
-def rgamma_slope(x: Value) -> Any:
+def rgamma_slope(x: Value) -> Value:
     """Return the derivative of ``1 / gamma(x)``; left of 1/2 by reflection (DLMF 5.5.3), which is finite at poles."""
     left = x < 0.5
     z, right = select(left, x, 0.0), select(left, 1.0, x)
@@ -149,7 +149,7 @@ _STIRLING = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12)
 _LARGE = 12
 
 
-def _remainders_step(x: Value, d: Value) -> Any:
+def _remainders_step(x: Value, d: Value) -> Value:
     """Return how much more digamma(x + d) is beyond its logarithm and first correction than digamma(x) is.
 
     It is a product with ``d``, so a small one keeps its digits.
@@ -162,7 +162,7 @@ def _remainders_step(x: Value, d: Value) -> Any:
     return slope * (-(d / (x + d)) * ((x + d + x) / (x + d)) * u)
 
 
-def digamma_step(a: Value, b: Value) -> Any:
+def digamma_step(a: Value, b: Value) -> Value:
     """Return ``digamma(a + b) - digamma(a)``, accurate even where most digits of the two agree."""
     positive = (a > 0) & (a + b > 0)
     c, d = select(positive, a, 1.0), select(positive, b, 0.0)
@@ -189,7 +189,7 @@ def log_power(a: Value, x: Value) -> Any:
     return select(large, expanded, direct)
 
 
-def stirling_rest(x: Value) -> Any:
+def stirling_rest(x: Value) -> Value:
     """Return ``gammaln(x + 1) - (x + 1/2) log(x) + x - log(2 pi) / 2``, the rest of Stirling's formula, for x > 0."""
     large = x > 10
     far, near = select(large, x, 10.0), select(large, 1.0, x)
@@ -207,7 +207,7 @@ def gammaln_step(a: Value, b: Value) -> Any:
     return select(large, step, gammaln_p(e + f) - gammaln_p(e))
 
 
-def log_binomial(k: Value, j: Value, p: Value) -> Any:
+def log_binomial(k: Value, j: Value, p: Value) -> Value:
     """Return ``log(gamma(k + j + 1) / gamma(k + 1) / gamma(j + 1)) + k log(p) + j log(1 - p)`` for k, j > 0.
 
     It uses Loader's saddle point expansion, because the three logarithms are large and their sum is small.

@@ -7,8 +7,6 @@ is too small for the dtype.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from funcgrad._core.trace.derivative import Undefined
@@ -70,7 +68,7 @@ def _expansion(a: np.ndarray, x: np.ndarray) -> np.ndarray:
     return slope / x
 
 
-def _slope_numpy(a: Array, y: Array) -> Any:
+def _slope_numpy(a: Array, y: Array) -> Array:
     dtype = np.result_type(a, y)
     a, y = np.broadcast_arrays(np.asarray(a, float), np.asarray(y, float))
     out = np.full(a.shape, np.nan)
@@ -88,7 +86,7 @@ def _slope_numpy(a: Array, y: Array) -> Any:
     return out.astype(dtype)[()]
 
 
-def _slope_xla(lax: Lax, a: Array, y: Array) -> Any:
+def _slope_xla(lax: Lax, a: Array, y: Array) -> Array:
     x = lax.exp(y)
     small = lax.lt(x, lax.full_like(x, _TINY))
     first = lax.div(lax.sub(lax.digamma(lax.add(a, lax.full_like(a, 1))), y), a)

@@ -55,10 +55,10 @@ _TEMME = (
 _UNIFORM = 3000.0
 
 
-def _uniform_xla(lax: Lax, a: Array, x: Array, upper: bool) -> Any:
+def _uniform_xla(lax: Lax, a: Array, x: Array, upper: bool) -> Array:
     """Return ``gammaincc`` or ``gammainc`` for a large ``a`` and ``x`` within half of it (DLMF 8.12.3, 8.12.4)."""
 
-    def number(value: float) -> Any:
+    def number(value: float) -> Array:
         return lax.full_like(x, value)
 
     deviance = kl_div_xla(lax, a, x)
@@ -83,7 +83,7 @@ _ZETA = (*_ZETA, 1.0083492773819228, 1.0040773561979443, 1.0020083928260822, 1.0
 _GAMMALN_ONE = (-np.euler_gamma, *[(-1) ** k * z / k for k, z in enumerate(_ZETA, 2)])
 
 
-def _small_xla(lax: Lax, a: Array, x: Array) -> Any:
+def _small_xla(lax: Lax, a: Array, x: Array) -> Array:
     """Return ``gammaincc`` for a small parameter and ``x <= 1``.
 
     It uses the series DLMF 8.7.1, because one minus the lower function would cancel.
@@ -102,8 +102,8 @@ def _small_xla(lax: Lax, a: Array, x: Array) -> Any:
 
 
 def _incomplete_xla(upper: bool) -> Any:
-    def compute(lax: Lax, a: Value, x: Value) -> Any:
-        def number(value: float) -> Any:
+    def compute(lax: Lax, a: Value, x: Value) -> Value:
+        def number(value: float) -> Array:
             return lax.full_like(x, value)
 
         infinity = number(np.inf)

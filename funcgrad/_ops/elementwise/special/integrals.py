@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from funcgrad._ops.elementwise.arithmetic import max_p
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.elementwise.special.scipys import of_scipy
@@ -12,7 +10,7 @@ from funcgrad._ops.elementwise.transcendental import exp_p
 from funcgrad._types import Value
 
 
-def _lower_order(n: Value, x: Value, y: Value) -> Any:
+def _lower_order(n: Value, x: Value, y: Value) -> Value:
     """Return the function of the next lower order; below order 0 it is ``exp(-x) (1 + 1/x) / x``."""
     return select(n < 1, y * (1 + 1 / x), expn_p(max_p(n - 1, 0.0), x))
 

@@ -27,7 +27,7 @@ def _polynomial(name: str, operands: str, slope: Callable[..., Any]) -> Primitiv
     def by_argument_with_both(t: Value, n: Value, a: Value, b: Value, x: Value) -> Any:
         return t * select(n == 0, 0.0, slope(max_p(n - 1, 0.0), n, a, b, x))
 
-    def numpy(n: Value, *rest: Any) -> Any:
+    def numpy(n: Value, *rest: Any) -> Value:
         # SciPy uses a recurrence for degrees of integer dtype, and hypergeometric functions otherwise.
         degree = np.asarray(n)
         whole = degree.astype(np.int64)

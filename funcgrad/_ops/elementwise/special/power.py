@@ -23,12 +23,12 @@ from funcgrad._types import Array, Lax, Value
 _NOTHING = 1e-18
 
 
-def _is_plain(lax: Lax, u: Value, lmbda: Value) -> Any:
+def _is_plain(lax: Lax, u: Value, lmbda: Value) -> Value:
     little = lax.lt(lax.abs(u), lax.full_like(u, _NOTHING))
     return lax.bitwise_or(little, lax.eq(lmbda, lax.full_like(lmbda, 0)))
 
 
-def _boxcox_xla(lax: Lax, logarithm: Array, lmbda: Array) -> Any:
+def _boxcox_xla(lax: Lax, logarithm: Array, lmbda: Array) -> Array:
     """Return the value by SciPy's branches, from ``log(x)``."""
     u, one = lax.mul(lmbda, logarithm), lax.full_like(lmbda, 1)
     plain = _is_plain(lax, u, lmbda)
@@ -40,7 +40,7 @@ def _boxcox_xla(lax: Lax, logarithm: Array, lmbda: Array) -> Any:
     return lax.select(plain, logarithm, lax.select(overflows, far, near))
 
 
-def _boxcox_by_lmbda(t: Value, base: Value, logarithm: Value, lmbda: Value, y: Value) -> Any:
+def _boxcox_by_lmbda(t: Value, base: Value, logarithm: Value, lmbda: Value, y: Value) -> Value:
     """Return the derivative of ``expm1(u) / lmbda`` by ``lmbda``, for ``u = lmbda * log(base)``.
 
     For a base of 0 it returns the limits.
@@ -85,7 +85,7 @@ boxcox1p_p = of_scipy(
 )
 
 
-def _inverse_log_xla(lax: Lax, y: Array, lmbda: Array) -> Any:
+def _inverse_log_xla(lax: Lax, y: Array, lmbda: Array) -> Array:
     """Return ``log1p(lmbda * y) / lmbda`` by SciPy's branches."""
     v, one = lax.mul(lmbda, y), lax.full_like(lmbda, 1)
     plain = _is_plain(lax, v, lmbda)
@@ -128,7 +128,7 @@ inv_boxcox1p_p = of_scipy(
 )
 
 
-def _log_ratio(x: Value, y: Value) -> Any:
+def _log_ratio(x: Value, y: Value) -> Value:
     """Return ``log(x / y)`` of positive numbers, accurate even where the quotient overflows or is nearly 1."""
     near = (x < 2 * y) & (y < 2 * x)
     p, q = select(near, x, 1), select(near, y, 1)
@@ -141,7 +141,7 @@ def _one_minus_ratio(p: Value, q: Value) -> Any:
     return select(near, (select(near, q, 1) - select(near, p, 1)) / select(near, q, 1), 1 - p / q)
 
 
-def _rel_entr_xla(lax: Lax, x: Array, y: Array) -> Any:
+def _rel_entr_xla(lax: Lax, x: Array, y: Array) -> Array:
     ratio = lax.div(x, y)
     near = lax.bitwise_and(lax.gt(ratio, lax.full_like(x, 0.5)), lax.lt(ratio, lax.full_like(x, 2)))
     close = lax.log1p(lax.div(lax.sub(x, y), y))
@@ -162,7 +162,7 @@ rel_entr_p = of_scipy(
 _ATANH = [1 / (2 * j + 1) for j in range(1, 11)]
 
 
-def _kl_div_numpy(p: Array, q: Array) -> Any:
+def _kl_div_numpy(p: Array, q: Array) -> Array:
     v = (p - q) / (p + q)
     square = v * v
     series = _ATANH[-1]
@@ -172,7 +172,7 @@ def _kl_div_numpy(p: Array, q: Array) -> Any:
     return np.where(abs(v) < 0.1, near, rel_entr_p.numpy(p, q) - p + q)[()]
 
 
-def kl_div_xla(lax: Lax, p: Array, q: Array) -> Any:
+def kl_div_xla(lax: Lax, p: Array, q: Array) -> Array:
     v = lax.div(lax.sub(p, q), lax.add(p, q))
     square, series = lax.mul(v, v), lax.full_like(v, 0)
     for coefficient in reversed(_ATANH):
@@ -194,7 +194,7 @@ kl_div_p = elementwise(
 )
 
 
-def _excess(delta: Value, r: Value, length: Any) -> Any:
+def _excess(delta: Value, r: Value, length: Any) -> Value:
     """Return ``hypot(delta, r) - delta``."""
     return r * (r / (delta + length))
 
@@ -205,7 +205,7 @@ def _pseudo_huber_by_delta(t: Value, delta: Value, r: Value) -> Any:
     return t * (excess * (excess / length))
 
 
-def _pseudo_huber_xla(lax: Lax, delta: Array, r: Array) -> Any:
+def _pseudo_huber_xla(lax: Lax, delta: Array, r: Array) -> Array:
     length = hypot_xla(lax, delta, r)
     return lax.mul(delta, lax.mul(r, lax.div(r, lax.add(delta, length))))
 

@@ -15,7 +15,7 @@ from funcgrad._core.primitive import Primitive
 from funcgrad._core.threads import each
 from funcgrad._core.trace.recorder import Rule
 from funcgrad._ops.elementwise.families import elementwise
-from funcgrad._types import Lax, Value
+from funcgrad._types import Array, Lax, Value
 from funcgrad.errors import NotDifferentiableError
 
 scipy_special = LazyModule("scipy.special")
@@ -31,7 +31,7 @@ _BLOCK = 1 << 14
 def on_all_cores(name: str) -> Callable[[Any], Any]:
     """Return SciPy's function of one array, run on all cores for large arrays."""
 
-    def compute(x: Value) -> Any:
+    def compute(x: Value) -> Value:
         function = getattr(scipy_special, name)
         if type(x) is not np.ndarray or x.size < _MANY or not x.flags.c_contiguous:
             return function(x)
@@ -62,7 +62,7 @@ def on_host(primitive: Callable[[], Primitive]) -> Callable[..., Any]:
     JAX gets our derivative and a batching rule with the function, so JAX's own transforms work on it.
     """
 
-    def run(lax: Lax, *xs: Value, **params: Any) -> Any:
+    def run(lax: Lax, *xs: Value, **params: Any) -> Array:
         own = primitive()
 
         def host(*arrays: Value) -> np.ndarray:
@@ -111,7 +111,7 @@ def of_scipy(
         forms: further facts for engines.
     """
 
-    def numpy(*xs: Value) -> Any:
+    def numpy(*xs: Value) -> Array:
         return (getattr(scipy_ufuncs, ufunc) if ufunc else getattr(scipy_special, name))(*xs)
 
     made: list[Primitive] = []

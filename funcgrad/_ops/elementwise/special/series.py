@@ -13,7 +13,7 @@ _LOG1PREL = [(-1) ** k / (k + 1) for k in range(20)]
 LOG1PREL_SLOPE = [(-1) ** k * k / (k + 1) for k in range(1, 22)]
 
 
-def polynomial(coefficients: Sequence[float], x: Value) -> Any:
+def polynomial(coefficients: Sequence[float], x: Value) -> Value:
     """Return the polynomial with these coefficients, from degree 0 up."""
     y: Any = coefficients[-1]
     for coefficient in reversed(coefficients[:-1]):

@@ -87,7 +87,7 @@ def _as_doubles(x: Array, a: Array) -> tuple[Array, Array, np.dtype]:
     return x, a, dtype
 
 
-def _cdf(x: Array, a: Array) -> Any:
+def _cdf(x: Array, a: Array) -> Array:
     x, a, dtype = _as_doubles(x, a)
     with np.errstate(all="ignore"):
         y = np.asarray(scipy_stats.skewnorm.cdf(x, a))
@@ -98,7 +98,7 @@ def _cdf(x: Array, a: Array) -> Any:
         return y.astype(dtype)[()]
 
 
-def _log_cdf(x: Array, a: Array) -> Any:
+def _log_cdf(x: Array, a: Array) -> Array:
     x, a, dtype = _as_doubles(x, a)
     with np.errstate(all="ignore"):
         lower, upper = scipy_stats.skewnorm.cdf(x, a), _cdf(-x, -a)
@@ -108,7 +108,7 @@ def _log_cdf(x: Array, a: Array) -> Any:
         return y.astype(dtype)[()]
 
 
-def _ratio(x: Array, a: Array) -> Any:
+def _ratio(x: Array, a: Array) -> Array:
     x, a, dtype = _as_doubles(x, a)
     with np.errstate(all="ignore"):
         far = _is_far(x, a)
