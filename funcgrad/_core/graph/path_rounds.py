@@ -124,13 +124,13 @@ class PathLoop:
 def rounds_from(first: Stretch) -> PathLoop | None:
     """Return the loop that begins with a stretch, if there is one."""
     for answer in first.ways:
-        reader = _Reader(first, answer)
+        reader = _ChainReader(first, answer)
         if (found := reader.rounds()) is not None:
             return found
     return None
 
 
-class _Reader:
+class _ChainReader:
     """Reads along a chain as far as its stretches do the same."""
 
     def __init__(self, first: Stretch, answer: Hashable) -> None:

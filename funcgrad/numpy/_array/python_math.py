@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-import funcgrad.numpy as fnp
 from funcgrad._core.bind import Tracer
 from funcgrad._ops.elementwise.activation import erf_p
 from funcgrad._ops.elementwise.special.gamma import gamma_p, gammaln_p
@@ -24,17 +23,17 @@ Function = Callable[..., Any]
 
 
 def _log(x: Value, base: Value | None = None) -> Any:
-    return fnp.log(x) if base is None else fnp.log(x) / fnp.log(base)
+    return np.log(x) if base is None else np.log(x) / np.log(base)
 
 
-# The names in ``math`` and our functions of float64.
+# The names in ``math`` and functions that take traced numbers of float64.
 _OURS: dict[str, Function] = {
-    **{name: getattr(fnp, name) for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "expm1", "hypot")},
-    **{name: getattr(fnp, name) for name in ("log1p", "log2", "log10", "sqrt", "fabs", "degrees", "radians", "fmod")},
-    **{name: getattr(fnp, name) for name in ("copysign", "isnan", "isinf", "isfinite", "cbrt", "exp2")},
-    **{name: getattr(fnp, f"arc{name[1:]}") for name in ("asin", "acos", "atan", "atan2", "asinh", "acosh", "atanh")},
+    **{name: getattr(np, name) for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "expm1", "hypot")},
+    **{name: getattr(np, name) for name in ("log1p", "log2", "log10", "sqrt", "fabs", "degrees", "radians", "fmod")},
+    **{name: getattr(np, name) for name in ("copysign", "isnan", "isinf", "isfinite", "cbrt", "exp2")},
+    **{name: getattr(np, f"arc{name[1:]}") for name in ("asin", "acos", "atan", "atan2", "asinh", "acosh", "atanh")},
     "log": _log,
-    "pow": fnp.power,
+    "pow": np.power,
     "erf": erf_p,
     "erfc": erfc_p,
     "gamma": gamma_p,
