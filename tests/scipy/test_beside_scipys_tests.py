@@ -117,6 +117,14 @@ def test_f_oneway_of_samples_far_from_zero_loses_no_digits() -> None:
     np.testing.assert_allclose(stats.f_oneway(*SILVER), scipy.stats.f_oneway(*SILVER), rtol=1e-10)
 
 
+@pytest.mark.parametrize("engine", ["numpy", "xla"])
+def test_eigh_of_two_stacks_broadcasts_them(engine: str) -> None:
+    halves = RNG.random((1, 3, 4, 4)), RNG.random((2, 1, 4, 4))
+    a, b = halves[0] + np.swapaxes(halves[0], -1, -2), halves[1] @ np.swapaxes(halves[1], -1, -2) + np.eye(4)
+    found = fg.jit(lambda a, b: linalg.eigh(a, b, eigvals_only=True), engine=engine)(a, b)
+    np.testing.assert_allclose(found, scipy.linalg.eigh(a, b, eigvals_only=True), rtol=1e-10)
+
+
 def test_the_residuals_of_complex_stacks_without_rows_left_are_complex() -> None:
     a = RNG.random((2, 3, 3)) + 1j
     needed, found = [f(a, np.ones(3)) for f in (scipy.linalg.lstsq, linalg.lstsq)]
