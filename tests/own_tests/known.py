@@ -66,7 +66,7 @@ KNOWN = (
         call="'[KAka]'",
     ),
     Known(
-        "ndarray.astype numpy.astype numpy.cumsum numpy.cumprod numpy.sum numpy.prod numpy.mean",
+        "ndarray.astype ndarray.sum ndarray.prod ndarray.mean numpy.astype numpy.cum* numpy.sum numpy.prod numpy.mean",
         "XLA has no long doubles, and no structures.",
         kinds="crash",
         ways="xla",

@@ -22,6 +22,7 @@ SAMPLE = np.array([1.0, 5.0, 2.0, 8.0])
 # Weights of silver, as in NIST's data AtmWtAg: the digits that differ are the last ones.
 SILVER = 107.868 + RNG.integers(0, 999, (2, 24)) * 1e-7
 FACTORS = np.linalg.cholesky(np.eye(3) + np.full((2, 3, 3), 0.25))
+LOWER: Any = np.array([True, True])
 BYTES = np.arange(3, dtype=np.uint8)
 IMAGE = RNG.random((5, 6))
 
@@ -54,7 +55,7 @@ VALUES: dict[str, tuple[Callable[..., Any], Callable[..., Any], tuple[Any, ...]]
     ),
     "cho_solve by flags": (
         lambda b: scipy.linalg.cho_solve((FACTORS, np.array([True, True])), b),
-        lambda b: linalg.cho_solve((FACTORS, np.array([True, True])), b),
+        lambda b: linalg.cho_solve((FACTORS, LOWER), b),
         (np.array([1.0, 2.0, 3.0]),),
     ),
     "subspace_angles of stacks": (
@@ -117,15 +118,29 @@ def test_f_oneway_of_samples_far_from_zero_loses_no_digits() -> None:
     np.testing.assert_allclose(stats.f_oneway(*SILVER), scipy.stats.f_oneway(*SILVER), rtol=1e-10)
 
 
+@pytest.mark.parametrize("engine", ["numpy", "xla"])
+def test_eigh_of_two_stacks_broadcasts_them(engine: str) -> None:
+    halves = RNG.random((1, 3, 4, 4)), RNG.random((2, 1, 4, 4))
+    a, b = halves[0] + np.swapaxes(halves[0], -1, -2), halves[1] @ np.swapaxes(halves[1], -1, -2) + np.eye(4)
+    found = fg.jit(lambda a, b: linalg.eigh(a, b, eigvals_only=True), engine=engine)(a, b)
+    np.testing.assert_allclose(found, scipy.linalg.eigh(a, b, eigvals_only=True), rtol=1e-10)
+
+
 def test_the_residuals_of_complex_stacks_without_rows_left_are_complex() -> None:
     a = RNG.random((2, 3, 3)) + 1j
-    needed, found = [f(a, np.ones(3)) for f in (scipy.linalg.lstsq, linalg.lstsq)]
-    assert [x.dtype for x in found] == [x.dtype for x in needed]
+    theirs: Any = scipy.linalg.lstsq(a, np.ones(3))
+    found = linalg.lstsq(a, np.ones(3))
+    assert [x.dtype for x in found] == [x.dtype for x in theirs]
 
 
+# Arguments of wrong types.
+TEXT: Any = "False"
+NUMBER: Any = 1.1
+FLAGS: Any = [True, False]
+DIAGONALS: Any = ([1, 0], [0, 1])
 # The class of NumPy's or SciPy's error, and a call of ours that raises it.
 ERRORS: dict[str, tuple[type[Exception], str, Callable[[Any], Any]]] = {
-    "f_oneway": (TypeError, "Expected a boolean value", lambda x: stats.f_oneway(x, x + 1, equal_var="False")),
+    "f_oneway": (TypeError, "Expected a boolean value", lambda x: stats.f_oneway(x, x + 1, equal_var=TEXT)),
     "iqr": (ValueError, "contains nan values", lambda x: stats.iqr(x * np.nan, nan_policy="raise")),
     "iqr, policy": (ValueError, "nan_policy must be one of", lambda x: stats.iqr(x, nan_policy="drop")),
     "gaussian_filter": (
@@ -133,14 +148,18 @@ ERRORS: dict[str, tuple[type[Exception], str, Callable[[Any], Any]]] = {
         "axes must be unique",
         lambda x: ndimage.gaussian_filter(x[None], 1.0, axes=(0, -2)),
     ),
-    "gaussian_filter1d": (ValueError, "nonnegative integer", lambda x: ndimage.gaussian_filter1d(x, 1.0, radius=1.1)),
+    "gaussian_filter1d": (
+        ValueError,
+        "nonnegative integer",
+        lambda x: ndimage.gaussian_filter1d(x, 1.0, radius=NUMBER),
+    ),
     "digitize": (TypeError, "may not be complex", lambda x: np.digitize(x, np.array([1.0, 2.0 + 1j]))),
     "gradient": (TypeError, "invalid number of arguments", lambda x: np.gradient(x[None] * x[:, None], np.arange(4.0))),
     "choose": (TypeError, "needed integers", lambda x: np.choose(x, [x, x])),
     "searchsorted": (ValueError, "Sorter index out of range", lambda x: np.searchsorted(x, 2.0, sorter=[0, 1, 2, 4])),
-    "unpackbits": (TypeError, "bitorder", lambda x: fg.jit(lambda x: np.unpackbits(x, bitorder=10))(BYTES)),
-    "cho_solve": (ValueError, "others upper ones", lambda x: linalg.cho_solve((FACTORS, [True, False]), x[:3])),
-    "solve_banded": (ValueError, "needed two numbers", lambda x: linalg.solve_banded(([1, 0], [0, 1]), x[None], x)),
+    "unpackbits": (TypeError, "bitorder", lambda x: fg.jit(lambda x: np.unpackbits(x, bitorder=NUMBER))(BYTES)),
+    "cho_solve": (ValueError, "others upper ones", lambda x: linalg.cho_solve((FACTORS, FLAGS), x[:3])),
+    "solve_banded": (ValueError, "needed two numbers", lambda x: linalg.solve_banded(DIAGONALS, x[None], x)),
 }
 
 

@@ -84,6 +84,8 @@ def _eigh(a: ArrayLike, b: ArrayLike, lower: bool, kind: int) -> tuple[Any, Any]
     if b is None:
         return spectral.eigh(a, lower=bool(lower))
     a, b = promote(a, squares("scipy.linalg.eigh", b, "b"))
+    batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    a, b = [fnp.broadcast_to(x, batch + x.shape[-2:]) for x in (a, b)]
     factor = cholesky(a=b, lower=True) if lower else adjoint(cholesky(b, lower=False))
     whole = mirrored(a, lower, conjugate=True)
     if kind == 1:

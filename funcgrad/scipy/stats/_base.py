@@ -213,7 +213,7 @@ class Distribution:
         """Return the mean ('m'), the variance ('v') or both."""
         if len(args) == len(self.shapes) + len(self.options) + 1:
             # SciPy takes the moments after the scale, too.
-            *args, moments = args
+            args, moments = args[:-1], args[-1]
         if not moments or set(moments) - {"m", "v"}:
             raise UnsupportedFunctionError(
                 f"scipy.stats.{self.name}.stats: the moments {moments!r} were asked for; there are 'm', the mean, and "
