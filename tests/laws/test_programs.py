@@ -27,7 +27,7 @@ def planets(pos: Any) -> Any:
 
     def acceleration(pos: Any) -> Any:
         gaps = [pos[:, i : i + 1].T - pos[:, i : i + 1] for i in range(3)]
-        inverse = sum(gap**2 for gap in gaps) + 0.01
+        inverse: Any = sum(gap**2 for gap in gaps) + 0.01
         inverse[inverse > 0] = inverse[inverse > 0] ** -1.5
         return np.hstack([(gap * inverse) @ MASS for gap in gaps])
 
@@ -41,6 +41,8 @@ def planets(pos: Any) -> Any:
 def lattice(p: Any) -> Any:
     """A fluid on a lattice: populations that move into neighbouring cells, and bounce off an obstacle."""
     tau, push = p
+    ux: Any = 0.0
+    uy: Any = 0.0
     steps = [(0, 0), (1, 0), (-1, 0), (0, 1), (0, -1)]
     weights = [1 / 3, 1 / 6, 1 / 6, 1 / 6, 1 / 6]
     f = np.ones((4, 6, 5))
@@ -69,7 +71,7 @@ def plasma(pos: Any) -> Any:
     right = np.mod(left + 1, GRID)
     density = np.bincount(left, weights=1 - right_share, minlength=GRID)
     density += np.bincount(right, weights=right_share, minlength=GRID)
-    field = spsolve(LAPLACE, density - np.mean(density))
+    field: Any = spsolve(LAPLACE, density - np.mean(density))
     return np.sum(((1 - right_share) * field[left] + right_share * field[right]) ** 2)
 
 

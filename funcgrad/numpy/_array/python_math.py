@@ -18,26 +18,35 @@ from funcgrad._ops.elementwise.special.gamma import gamma_p, gammaln_p
 from funcgrad._ops.elementwise.special.normal import erfc_p
 from funcgrad._types import Value
 from funcgrad.numpy._base.concrete import known_value
+from funcgrad.numpy._math import logic, rounding, transcendental
+from funcgrad.numpy._math.elementwise import log, power, sqrt
 
 Function = Callable[..., Any]
 
 
 def _log(x: Value, base: Value | None = None) -> Any:
-    return np.log(x) if base is None else np.log(x) / np.log(base)
+    return log(x) if base is None else log(x) / log(base)
 
 
-# The names in ``math`` and functions that take traced numbers of float64.
+# Our functions of float64, by their names in ``math``.
+_TRANSCENDENTAL = (
+    *("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),
+    *("exp", "exp2", "expm1", "log1p", "log2", "log10", "cbrt", "fabs", "hypot", "degrees", "radians"),
+)
 _OURS: dict[str, Function] = {
-    **{name: getattr(np, name) for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "expm1", "hypot")},
-    **{name: getattr(np, name) for name in ("log1p", "log2", "log10", "sqrt", "fabs", "degrees", "radians", "fmod")},
-    **{name: getattr(np, name) for name in ("copysign", "isnan", "isinf", "isfinite", "cbrt", "exp2")},
-    **{name: getattr(np, f"arc{name[1:]}") for name in ("asin", "acos", "atan", "atan2", "asinh", "acosh", "atanh")},
-    "log": _log,
-    "pow": np.power,
+    **{name: getattr(transcendental, name) for name in _TRANSCENDENTAL},
+    "copysign": rounding.copysign,
     "erf": erf_p,
     "erfc": erfc_p,
+    "fmod": rounding.fmod,
     "gamma": gamma_p,
+    "isfinite": logic.isfinite,
+    "isinf": logic.isinf,
+    "isnan": logic.isnan,
     "lgamma": gammaln_p,
+    "log": _log,
+    "pow": power,
+    "sqrt": sqrt,
 }
 
 
