@@ -141,7 +141,7 @@ def test_rows_are_made_in_their_places(reverse: bool) -> None:
     found, wanted = compiled(X[0], xs), fg.scan(step, X[0], xs, reverse=reverse)
     fg.tree.map(np.testing.assert_array_equal, found, wanted)
     source = compiled.source(X[0], xs)
-    # Of five stacks three are written in place. The carried rows and the numbers are copied.
+    # Three of five stacks are written in place. The carried rows and the numbers are copied.
     assert source.count("[t0] = ") == 2
     assert "[t0, ...]" in source
     again = compiled(X[1], xs)
