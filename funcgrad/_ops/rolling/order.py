@@ -229,13 +229,10 @@ def _carries_keep_order(equation: Equation, moving: Collection[Operand], around:
     for c in carries:
         if not flags[loop.constants + c]:
             continue
-        # The names of the value in later rounds: a carry that only moves on is the next carry.
-        later = [c]
-        for d in later:
-            later += [e for e in carries if ends[e] is inputs[d] and e not in later]
-        rounds = [inner.of(inputs[d]) for d in later]
+        later = _later(loop, inputs[c])
+        rounds = [inner.of(inputs[d]) for d in [c, *later]]
         first = around.of(equation.operands[loop.constants + c], without=equation)
-        after = [around.of(equation.results[d]) for d in later]
+        after = [around.of(equation.results[d]) for d in [c, *later]]
         if not (_is_ordered([first, *rounds]) and _is_ordered([inner.of(ends[c]), *rounds])):
             return False
         if not _is_ordered([inner.of(ends[c]), *rounds[:-1], *after]):
@@ -247,10 +244,19 @@ def _carries_keep_order(equation: Equation, moving: Collection[Operand], around:
             return False
     # A value of one round that is read after the loop is a row of what is stacked.
     for y, stack in zip(ends[loop.carry :], equation.results[loop.carry :], strict=True):
-        rounds = [inner.of(y), *[inner.of(inputs[c]) for c in carries if ends[c] is y]]
+        rounds = [inner.of(y), *[inner.of(inputs[c]) for c in _later(loop, y)]]
         if not all(_is_ordered([*rounds, around.of(row)]) for row in around.parts_of(stack)):
             return False
     return True
+
+
+def _later(loop: Loop, y: Operand) -> list[int]:
+    """Return the carries that a value of a round is in later rounds. One that only moves on is the next carry."""
+    inputs, ends = loop.body.inputs[loop.constants :], loop.body.outputs[: loop.carry]
+    found = [c for c, end in enumerate(ends) if end is y]
+    for c in found:
+        found += [d for d, end in enumerate(ends) if end is inputs[c] and d not in found]
+    return found
 
 
 def _is_ordered(uses: list[tuple[int, int]]) -> bool:

@@ -8,6 +8,7 @@ from itertools import chain, repeat
 import numpy as np
 
 from funcgrad._core.graph.ir import Equation, Operand
+from funcgrad._core.graph.repeats import Repeat, repeats
 from funcgrad._ops.rolling.rows import Row
 
 # Stands for what no equation of the program makes.
@@ -55,6 +56,22 @@ class Reads:
             # The readers ascend, and NumPy keeps the last of the values for one place.
             found[read[read != OUTSIDE]] = readers[read != OUTSIDE]
         return last.max(0)
+
+    def turns(self, repeat: Repeat) -> int:
+        """Return the number of rounds of a stretch after which the rounds read the same earlier equations again."""
+        equations = np.arange(repeat.start, repeat.end)
+        ends = np.append(self._starts, len(self._made))
+        readers = np.repeat(equations, np.diff(ends[repeat.start : repeat.end + 1]))
+        found = []
+        for read in (self._made, self._bases):
+            part = read[ends[repeat.start] : ends[repeat.end]]
+            inside = part >= repeat.start * self.width
+            found.append(
+                np.where(inside, part - readers * self.width, part.size * self.width).reshape(repeat.rounds, -1)
+            )
+        _, kinds = np.unique(np.concatenate(found, 1), axis=0, return_inverse=True)
+        best = max(repeats(kinds.reshape(-1)), key=lambda each: each.rounds * each.period, default=None)
+        return 1 if best is None else best.period
 
     def made(self, equations: np.ndarray, k: int) -> np.ndarray:
         """Return the number that operand ``k`` of each of these equations reads."""

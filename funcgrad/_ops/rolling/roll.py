@@ -120,12 +120,8 @@ class _Roller(Gatherer):
         """Return the parts of a repeated stretch whose rounds read alike, in order."""
         if repeat.rounds < LEAST_ROUNDS or repeat.rounds * repeat.period < LEAST_EQUATIONS:
             return []
-        for several in _SEVERAL:
-            # Rounds that look alike may read in turns, so several of them make one.
-            stretch = rounds.of(Repeat(repeat.start, repeat.period * several, repeat.rounds // several))
-            if stretch is not None and self._is_worth(stretch):
-                break
-        else:
+        stretch = self._stretch(rounds, repeat)
+        if stretch is None:
             half = repeat.rounds // 2
             cut = repeat.start + half * repeat.period
             first, last = repeat._replace(rounds=half), repeat._replace(start=cut, rounds=repeat.rounds - half)
@@ -135,6 +131,22 @@ class _Roller(Gatherer):
         first = repeat._replace(rounds=before)
         last = repeat._replace(start=stretch.repeat.end, rounds=after)
         return [*self._stretches(rounds, first), stretch, *self._stretches(rounds, last)]
+
+    def _stretch(self, rounds: RoundReads, repeat: Repeat) -> AlikeRounds | None:
+        """Return a part of a repeated stretch whose rounds read alike, the longest one that is tried."""
+        best: AlikeRounds | None = None
+        for several in (*_SEVERAL, None):
+            # Rounds that look alike may read in turns, so several of them make one.
+            count = several or self._reads.turns(repeat)
+            found = rounds.of(Repeat(repeat.start, repeat.period * count, repeat.rounds // count))
+            if found is None or not self._is_worth(found):
+                continue
+            length = found.repeat.end - found.repeat.start
+            if best is None or length > best.repeat.end - best.repeat.start:
+                best = found
+            if 2 * length >= repeat.end - repeat.start:
+                break
+        return best
 
     def _is_worth(self, stretch: AlikeRounds) -> bool:
         """Return whether copying separate operands costs little."""

@@ -96,6 +96,15 @@ def parts_of_a_row_after_the_loop(x: Any, a: Any) -> Any:
     return np.sum(y * parts + rows[0] * 0.9 * y)
 
 
+def stacked_and_read_two_rounds_later(x: Any, a: Any) -> Any:
+    y, before, first = x, x * a, x * 0.9
+    for _ in range(ROUNDS):
+        before, first = y, before
+        y = np.tanh(0.3 * a * first[::-1] + 0.3 * first[::-1] + 0.1)
+    last = np.sum(before[None, :] * before[:, None], 0)
+    return np.sum(y + before * 2) + np.sum(first) * 0.5 + np.sum(np.tanh(0.3 * first[1:2] * last + 0.1))
+
+
 def one_round_only(x: Any, a: Any) -> Any:
     ys = []
     for _ in range(ROUNDS):
@@ -123,6 +132,7 @@ def elements_and_an_index_array(x: Any, a: Any) -> Any:
         (constant_of_the_loop, False),
         (last_value_of_a_carry_that_is_stacked, False),
         (parts_of_a_row_after_the_loop, False),
+        (stacked_and_read_two_rounds_later, False),
         (one_round_only, True),
         (elements_and_an_index_array, False),
     ],

@@ -384,3 +384,23 @@ def test_random_programs(first: int) -> None:
     ]
     assert not found, "\n\n".join(found)
     assert report.checks["loops: rolled"] > 50
+
+
+def test_rounds_that_start_anew_now_and_then_are_one_round() -> None:
+    def f(x: Any) -> Any:
+        out, y = np.zeros_like(x), 1.0
+        for t in range(len(x)):
+            # Every seventh round has no operation of its own, so all operations of the program are equal.
+            y = x[t] if t % 7 == 0 else y * x[t]
+            out[t] = y
+        return np.sum(out**2)
+
+    x = np.linspace(0.9, 1.1, 280)
+    graph = fg.make_graph(f)(x)
+    rolled = graph.roll()
+    np.testing.assert_array_equal(rolled(x), graph(x))
+    loops = [each.params["loop"] for each in rolled.equations if each.primitive.name == "scan"]
+    assert [(loop.length, len(loop.body.equations)) for loop in loops] == [(40, 6)]
+    gradient = fg.value_and_grad(f)
+    found, expected = (fg.jit(gradient, engine="numpy", roll=roll)(x) for roll in (True, False))
+    fg.tree.map(np.testing.assert_array_equal, found, expected)
