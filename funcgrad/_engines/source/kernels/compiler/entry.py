@@ -94,7 +94,7 @@ def add_entry(module: Any, name: str, kernel: Any, arguments: Sequence[Argument]
 _INLINED = 32
 
 
-class _Reader:
+class _ObjectReader:
     """Writes a function that reads Python's objects.
 
     Args:
@@ -137,7 +137,7 @@ class _Reader:
         return self._b.call(self._b.inttoptr(self._address(name), kind.as_pointer()), given)
 
 
-class _ArrayCheck(_Reader):
+class _ArrayCheck(_ObjectReader):
     """Writes a function that tells whether an object is an array of some dtype."""
 
     def write(self, x: Any, argument: Argument) -> None:
@@ -157,7 +157,7 @@ class _ArrayCheck(_Reader):
         b.ret(bit(0))
 
 
-class _Entry(_Reader):
+class _Entry(_ObjectReader):
     """Writes the function that Python calls."""
 
     def __init__(self, function: Any, kernel: Any) -> None:
