@@ -12,11 +12,13 @@ import numpy as np
 from funcgrad import numpy as fnp
 from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.bind import untraced
+from funcgrad._core.trace.reverse import ReverseTracer
 from funcgrad._ops.program.scan import Loop
 from funcgrad._transforms.base.bodies import stage_body
 from funcgrad._transforms.custom.decorators import custom_vjp
 from funcgrad._transforms.derivative.forward import jvp
 from funcgrad._types import Array
+from funcgrad.autograd.extend import is_tensor
 from funcgrad.nn._functions.activations import relu, sigmoid, tanh
 from funcgrad.nn._functions.linear import linear
 from funcgrad.nn._functions.recurrent_numpy import run_backward, run_forward
@@ -138,9 +140,15 @@ def _loop(
 
 
 def _has_rule(operands: tuple[Any, ...]) -> bool:
-    """Return whether the rule of `_sequence` applies: all operands have one dtype, and there are elements."""
+    """Return whether the rule of `_sequence` applies: to NumPy's arrays, and to values that a reverse pass records.
+
+    Staged functions use the scan alone, so their graphs can be pickled and mapped.
+    """
     given = [x for x in operands if x is not None]
-    return math.prod(given[0].shape) > 0 and all(x.dtype == given[0].dtype for x in given)
+    if not math.prod(given[0].shape) or any(x.dtype != given[0].dtype for x in given):
+        return False
+    values = [x._value if is_tensor(x) else x for x in given]
+    return all(type(x) is np.ndarray for x in values) or any(type(x) is ReverseTracer for x in values)
 
 
 def _run_by_rule(kind: str, reverse: bool, gates: Array, state: State, weights: Weights) -> tuple[Any, State]:

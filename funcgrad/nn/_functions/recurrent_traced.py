@@ -1,8 +1,7 @@
 """Recurrent cells along sequences of traced values: the outputs, and the cotangents of the operands, as two scans.
 
 The derivative of a scan adds to the weights' cotangents in each step. Here the steps of the second scan return the
-cotangents of their gates, and the weights' cotangents are one product afterwards. On XLA a training step of an LSTM (20
-steps, batch 32, width 64) takes 0.7 of the time.
+cotangents of their gates, and the weights' cotangents are one product afterwards.
 
 Operands are the states, ``gates``: ``f32[steps, batch, gates * hidden]``, the products of the inputs, and the hidden
 weight and perhaps bias.
