@@ -26,7 +26,7 @@ from funcgrad.autograd.extend import on_values as _on_values
 from funcgrad.autograd.extend import refused_draws as _refused_draws
 from funcgrad.autograd.extend import rows as _rows
 from funcgrad.torch import _names
-from funcgrad.torch import _transformed as _checks
+from funcgrad.torch import _refusals as _checks
 from funcgrad.tree import leaves as _leaves
 from funcgrad.tree import map as _map
 

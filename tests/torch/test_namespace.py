@@ -195,7 +195,8 @@ def test_namespaces_that_programs_import_without_need() -> None:
 
 
 def test_inner_modules_are_attributes() -> None:
-    assert torch.nn.modules.dropout.Dropout is torch.nn.modules.Dropout is torch.nn.Dropout
-    assert torch.nn.parameter.Parameter is torch.nn.Parameter
+    nn: Any = torch.nn
+    assert nn.modules.dropout.Dropout is nn.modules.Dropout is nn.Dropout
+    assert nn.parameter.Parameter is nn.Parameter
     assert torch.distributions.normal.Normal is torch.distributions.Normal
     assert torch.utils.data.dataset.Dataset is torch.utils.data.Dataset
