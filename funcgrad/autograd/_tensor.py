@@ -33,7 +33,7 @@ from funcgrad.autograd._tape.function import Function
 from funcgrad.autograd._tape.handles import RemovableHandle
 from funcgrad.autograd._tape.hooks import register, register_accumulated
 from funcgrad.autograd._tape.mode import inferring, on_inference
-from funcgrad.autograd._tape.refused import in_pytorchs_words
+from funcgrad.autograd._tape.refused import NO_COPY, in_pytorchs_words
 from funcgrad.autograd._tape.writes import WRITES
 from funcgrad.autograd._text import tensor_text
 from funcgrad.numpy.extend import as_value, is_foreign_array
@@ -350,11 +350,7 @@ class Tensor(TensorBase):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         if not self.is_leaf:
-            raise RuntimeError(
-                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the "
-                "moment.  If you were attempting to deepcopy a module, this may be because of a "
-                "torch.nn.utils.weight_norm usage, see https://github.com/pytorch/pytorch/pull/103001"
-            )
+            raise RuntimeError(NO_COPY)
         copied = rebuild(self._value.copy(), self.requires_grad, getattr(self, "_is_parameter", False))
         memo[id(self)] = copied
         gradient = self.grad

@@ -4,7 +4,14 @@ from funcgrad._public import publish
 from funcgrad.autograd import _rejection as rejection
 from funcgrad.autograd._called import called_value
 from funcgrad.autograd._memory.write import take_result
-from funcgrad.autograd._methods.generators import Generator, default_generator, refused_draws
+from funcgrad.autograd._methods.generators import (
+    DrawnRows,
+    Generator,
+    default_generator,
+    drawn_by_rows,
+    refused_draws,
+    rows,
+)
 from funcgrad.autograd._methods.names import Shape
 from funcgrad.autograd._methods.results import RETURN_TYPES
 from funcgrad.autograd._methods.to import CPU, device, number_dtype
@@ -29,6 +36,7 @@ __all__ = [
     "RETURN_TYPES",
     "TRACE",
     "WRITES",
+    "DrawnRows",
     "Generator",
     "Hooks",
     "NodeFunction",
@@ -44,6 +52,7 @@ __all__ = [
     "default_dtype",
     "default_generator",
     "device",
+    "drawn_by_rows",
     "gradient_of",
     "inference_mode",
     "inferring",
@@ -64,6 +73,7 @@ __all__ = [
     "refused_draws",
     "rejection",
     "result_dtype",
+    "rows",
     "set_dtype_of_floats",
     "set_value",
     "take_result",

@@ -5,6 +5,7 @@ is not imported.
 """
 
 import sys as _sys
+from types import SimpleNamespace as _SimpleNamespace
 from typing import Any as _Any
 
 from funcgrad import nn as nn
@@ -23,6 +24,7 @@ from funcgrad.torch import (
     _creation,
     _drawn,
     _dtypes,
+    _factors,
     _functions,
     _joined,
     _names,
@@ -43,7 +45,6 @@ from funcgrad.torch import utils as utils
 from funcgrad.torch._files.load import load as load
 from funcgrad.torch._files.save import save as save
 from funcgrad.torch._kernels import arguments as _arguments
-from funcgrad.torch._kernels import factors as _factors
 from funcgrad.torch._kernels import inner as _inner
 from funcgrad.torch._kernels import kinds as _kinds
 from funcgrad.torch._kernels import recurrent as _recurrent
@@ -99,6 +100,14 @@ for _room in (nn, optim):
 for _path, _words in _names.INNER_MODULES.items():
     for _name in _words.split():
         _sys.modules[f"{__name__}.{_path}.{_name}"] = _sys.modules[f"{__name__}.{_path.removesuffix('.modules')}"]
+# ``torch.nn.modules.dropout.Dropout``: the module that has all classes stands for each inner one.
+_INNER = _SimpleNamespace(**dict.fromkeys(_names.INNER_MODULES["nn.modules"].split(), nn))
+_INNER.__dict__.update({name: getattr(nn, name) for name in dir(nn) if name[0].isupper()})
+for _path in ("nn", "nn.utils", "utils.data", "distributions"):
+    _parent = _sys.modules[f"{__name__}.{_path}"]
+    for _name in _names.INNER_MODULES[_path].split():
+        if not hasattr(_parent, _name):
+            setattr(_parent, _name, _INNER if _name == "modules" else _parent)
 # ``import torch.backends.cudnn as cudnn`` finds what answers for devices.
 for _path, _answers in _settings.paths(_NAMESPACES):
     _sys.modules[f"{__name__}.{_path}"] = _answers

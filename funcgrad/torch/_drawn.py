@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from contextvars import ContextVar
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from funcgrad import numpy as fnp
 from funcgrad._types import Array, DTypeLike, ShapeLike
 from funcgrad.autograd.extend import (
     TRACE,
     Generator,
     default_generator,
+    drawn_by_rows,
     is_tensor,
     lower,
-    refused_draws,
     rejection,
+    rows,
     type_name,
 )
 from funcgrad.torch._creation import dtype_of, finished, like, plain, sizes_of, titled
@@ -34,32 +33,13 @@ def _drawn(name: str, draw: Callable[[Generator, tuple[int, ...], np.dtype], Any
     return titled(function, name, "return random numbers of a shape, PyTorch's for the same seed.")
 
 
-class DrawnRows(NamedTuple):
-    """The rows of one `vmap` whose random numbers differ: the number of the present row, traced, and their count."""
-
-    number: Any
-    length: int
-
-
-# The rows of the maps that run, from the outermost on.
-rows: ContextVar[tuple[DrawnRows, ...]] = ContextVar("funcgrad_random_rows", default=())
-
-
 def _finished(
     name: str, draw: Callable[[tuple[int, ...]], Any], shape: tuple[int, ...], options: dict[str, Any]
 ) -> Any:
     """Return drawn numbers as a tensor: if they differ by row, draw those of all rows at once, as PyTorch does."""
-    mapped = rows.get()
-    if not mapped:
+    if not rows.get():
         return finished(name, draw(shape), options)
-    token = refused_draws.set(None)
-    try:
-        made = finished(name, draw((*[each.length for each in mapped], *shape)), options)
-    finally:
-        refused_draws.reset(token)
-    for each in mapped:
-        made = fnp.take(made, each.number, axis=0)
-    return made
+    return drawn_by_rows(lambda whole: finished(name, draw(whole), options), shape)
 
 
 def _like(name: str, draw: Callable[..., Any]) -> Made:
@@ -122,7 +102,13 @@ def randperm(n: int, **options: Any) -> Any:
     if n < 0:
         raise RuntimeError(f"n must be non-negative, got{n}")
     dtype = dtype_of("randperm", options, np.int64)
-    return finished("randperm", _source(options.get("generator")).permutation(n).astype(dtype), options)
+    source = _source(options.get("generator"))
+
+    def draw(whole: tuple[int, ...]) -> Any:
+        drawn = [source.permutation(n) for _ in range(math.prod(whole[:-1]))]
+        return np.array(drawn, dtype).reshape(whole)
+
+    return _finished("randperm", draw, (n,), options)
 
 
 def normal(mean: Array, std: Array = 1.0, size: ShapeLike | None = None, **options: Any) -> Any:

@@ -13,8 +13,8 @@ from funcgrad import numpy as fnp
 from funcgrad._types import Array, AxesLike
 from funcgrad.autograd import tensor
 from funcgrad.autograd.extend import TRACE, is_tensor, pytorchs_error
-from funcgrad.torch._einsum import check_einsum
 from funcgrad.torch._functions import check_tensors, of_tensors
+from funcgrad.torch._refusals import check_einsum
 
 Function = Callable[..., Any]
 

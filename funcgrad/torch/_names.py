@@ -36,20 +36,21 @@ REASONS: dict[str, str] = {
         autocast_* clear_autocast_cache get_autocast_* set_autocast_* is_autocast_*
     """,
     "it is a step inside PyTorch's kernels; use the module or function of nn": """
-        batch_norm_* native_* *_copy_* slice_copy as_strided_copy _* embedding_renorm_ sym_constrain_range*
+        batch_norm_* native_* *_copy_* slice_inverse hash_tensor thread_safe_generator scaled_mm grouped_mm
+        scaled_grouped_mm _* embedding_renorm_ sym_constrain_range*
         segment_reduce
     """,
     "PyTorch has deprecated it; use the newer name": "NLLLoss2d Container variable",
     "memory is NumPy's: there are no storages": """
-        *Storage storage is_storage UntypedStorage TypedStorage Storage* as_strided as_strided_ as_strided_*
-        empty_strided empty_permuted from_file alias_copy DeserializationStorageContext
+        *Storage storage is_storage UntypedStorage TypedStorage Storage* as_strided as_strided_
+        from_file DeserializationStorageContext
         SerializationStorageContext PyTorchFileReader PyTorchFileWriter to_dlpack
     """,
     "it is old: write torch.tensor(..., dtype=...)": """
         *Tensor
     """,
     "PyTorch itself has replaced it by a function of torch.linalg": """
-        eig lstsq solve symeig matrix_rank lu triangular_solve geqrf orgqr ormqr lobpcg
+        eig lstsq solve symeig matrix_rank lu lobpcg
         pca_lowrank svd_lowrank
     """,
 }
@@ -59,7 +60,7 @@ REASONS: dict[str, str] = {
 OF_NN = frozenset(
     """
     adaptive_avg_pool1d adaptive_max_pool1d alpha_dropout avg_pool1d bilinear celu celu_ channel_shuffle conv1d conv2d
-    conv3d conv_transpose1d
+    conv3d conv_tbc conv_transpose1d
     conv_transpose2d conv_transpose3d cosine_similarity dropout feature_alpha_dropout max_pool1d
     max_pool2d max_pool3d pairwise_distance pixel_shuffle pixel_unshuffle rms_norm rrelu rrelu_ selu threshold_
     """.split()  # noqa: SIM905  (a table of words)

@@ -17,14 +17,16 @@ from funcgrad._transforms.derivative import reverse as _reverse
 from funcgrad._transforms.vmap import vmap as _vmap
 from funcgrad.autograd import Tensor as _Tensor
 from funcgrad.autograd.extend import TRACE as _TRACE
+from funcgrad.autograd.extend import DrawnRows as _DrawnRows
 from funcgrad.autograd.extend import conjugated as _conjugated
 from funcgrad.autograd.extend import is_tensor as _is_tensor
 from funcgrad.autograd.extend import lift as _lift
 from funcgrad.autograd.extend import lower as _lower
 from funcgrad.autograd.extend import on_values as _on_values
 from funcgrad.autograd.extend import refused_draws as _refused_draws
-from funcgrad.torch import _drawn, _names
-from funcgrad.torch import _transformed as _checks
+from funcgrad.autograd.extend import rows as _rows
+from funcgrad.torch import _names
+from funcgrad.torch import _refusals as _checks
 from funcgrad.tree import leaves as _leaves
 from funcgrad.tree import map as _map
 
@@ -163,8 +165,8 @@ _RANDOM = (
 )
 _DIFFERENT = (
     "vmap: random numbers that differ by row were asked for; the function runs once for all rows, and only torch.rand, "
-    "randn, randint, normal and their relatives for a shape can draw such numbers. Draw numbers of the batch's shape "
-    "outside, and map over them."
+    "randn, randint, normal, randperm, their relatives for a shape, and dropout can draw such numbers. Draw numbers of "
+    "the batch's shape outside, and map over them."
 )
 
 
@@ -214,11 +216,11 @@ def _by_rows(func: _Function, in_dims: _Any, out_dims: _Any) -> _Function:
         count = next((_length(x, dim) for x, dim in zip(args, dims, strict=False) if dim is not None), 0)
 
         def of_row(number: _Any, *given: _Any, **named: _Any) -> _Any:
-            token = _drawn.rows.set((*_drawn.rows.get(), _drawn.DrawnRows(number, count)))
+            token = _rows.set((*_rows.get(), _DrawnRows(number, count)))
             try:
                 return func(*given, **named)
             finally:
-                _drawn.rows.reset(token)
+                _rows.reset(token)
 
         mapped = _plain(_vmap(_on_values(of_row), in_axes=(0, *dims), out_axes=out_dims))
         return _without_draws(mapped, _DIFFERENT)(_TRACE.constant(_arange(count)), *args, **kwargs)

@@ -18,9 +18,9 @@ from funcgrad.autograd.extend import RETURN_TYPES as _RETURN_TYPES
 from funcgrad.autograd.extend import TRACE as _TRACE
 from funcgrad.scipy import linalg as _scipy
 from funcgrad.torch import _names
+from funcgrad.torch._factors import LINALG as _LINALG
 from funcgrad.torch._functions import of_tensors as _of_tensors
 from funcgrad.torch._functions import pivoted_rows as _pivoted_rows
-from funcgrad.torch._kernels.factors import LINALG as _LINALG
 
 
 class LinAlgError(_Error, RuntimeError):

@@ -199,3 +199,19 @@ def test_the_states_of_several_modules() -> None:
     assert torch.allclose(outputs[2], models[2](x))
     with pytest.raises(RuntimeError, match="got 0"):
         torch.func.stack_module_state([])
+
+
+def test_random_numbers_of_rows_differ(pytorch: PyTorch) -> None:
+    def drawn(torch: Any) -> list[Any]:
+        x, vmap, dropout = torch.ones(3, 4), torch.func.vmap, torch.nn.functional.dropout
+        torch.manual_seed(0)
+        first = vmap(lambda row: dropout(row, 0.5), randomness="different")(x)
+        permuted = vmap(lambda row: torch.randperm(5) + 0 * row.sum().long(), randomness="different")(x)
+        nested = vmap(
+            vmap(lambda x: dropout(x, 0.5) * torch.rand(2).sum(), randomness="different"), randomness="different"
+        )
+        return [first.numpy(), permuted.numpy(), nested(x).numpy()]
+
+    theirs = pytorch(drawn)
+    for found, expected in zip(drawn(funcgrad.torch), theirs, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-6)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -182,3 +183,20 @@ def test_settings_of_pytorchs_kernels_are_accepted() -> None:
     torch.backends.cudnn.deterministic = True
     torch.use_deterministic_algorithms(True)
     torch.use_deterministic_algorithms(False)
+
+
+def test_namespaces_that_programs_import_without_need() -> None:
+    import_module("funcgrad.torch.onnx")
+    distributed = import_module("funcgrad.torch.distributed")
+    assert not distributed.is_available()
+    assert not torch.distributed.is_initialized()
+    with pytest.raises(AttributeError, match=r"torch\.onnx' has no attribute 'export': ONNX files are not written"):
+        torch.onnx.export  # noqa: B018  (the name is missing)
+
+
+def test_inner_modules_are_attributes() -> None:
+    nn: Any = torch.nn
+    assert nn.modules.dropout.Dropout is nn.modules.Dropout is nn.Dropout
+    assert nn.parameter.Parameter is nn.Parameter
+    assert torch.distributions.normal.Normal is torch.distributions.Normal
+    assert torch.utils.data.dataset.Dataset is torch.utils.data.Dataset

@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import math
 import secrets
+from collections.abc import Callable
 from contextvars import ContextVar
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from funcgrad import numpy as fnp
 from funcgrad._core.words import shown
 from funcgrad._types import ArrayLike, DeviceLike, DTypeLike
 
@@ -27,6 +29,30 @@ _BLOCK = 16
 _Shape = tuple[int, ...]
 # The reason why random numbers are refused here, if they are.
 refused_draws: ContextVar[str | None] = ContextVar("funcgrad_refused_draws", default=None)
+
+
+class DrawnRows(NamedTuple):
+    """The rows of one `vmap` whose random numbers differ: the number of the present row, traced, and their count."""
+
+    number: Any
+    length: int
+
+
+# The rows of the maps that run, from the outermost on.
+rows: ContextVar[tuple[DrawnRows, ...]] = ContextVar("funcgrad_random_rows", default=())
+
+
+def drawn_by_rows(draw: Callable[[tuple[int, ...]], Any], shape: tuple[int, ...]) -> Any:
+    """Draw the numbers of all rows at once, as PyTorch does, and return those of the present row."""
+    mapped = rows.get()
+    token = refused_draws.set(None)
+    try:
+        made = draw((*[each.length for each in mapped], *shape))
+    finally:
+        refused_draws.reset(token)
+    for each in mapped:
+        made = fnp.take(made, each.number, axis=0)
+    return made
 
 
 class Generator:

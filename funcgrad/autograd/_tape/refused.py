@@ -11,6 +11,11 @@ from typing import Any
 import numpy as np
 
 Shape = tuple[int, ...]
+NO_COPY = (
+    "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  If you "
+    "were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, see "
+    "https://github.com/pytorch/pytorch/pull/103001"
+)
 
 
 # Methods that look at axes and shapes before an operation is recorded.

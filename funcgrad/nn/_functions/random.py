@@ -13,7 +13,7 @@ from funcgrad import random
 from funcgrad._core.bind import active_trace
 from funcgrad._engines import is_abstract
 from funcgrad._types import Array, DTypeLike
-from funcgrad.autograd.extend import default_generator
+from funcgrad.autograd.extend import default_generator, drawn_by_rows, rows
 
 
 class Keys:
@@ -73,6 +73,8 @@ def uniform(asked: str, x: Array, shape: tuple[int, ...], dtype: DTypeLike = np.
     keys = _keys.get()
     if keys is not None:
         return random.uniform(keys.take(), shape)
+    if rows.get():
+        return drawn_by_rows(lambda whole: default_generator.random(whole, dtype), tuple(shape))
     _check_eager(asked, x)
     return default_generator.random(shape, dtype)
 

@@ -17,6 +17,11 @@ def _checked(name: str, input: Any, weight: Any, bias: Any, groups: int, transpo
     axes = int(name[-2])
     if groups <= 0:
         raise RuntimeError("non-positive groups is not supported")
+    if not transposed and weight.shape[0] < groups:
+        raise RuntimeError(
+            f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight of size "
+            f"{list(weight.shape)} instead"
+        )
     if len(x.shape) not in (axes + 1, axes + 2):
         raise RuntimeError(
             f"Expected {axes + 1}D (unbatched) or {axes + 2}D (batched) input to {name}, but got input of size: "

@@ -200,14 +200,13 @@ def linear_cross_entropy(
     flat = linear_weight.reshape(-1, linear_weight.shape[-1])
     bias = None if linear_bias is None else linear_bias.reshape(-1)
     logits = linear(input, flat, bias)
-    ignored = {} if ignore_index is None else {"ignore_index": ignore_index}
     return cross_entropy(
         logits.reshape((*logits.shape[:-1], *shape)),
         target,
         weight=weight,
+        ignore_index=-100 if ignore_index is None else ignore_index,
         reduction=reduction,
         label_smoothing=label_smoothing,
-        **ignored,
     )
 
 

@@ -129,7 +129,7 @@ def _in_place(function: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 
 _ALL: tuple[Callable[..., Any], ...] = (
-    *(grid_sampler, affine_grid_generator, _F.conv_tbc, convolution, norm_except_dim, native_layer_norm),
+    *(grid_sampler, affine_grid_generator, convolution, norm_except_dim, native_layer_norm),
     *(native_group_norm, native_dropout, native_channel_shuffle, feature_dropout, max_pool1d_with_indices),
     _in_place(_F.dropout, "dropout_"),
     _in_place(_F.alpha_dropout, "alpha_dropout_"),

@@ -196,7 +196,9 @@ def _checked(given: Any) -> list[Any]:
         return [given]
     if isinstance(given, Sequence) and all(isinstance(each, transforms.Transform) for each in given):
         return [*given]
-    raise ValueError("transforms must be a Transform or a list of Transforms")
+    if isinstance(given, list):
+        raise ValueError("transforms must be a Transform or a list of Transforms")
+    raise ValueError(f"transforms must be a Transform or list, but was {given}")
 
 
 class MixtureSameFamily(Distribution):
