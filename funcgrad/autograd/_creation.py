@@ -53,7 +53,7 @@ def tensor(data: Array, dtype: DTypeLike = None, requires_grad: bool = False) ->
     return rebuild(value, requires_grad)
 
 
-def _copied(data: Array, dtype: np.dtype | None) -> Any:
+def _copied(data: Array, dtype: np.dtype | None) -> Array:
     if isinstance(data, type):
         raise TypeError(
             f"tensor: data is the class {data.__name__}; needed numbers or an array. Pass an instance of it."

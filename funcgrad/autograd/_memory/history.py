@@ -45,7 +45,7 @@ def base_of(x: Tensor) -> Any:
     return base if base is not None and owner_of(base._value) is owner_of(x._value) else None
 
 
-def root_of(x: Tensor) -> Any:
+def root_of(x: Tensor) -> Tensor:
     """Return the root of a tensor: the tensor that is no view."""
     while (base := base_of(x)) is not None:
         x = base

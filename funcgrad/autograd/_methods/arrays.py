@@ -51,11 +51,11 @@ def _of_two(function: Callable[[Any, Any], Any]) -> Method:
     return method
 
 
-def _part(self: Tensor, dim: int, entry: IndexLike) -> Any:
+def _part(self: Tensor, dim: int, entry: IndexLike) -> Tensor:
     return getitem(self, (*(_FULL,) * normalize_axis(dim, len(self.shape)), entry))
 
 
-def _narrow(self: Tensor, dim: int, start: Any, length: int) -> Any:
+def _narrow(self: Tensor, dim: int, start: Any, length: int) -> Tensor:
     """Return a part of a length along an axis, as a view."""
     size = self.shape[normalize_axis(dim, len(self.shape))]
     start = int(start)
@@ -67,14 +67,14 @@ def _narrow(self: Tensor, dim: int, start: Any, length: int) -> Any:
     return _part(self, dim, slice(first, first + length))
 
 
-def _select(self: Tensor, dim: int, index: int) -> Any:
+def _select(self: Tensor, dim: int, index: int) -> Tensor:
     """Return the element at one position along an axis, as a view without this axis."""
     if not self.shape:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
     return _part(self, dim, int(index))
 
 
-def _unflatten(self: Tensor, dim: int, sizes: Any) -> Any:
+def _unflatten(self: Tensor, dim: int, sizes: Any) -> Tensor:
     """Return the tensor with one axis split into several, as a view."""
     axis = normalize_axis(dim, len(self.shape))
     sizes, length = tuple(sizes), self.shape[axis]
@@ -88,11 +88,11 @@ def _unflatten(self: Tensor, dim: int, sizes: Any) -> Any:
     return self.reshape(*self.shape[:axis], *sizes, *self.shape[axis + 1 :])
 
 
-def _broadcast_to(self: Tensor, *shape: Any) -> Any:
+def _broadcast_to(self: Tensor, *shape: Any) -> Tensor:
     return NAMES["expand"](self, *dims_of(shape))
 
 
-def _moved(self: Tensor, source: Array, destination: Any) -> Any:
+def _moved(self: Tensor, source: Array, destination: Any) -> Tensor:
     """Return the tensor with axes at other positions, as a view."""
     if self.shape:
         return fnp.moveaxis(self, source, destination)
@@ -101,7 +101,7 @@ def _moved(self: Tensor, source: Array, destination: Any) -> Any:
     return self
 
 
-def _flip(self: Tensor, *axes: Any, dims: Any = ()) -> Any:
+def _flip(self: Tensor, *axes: Any, dims: Any = ()) -> Tensor:
     """Return a copy in reverse order along axes."""
     axes = dims_of(axes) or tuple(dims)
     if self.shape:
@@ -110,24 +110,24 @@ def _flip(self: Tensor, *axes: Any, dims: Any = ()) -> Any:
     return copied(self)
 
 
-def _roll(self: Tensor, shifts: Array, dims: AxesLike = None) -> Any:
+def _roll(self: Tensor, shifts: Array, dims: AxesLike = None) -> Tensor:
     """Return a copy with elements rolled along axes."""
     return fnp.roll(self, shifts, dims)
 
 
-def _diag(self: Tensor, diagonal: int = 0) -> Any:
+def _diag(self: Tensor, diagonal: int = 0) -> Tensor:
     """Return the matrix of a diagonal, or a copy of the diagonal of a matrix."""
     return copied(fnp.diag(self, diagonal))
 
 
-def _diff(self: Tensor, n: int = 1, dim: int = -1, prepend: Array = None, append: Array = None) -> Any:
+def _diff(self: Tensor, n: int = 1, dim: int = -1, prepend: Array = None, append: Array = None) -> Tensor:
     """Return the differences along an axis, of the elements with others before and after them."""
     if prepend is not None or append is not None:
         self = fnp.concatenate([x for x in (prepend, self, append) if x is not None], dim)
     return fnp.diff(self, n, dim) if n else copied(self)
 
 
-def _where(self: Tensor, condition: Array, other: ArrayLike) -> Any:
+def _where(self: Tensor, condition: Array, other: ArrayLike) -> Tensor:
     """Return the elements where a condition is true, and those of another tensor elsewhere."""
     return fnp.where(plain_value(condition), self, plain_value(other))
 
@@ -147,13 +147,13 @@ def _is_close(name: str) -> Method:
     return method
 
 
-def _logdet(self: Tensor) -> Any:
+def _logdet(self: Tensor) -> Tensor:
     """Return the logarithm of the determinant; NaN if the determinant is negative."""
     sign, logarithm = fnp.linalg.slogdet(self)
     return fnp.where(sign >= 0, logarithm, np.nan)
 
 
-def _count_nonzero(self: Tensor, dim: AxesLike = None) -> Any:
+def _count_nonzero(self: Tensor, dim: AxesLike = None) -> Tensor:
     """Return how many elements are not 0."""
     return self._owner.constant(np.count_nonzero(self._value, axis=_axis(self, dim)))
 
@@ -170,7 +170,7 @@ def _filled(name: str) -> Method:
 
 def _new_full(
     self: Tensor, size: Any, fill_value: ArrayLike, dtype: DTypeLike = None, requires_grad: bool = False
-) -> Any:
+) -> Tensor:
     """Return a tensor filled with a number, of this dtype unless another one is given."""
     made = self._owner.constant(np.full(tuple(size), value_of(fill_value), dtype or self.dtype))
     return made.requires_grad_() if requires_grad else made

@@ -150,7 +150,7 @@ def _repeat_interleave(self: Tensor, repeats: Array, dim: int | None = None, *, 
     return fnp.repeat(self, _array(repeats) if hasattr(repeats, "dtype") else repeats, dim)
 
 
-def _repeat(self: Tensor, *repeats: Any, axis: Any = None) -> Any:
+def _repeat(self: Tensor, *repeats: Any, axis: Any = None) -> Tensor:
     """Return the whole tensor repeated along each axis; with NumPy's ``axis=`` each element."""
     if axis is not None:
         return fnp.repeat(self, repeats[0], axis)

@@ -123,7 +123,7 @@ def _one_line(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @_one_line
-def log_softmax(x: Tensor, dim: int) -> Any:
+def log_softmax(x: Tensor, dim: int) -> Tensor:
     """Return the logarithm of the softmax along an axis."""
     if not is_floating(x.dtype):
         raise RuntimeError(f"softmax: the tensor is {x.aval}; needed floating numbers. Convert it with t.float().")
@@ -131,12 +131,12 @@ def log_softmax(x: Tensor, dim: int) -> Any:
 
 
 @_one_line
-def softmax(x: Tensor, dim: int) -> Any:
+def softmax(x: Tensor, dim: int) -> Tensor:
     """Return the softmax along an axis."""
     return fnp.exp(log_softmax(x, dim))
 
 
-def norm(self: Tensor, p: ScalarLike = 2, dim: Any = None, keepdim: bool = False, dtype: DTypeLike = None) -> Any:
+def norm(self: Tensor, p: ScalarLike = 2, dim: Any = None, keepdim: bool = False, dtype: DTypeLike = None) -> Tensor:
     """Return the norm of the elements as a vector, of order 2 by default; ``"nuc"`` is the nuclear norm of matrices.
 
     If the norm is 0, the derivative is 0, as in PyTorch.

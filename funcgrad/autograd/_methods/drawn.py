@@ -38,21 +38,21 @@ def _dtype(source: Array, aval: Aval) -> dict[str, Any]:
     return {"dtype": aval.dtype} if isinstance(source, Generator) else {}
 
 
-def _normal(source: Array, aval: Aval, mean: float = 0.0, std: float = 1.0) -> Any:
+def _normal(source: Array, aval: Aval, mean: float = 0.0, std: float = 1.0) -> Array:
     """Fill with normally distributed numbers, in place."""
     if not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
     return source.normal(mean, std, aval.shape, **_dtype(source, aval))
 
 
-def _uniform(source: Array, aval: Aval, low: float = 0.0, high: float = 1.0) -> Any:
+def _uniform(source: Array, aval: Aval, low: float = 0.0, high: float = 1.0) -> Array:
     """Fill with uniformly distributed numbers between two bounds, in place."""
     if not low <= high:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}")
     return source.uniform(low, high, aval.shape, **_dtype(source, aval))
 
 
-def _bernoulli(source: Array, aval: Aval, p: ArrayLike = 0.5) -> Any:
+def _bernoulli(source: Array, aval: Aval, p: ArrayLike = 0.5) -> Array:
     """Fill with ones, with a given probability, and zeros, in place."""
     p = value_of(plain_value(p))
     if not np.all((np.asarray(p) >= 0) & (np.asarray(p) <= 1)):
@@ -60,35 +60,35 @@ def _bernoulli(source: Array, aval: Aval, p: ArrayLike = 0.5) -> Any:
     return source.binomial(1, p, aval.shape)
 
 
-def _exponential(source: Array, aval: Aval, lambd: float = 1.0) -> Any:
+def _exponential(source: Array, aval: Aval, lambd: float = 1.0) -> Array:
     """Fill with exponentially distributed numbers, in place."""
     if not lambd > 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
     return source.exponential(1 / lambd, aval.shape)
 
 
-def _log_normal(source: Array, aval: Aval, mean: float = 1.0, std: float = 2.0) -> Any:
+def _log_normal(source: Array, aval: Aval, mean: float = 1.0, std: float = 2.0) -> Array:
     """Fill with numbers whose logarithm is normally distributed, in place."""
     if not std > 0:
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std:g}")
     return source.lognormal(mean, std, aval.shape)
 
 
-def _geometric(source: Array, aval: Aval, p: float) -> Any:
+def _geometric(source: Array, aval: Aval, p: float) -> Array:
     """Fill with the number of trials until the first success, in place."""
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
     return source.geometric(p, aval.shape)
 
 
-def _cauchy(source: Array, aval: Aval, median: float = 0.0, sigma: float = 1.0) -> Any:
+def _cauchy(source: Array, aval: Aval, median: float = 0.0, sigma: float = 1.0) -> Array:
     """Fill with numbers of the Cauchy distribution, in place."""
     if not sigma > 0:
         raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
     return median + sigma * source.standard_cauchy(aval.shape)
 
 
-def _random(source: Array, aval: Aval, low: int = 0, high: int | None = None) -> Any:
+def _random(source: Array, aval: Aval, low: int = 0, high: int | None = None) -> Array:
     """Fill with integers between two bounds, in place; by default with all that the dtype represents exactly."""
     if high is not None:
         bounds = low, high

@@ -39,51 +39,51 @@ class ElementFunction(NamedTuple):
     in_place: bool = True
 
 
-def _sign(x: Tensor) -> Any:
+def _sign(x: Tensor) -> Tensor:
     # PyTorch's sign of NaN is 0, and NumPy has no sign of bools.
     return copied(x) if x.dtype.kind == "b" else fnp.where(x == x, fnp.sign(x), x.dtype.type(0))  # noqa: PLR0124  (NaN)
 
 
-def _wide(x: Tensor, other: ArrayLike) -> Any:
+def _wide(x: Tensor, other: ArrayLike) -> Tensor:
     """Return another operand in the dtype of its sum with a tensor."""
     return cast(other, np.promote_types(x.dtype, other.dtype)) if is_tensor(other) else other
 
 
-def _lgamma(x: Tensor) -> Any:
+def _lgamma(x: Tensor) -> Tensor:
     # At minus infinity SciPy's function has another limit.
     return fnp.where(x == -np.inf, -x, special.gammaln(x))
 
 
-def _angle(x: Tensor) -> Any:
+def _angle(x: Tensor) -> Tensor:
     # PyTorch's angle of -0.0 is that of 0.0.
     return fnp.angle(x + 0)
 
 
-def _logit(x: Tensor, eps: float | None = None) -> Any:
+def _logit(x: Tensor, eps: float | None = None) -> Tensor:
     return special.logit(x if eps is None else NAMES["clamp"](x, eps, 1 - eps))
 
 
-def _nan_to_num(x: Tensor, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Any:
+def _nan_to_num(x: Tensor, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Tensor:
     return fnp.nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf)
 
 
-def _clamp_min(x: Tensor, min: ArrayLike) -> Any:  # noqa: A002  (PyTorch's name)
+def _clamp_min(x: Tensor, min: ArrayLike) -> Tensor:  # noqa: A002  (PyTorch's name)
     return NAMES["clamp"](x, min)
 
 
-def _clamp_max(x: Tensor, max: ArrayLike) -> Any:  # noqa: A002  (PyTorch's name)
+def _clamp_max(x: Tensor, max: ArrayLike) -> Tensor:  # noqa: A002  (PyTorch's name)
     return NAMES["clamp"](x, None, max)
 
 
-def _addcmul(x: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: ArrayLike = 1) -> Any:
+def _addcmul(x: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: ArrayLike = 1) -> Tensor:
     return x + value * (_wide(x, tensor1) * tensor2)
 
 
-def _addcdiv(x: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: ArrayLike = 1) -> Any:
+def _addcdiv(x: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: ArrayLike = 1) -> Tensor:
     return x + value * (_wide(x, tensor1) / tensor2)
 
 
-def _lerp(x: Tensor, end: Array, weight: ArrayLike) -> Any:
+def _lerp(x: Tensor, end: Array, weight: ArrayLike) -> Tensor:
     return x + weight * (end - x)
 
 
@@ -96,7 +96,7 @@ def _added(product: Callable[[Any, Any], Any]) -> Method:
     return function
 
 
-def _addr(x: Tensor, vec1: Tensor, vec2: Tensor, *, beta: ArrayLike = 1, alpha: ArrayLike = 1) -> Any:
+def _addr(x: Tensor, vec1: Tensor, vec2: Tensor, *, beta: ArrayLike = 1, alpha: ArrayLike = 1) -> Tensor:
     for name, vector in (("vec1", vec1), ("vec2", vec2)):
         if (rank := len(np.shape(vector))) != 1:
             raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {rank}-D")
@@ -108,7 +108,7 @@ def _addr(x: Tensor, vec1: Tensor, vec2: Tensor, *, beta: ArrayLike = 1, alpha: 
     return y
 
 
-def _sum_of_products(first: ArrayLike, second: ArrayLike) -> Any:
+def _sum_of_products(first: ArrayLike, second: ArrayLike) -> Tensor:
     return fnp.sum(first @ second, axis=0)
 
 

@@ -33,7 +33,7 @@ def binary_in_place(ufunc: np.ufunc, title: str, *, keeps: bool = True, other_ti
         other = plain_value(other)
         factor = None if type(alpha) is int and alpha == 1 else alpha
 
-        def computed(x: Tensor) -> Any:
+        def computed(x: Tensor) -> Tensor:
             return function(x, other if factor is None else fnp.multiply(other, factor))
 
         def out(value: np.ndarray) -> None:
@@ -50,19 +50,19 @@ def binary_in_place(ufunc: np.ufunc, title: str, *, keeps: bool = True, other_ti
 _true_div = binary_in_place(np.true_divide, "DivBackward0")
 
 
-def _masked_fill(self: Tensor, mask: ArrayLike, value: ArrayLike) -> Any:
+def _masked_fill(self: Tensor, mask: ArrayLike, value: ArrayLike) -> Tensor:
     """Set the elements where a mask is true to a number, in place."""
     mask = value_of(plain_value(mask))
     title = f"MaskedFillBackward{int(is_tensor(value))}"
 
-    def filled(x: Tensor) -> Any:
+    def filled(x: Tensor) -> Tensor:
         check_fits(x, np.broadcast_shapes(x.shape, np.shape(mask)), x.dtype)
         return METHODS["masked_fill"](x, mask, value)
 
     return compute(self, filled, (value,), title, asked="masked_fill_", keeps=False)
 
 
-def _fill(self: Tensor, value: ArrayLike) -> Any:
+def _fill(self: Tensor, value: ArrayLike) -> Tensor:
     """Set all elements to a number, in place."""
     if is_tensor(value) and value.shape:
         raise RuntimeError(
@@ -71,12 +71,12 @@ def _fill(self: Tensor, value: ArrayLike) -> Any:
     return write_whole(self, value, "FillBackward3" if is_tensor(value) else "FillBackward2", "fill_")
 
 
-def _zero(self: Tensor) -> Any:
+def _zero(self: Tensor) -> Tensor:
     """Set all elements to 0, in place."""
     return write_whole(self, 0, "ZeroBackward0", "zero_")
 
 
-def write_whole(self: Tensor, value: ArrayLike, title: str, asked: str) -> Any:
+def write_whole(self: Tensor, value: ArrayLike, title: str, asked: str) -> Tensor:
     """Write a value to all elements."""
     if not is_fixed(self._value):
         return put(self, value, WHOLE, (), title, asked=asked)
@@ -101,7 +101,7 @@ def _refuse_shape(x: Tensor, shape: tuple[int, ...], wide: tuple[int, ...] | Non
     )
 
 
-def _copy(self: Tensor, source: ArrayLike) -> Any:
+def _copy(self: Tensor, source: ArrayLike) -> Tensor:
     """Copy the elements of another tensor or array, in place, in this tensor's dtype."""
     source = plain_value(source)
     shape = np.shape(value_of(source))

@@ -86,20 +86,20 @@ def shape_of(asked: str, other: ArrayLike) -> tuple[int, ...]:
     return tuple(other.shape)
 
 
-def _type_as(self: Tensor, other: ArrayLike) -> Any:
+def _type_as(self: Tensor, other: ArrayLike) -> Tensor:
     shape_of("type_as", other)
     return cast(self, other.dtype)
 
 
-def _add(self: Tensor, other: ArrayLike, *, alpha: ArrayLike = 1) -> Any:
+def _add(self: Tensor, other: ArrayLike, *, alpha: ArrayLike = 1) -> Tensor:
     return self + (other if type(alpha) is int and alpha == 1 else alpha * other)
 
 
-def _sub(self: Tensor, other: ArrayLike, *, alpha: ArrayLike = 1) -> Any:
+def _sub(self: Tensor, other: ArrayLike, *, alpha: ArrayLike = 1) -> Tensor:
     return self - (other if type(alpha) is int and alpha == 1 else alpha * other)
 
 
-def _expand(self: Tensor, *lengths: Any) -> Any:
+def _expand(self: Tensor, *lengths: Any) -> Tensor:
     wanted = dims_of(lengths)
     own = (1,) * (len(wanted) - len(self.shape)) + self.shape
     if len(wanted) < len(own):
@@ -123,7 +123,7 @@ def _expand(self: Tensor, *lengths: Any) -> Any:
     return expanded(self, shape)
 
 
-def _permute(self: Tensor, *axes: Any, dims: Any = ()) -> Any:
+def _permute(self: Tensor, *axes: Any, dims: Any = ()) -> Tensor:
     order = dims_of(axes) or tuple(dims)
     if len(order) != len(self.shape):
         raise RuntimeError(
@@ -133,7 +133,7 @@ def _permute(self: Tensor, *axes: Any, dims: Any = ()) -> Any:
     return fnp.transpose(self, order)
 
 
-def _transpose(self: Tensor, *axes: Any, **dims_: int) -> Any:
+def _transpose(self: Tensor, *axes: Any, **dims_: int) -> Tensor:
     axes = (*axes, *[dims_[name] for name in ("dim0", "dim1") if name in dims_])
     # Two numbers are the axes to exchange, as in PyTorch. NumPy would need a permutation of two axes.
     if len(axes) == 2 and all(isinstance(axis, int) for axis in axes):
@@ -141,20 +141,20 @@ def _transpose(self: Tensor, *axes: Any, **dims_: int) -> Any:
     return fnp.transpose(self, dims_of(axes) or None)
 
 
-def _swapped(self: Tensor, dim0: int, dim1: int) -> Any:
+def _swapped(self: Tensor, dim0: int, dim1: int) -> Tensor:
     if not self.shape:
         dims.check_of_scalar((dim0, dim1))
         return self
     return fnp.swapaxes(self, dim0, dim1)
 
 
-def _matrix_transposed(self: Tensor) -> Any:
+def _matrix_transposed(self: Tensor) -> Tensor:
     if len(self.shape) > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {len(self.shape)}D")
     return self.T
 
 
-def _view(self: Tensor, *shape: Any) -> Any:
+def _view(self: Tensor, *shape: Any) -> Tensor:
     y = self.reshape(*shape)
     if type(self._value) is np.ndarray and not np.may_share_memory(y._value, self._value) and y.size:
         raise RuntimeError(
@@ -164,17 +164,17 @@ def _view(self: Tensor, *shape: Any) -> Any:
     return y
 
 
-def _contiguous(self: Tensor, memory_format: Any = None) -> Any:
+def _contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
     del memory_format
     # The layout of other values is not known.
     return self if type(self._value) is not np.ndarray or self._value.flags.c_contiguous else _in_order(copied(self))
 
 
-def _in_order(made: Any) -> Any:
+def _in_order(made: Any) -> Tensor:
     return hold(made, np.ascontiguousarray(made._value))
 
 
-def _flatten(self: Tensor, start_dim: Any = 0, end_dim: int = -1, *, order: Any = "C") -> Any:
+def _flatten(self: Tensor, start_dim: Any = 0, end_dim: int = -1, *, order: Any = "C") -> Tensor:
     if isinstance(start_dim, str):
         start_dim, order = 0, start_dim
     if order != "C":
@@ -188,7 +188,7 @@ def _flatten(self: Tensor, start_dim: Any = 0, end_dim: int = -1, *, order: Any 
     )
 
 
-def _squeeze(self: Tensor, dim: AxesLike = None, *, axis: AxesLike = None) -> Any:
+def _squeeze(self: Tensor, dim: AxesLike = None, *, axis: AxesLike = None) -> Tensor:
     if dim is None:
         return fnp.squeeze(self, axis)
     given = (dim,) if isinstance(dim, int | np.integer) else tuple(dim)
@@ -200,7 +200,7 @@ def _squeeze(self: Tensor, dim: AxesLike = None, *, axis: AxesLike = None) -> An
 
 
 def _product(name: str, ndim: int, other_ndim: int) -> Callable[[Any, Any], Any]:
-    def product(self: Tensor, other: ArrayLike) -> Any:
+    def product(self: Tensor, other: ArrayLike) -> Tensor:
         if len(self.shape) != ndim or len(np.shape(other)) != other_ndim:
             raise RuntimeError(
                 f"{name}: the operands have shapes {list(self.shape)} and {list(np.shape(other))}; needed {ndim} axes "
@@ -214,7 +214,7 @@ def _product(name: str, ndim: int, other_ndim: int) -> Callable[[Any, Any], Any]
 _BOOL = np.dtype(bool)
 
 
-def _masked_fill(self: Tensor, mask: ArrayLike, value: ArrayLike) -> Any:
+def _masked_fill(self: Tensor, mask: ArrayLike, value: ArrayLike) -> Tensor:
     if isinstance(mask, str) or getattr(mask, "dtype", _BOOL) is not _BOOL:
         raise RuntimeError(
             f"masked_fill: mask is {described(mask)}; needed booleans. Compare first: x.masked_fill(x < 0, 0.0)."
@@ -227,41 +227,41 @@ def _masked_fill(self: Tensor, mask: ArrayLike, value: ArrayLike) -> Any:
     return fnp.where(mask, number, self)
 
 
-def _clamp(self: Tensor, min: ArrayLike = None, max: ArrayLike = None) -> Any:  # noqa: A002  (PyTorch's names)
+def _clamp(self: Tensor, min: ArrayLike = None, max: ArrayLike = None) -> Tensor:  # noqa: A002  (PyTorch's names)
     if min is None and max is None:
         raise RuntimeError("clamp: At least one of 'min' or 'max' must not be None")
     return _clamped(self, min, max)
 
 
-def _clamped(x: Array, low: Array, high: Array) -> Any:
+def _clamped(x: Array, low: Array, high: Array) -> Tensor:
     # NumPy's rule would make float64 of integers and a Python float.
     is_int = is_integral(x.dtype)
     x = cast(x, result_dtype((x, *[bound for bound in (low, high) if bound is not None]))) if is_int else x
     return clamp(x, low, high)
 
 
-def _clip(self: Tensor, min: ArrayLike = None, max: ArrayLike = None, out: Any = None) -> Any:  # noqa: A002  (NumPy's names)
+def _clip(self: Tensor, min: ArrayLike = None, max: ArrayLike = None, out: Any = None) -> Tensor:  # noqa: A002  (NumPy's names)
     if out is not None or (min is None and max is None):
         return fnp.clip(self, min, max, out)
     return _clamped(self, min, max)
 
 
 def _converted(dtype: DTypeLike) -> Callable[[Any], Any]:
-    def convert(self: Tensor) -> Any:
+    def convert(self: Tensor) -> Tensor:
         return cast(self, np.dtype(dtype))
 
     return convert
 
 
-def _inexact(self: Tensor) -> Any:
+def _inexact(self: Tensor) -> Tensor:
     return cast(self, default_dtype()) if is_integral(self.dtype) else self
 
 
-def _itself(self: Tensor) -> Any:
+def _itself(self: Tensor) -> Tensor:
     return self
 
 
-def _on_cpu(self: Any, memory_format: Any = None) -> Any:
+def _on_cpu(self: Any, memory_format: Any = None) -> Tensor:
     del memory_format
     return self
 

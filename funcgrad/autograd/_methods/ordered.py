@@ -23,14 +23,14 @@ from funcgrad.numpy.extend import normalize_axis
 Method = Callable[..., Any]
 
 
-def titled(y: Tensor, title: str) -> Any:
+def titled(y: Tensor, title: str) -> Tensor:
     """Give the node of a result PyTorch's name."""
     if getattr(y, "_node", None) is not None:
         y._node.title = title
     return y
 
 
-def index_tensor(self: Tensor, index: Array) -> Any:
+def index_tensor(self: Tensor, index: Array) -> Tensor:
     """Return indices as a tensor of int64."""
     return index if is_tensor(index) else self._owner.constant(np.asarray(index))
 
@@ -110,7 +110,7 @@ def sort(self: Tensor, dim: int = -1, descending: bool = False, stable: bool = F
 
 def argsort(
     self: Tensor, dim: int = -1, descending: bool = False, stable: bool = False, *, axis: int | None = None
-) -> Any:
+) -> Tensor:
     """Return the indices that order the elements along an axis."""
     return sort(self, dim if axis is None else axis, descending, stable).indices
 
@@ -202,7 +202,7 @@ def aminmax(self: Tensor, *, dim: int | None = None, keepdim: bool = False) -> A
     return RETURN_TYPES["aminmax"](*[f(self, axis=axis, keepdims=keepdim) for f in (fnp.min, fnp.max)])
 
 
-def root_of(variance: ArrayLike) -> Any:
+def root_of(variance: ArrayLike) -> Tensor:
     """Return the square root, whose derivative is 0 at 0, as PyTorch's of a standard deviation."""
     is_zero = variance == 0
     return fnp.where(is_zero, variance, fnp.sqrt(fnp.where(is_zero, variance.dtype.type(1), variance)))

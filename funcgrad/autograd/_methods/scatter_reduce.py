@@ -21,7 +21,7 @@ _OF_SLICES = ("prod", "mean", "amax", "amin")
 _REDUCTIONS = ("sum", *_OF_SLICES)
 
 
-def _reduced(x: Tensor, dim: int, index: Array, src: ArrayLike, reduce: str, *, include_self: bool = True) -> Any:
+def _reduced(x: Tensor, dim: int, index: Array, src: ArrayLike, reduce: str, *, include_self: bool = True) -> Tensor:
     """Send source elements to the positions along an axis that an index names, and reduce those at one position."""
     if reduce not in _REDUCTIONS:
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
@@ -46,7 +46,7 @@ def _reduced(x: Tensor, dim: int, index: Array, src: ArrayLike, reduce: str, *, 
     return fnp.reshape(y, x.shape)
 
 
-def _multiplied(x: Tensor, sent: Array, places: np.ndarray) -> Any:
+def _multiplied(x: Tensor, sent: Array, places: np.ndarray) -> Tensor:
     """Multiply each position by its source elements, one factor at a time, so that zeros get their derivatives."""
     order = np.argsort(places, kind="stable")
     ordered = places[order]
@@ -59,7 +59,7 @@ def _multiplied(x: Tensor, sent: Array, places: np.ndarray) -> Any:
     return x
 
 
-def _extreme(x: Tensor, sent: Array, places: np.ndarray, counts_itself: np.ndarray, ufunc: np.ufunc) -> Any:
+def _extreme(x: Tensor, sent: Array, places: np.ndarray, counts_itself: np.ndarray, ufunc: np.ufunc) -> Tensor:
     """Return the greatest or least element of each position. Equal ones share the cotangent equally."""
     values, own = value_of(sent), value_of(x)
     found = np.array(own)
@@ -111,7 +111,7 @@ def _reduced_slices(
     return _reduced(x, axis, along, source, reduce, include_self=include_self)
 
 
-def _written(name: str, x: Tensor, source: Array, function: Callable[[Any, Any], Any]) -> Any:
+def _written(name: str, x: Tensor, source: Array, function: Callable[[Any, Any], Any]) -> Tensor:
     """Write what a function of the tensor and the source returns into the tensor."""
     source = plain_value(source)
     check_in_place(x, (source,), f"{name}_")
@@ -119,7 +119,9 @@ def _written(name: str, x: Tensor, source: Array, function: Callable[[Any, Any],
     return compute(x, lambda y: function(y, source), (source,), title, asked=f"{name}_", separate=True)
 
 
-def _in_place(self: Tensor, dim: int, index: Array, src: ArrayLike, reduce: str, *, include_self: bool = True) -> Any:
+def _in_place(
+    self: Tensor, dim: int, index: Array, src: ArrayLike, reduce: str, *, include_self: bool = True
+) -> Tensor:
     """`scatter_reduce` in place."""
     return _written(
         "scatter_reduce", self, src, lambda x, src: _reduced(x, dim, index, src, reduce, include_self=include_self)

@@ -230,13 +230,13 @@ def _new(choose: Callable[..., Chosen]) -> Method:
     return method
 
 
-def _write(x: Tensor, chosen: Chosen, asked: str) -> Any:
+def _write(x: Tensor, chosen: Chosen, asked: str) -> Tensor:
     key, value, title, adds, source = chosen
     if not adds and not is_fixed(x._value):
         x, index, arrays = parse(x, key)
         return put(x, value, index, arrays, title, asked=asked, source=source)
 
-    def computed(old: ArrayLike) -> Any:
+    def computed(old: ArrayLike) -> Tensor:
         return At(old)[key].add(value) if adds else At(old)[key].set(value)
 
     others = (value if source is None else source,)
@@ -265,7 +265,7 @@ def _in_place(name: str, choose: Callable[..., Chosen]) -> Method:
     return method
 
 
-def _fill_diagonal_(self: Tensor, fill_value: ArrayLike, wrap: bool = False) -> Any:
+def _fill_diagonal_(self: Tensor, fill_value: ArrayLike, wrap: bool = False) -> Tensor:
     """Set the elements with equal indices to a number, in place; with ``wrap`` start again after each block."""
     if len(self.shape) < 2 or (len(self.shape) > 2 and len(set(self.shape)) > 1):
         raise RuntimeError(
@@ -278,7 +278,7 @@ def _fill_diagonal_(self: Tensor, fill_value: ArrayLike, wrap: bool = False) -> 
     return _write(self, Chosen(key, fill_value, "torch::autograd::CopySlices"), "fill_diagonal_")
 
 
-def _gather(self: Tensor, dim: int, index: Array, *, sparse_grad: bool = False) -> Any:
+def _gather(self: Tensor, dim: int, index: Array, *, sparse_grad: bool = False) -> Tensor:
     """Return the elements at the positions along an axis that an index names; gradients are dense."""
     del sparse_grad
     if not self.shape:
@@ -289,12 +289,12 @@ def _gather(self: Tensor, dim: int, index: Array, *, sparse_grad: bool = False) 
     return getitem(self, _grid(self, dim, value if traced else _array(index)))
 
 
-def _index_select(self: Tensor, dim: int, index: Array) -> Any:
+def _index_select(self: Tensor, dim: int, index: Array) -> Tensor:
     """Return the slices along an axis that an index names."""
     return getitem(self, _along(self, dim, index))
 
 
-def _masked_select(self: Tensor, mask: ArrayLike) -> Any:
+def _masked_select(self: Tensor, mask: ArrayLike) -> Tensor:
     """Return the elements where a mask is true, as a vector."""
     x, mask = fnp.broadcast_arrays(self, _array(mask))
     return getitem(x, _array(mask))

@@ -82,7 +82,7 @@ def to(
     non_blocking: bool = False,
     copy: bool = False,
     memory_format: Any = None,
-) -> Any:
+) -> Tensor:
     """Return the tensor in another dtype, or in that of another tensor; the tensor itself if nothing changes.
 
     ``non_blocking`` and ``memory_format`` change nothing: values stay where they are, in NumPy's order.

@@ -203,7 +203,7 @@ class TensorTrace(ReverseTrace):
         """Return the array itself: a pass refuses to read an overwritten array, as PyTorch does (``_writes.py``)."""
         return x
 
-    def constant(self, y: Tensor) -> Any:
+    def constant(self, y: Tensor) -> Tensor:
         """Return a tensor that requires no gradient."""
         tensor = _new(self.tracer_type)
         ReverseTracer.__init__(tensor, self, y if type(y) is _NDARRAY else owned_array(y), None)
@@ -217,7 +217,7 @@ class TensorTrace(ReverseTrace):
         tensor._gradient = tensor._source = None
         tensor._inference = inferring.get()
 
-    def detached(self, value: Array) -> Any:
+    def detached(self, value: Array) -> Array:
         """Return the value of a tensor after `detach`: the same memory."""
         return value
 
@@ -281,7 +281,7 @@ def _keeps(kept: Any, value: Array) -> bool:
     return any(_keeps(one, value) if isinstance(one, tuple | list) else one is value for one in kept)
 
 
-def owned_array(value: Array) -> Any:
+def owned_array(value: Array) -> Array:
     """Return a value with memory that can be shared and written to: numbers become arrays."""
     return np.asarray(value) if isinstance(value, np.generic | int | float | complex) else value
 

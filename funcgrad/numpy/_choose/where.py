@@ -19,7 +19,7 @@ from funcgrad._ops.elementwise.select import select_p
 from funcgrad._ops.index.write import WHOLE, write
 from funcgrad._ops.layout.copy import copy as copy_op
 from funcgrad._ops.layout.fill import zeros_like
-from funcgrad._types import Array, ArrayLike, DTypeLike
+from funcgrad._types import Array, ArrayLike, DTypeLike, Tensor
 from funcgrad.numpy._base.concrete import no_number
 from funcgrad.numpy._base.convert import as_value, dtype_of, promote, promote_weakly, strong
 from funcgrad.numpy._base.dispatch import implements, refuse_option
@@ -220,7 +220,7 @@ def _given(bound: ArrayLike) -> Any:
 @implements(np.nan_to_num)
 def nan_to_num(
     x: ArrayLike, copy: bool = True, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
-) -> Any:
+) -> Tensor:
     """Return ``numpy.nan_to_num``. The replacement of a NaN or an infinity is a constant."""
     x = as_value(x)
     if not copy and isinstance(x, Tracer) and x.shape:

@@ -22,7 +22,7 @@ from funcgrad._ops.layout.broadcast import reduce_sum
 from funcgrad._ops.layout.diagonal import diagonal
 from funcgrad._ops.layout.fill import zeros_like
 from funcgrad._ops.layout.shape import expand_dims, reshape, transpose
-from funcgrad._types import Array, ArrayLike, DTypeLike
+from funcgrad._types import Array, ArrayLike, DTypeLike, Tensor
 from funcgrad.numpy._base.axes import normalize_axis
 from funcgrad.numpy._base.concrete import no_number
 from funcgrad.numpy._base.convert import as_value, promote
@@ -97,12 +97,12 @@ def vecdot(x: ArrayLike, y: ArrayLike, /, *, axis: int = -1) -> Any:
     return _vecdot(x, y) if axis == -1 else _vecdot(_axis_last(as_value(x), axis), _axis_last(as_value(y), axis))
 
 
-def conjugated(x: ArrayLike) -> Any:
+def conjugated(x: ArrayLike) -> Tensor:
     """Return the complex conjugate; a real array unchanged."""
     return conj_p(x) if x.dtype.kind == "c" else x
 
 
-def _axis_last(x: ArrayLike, axis: int) -> Any:
+def _axis_last(x: ArrayLike, axis: int) -> Tensor:
     axis = normalize_axis(axis, len(x.shape))
     return transpose(x, (*(i for i in range(len(x.shape)) if i != axis), axis))
 
@@ -121,13 +121,13 @@ def dot(a: ArrayLike, b: ArrayLike, out: Array = None) -> Any:
 
 
 @implements(np.vdot)
-def vdot(a: ArrayLike, b: ArrayLike, /) -> Any:
+def vdot(a: ArrayLike, b: ArrayLike, /) -> Tensor:
     """Return ``numpy.vdot``, which conjugates its first operand."""
     a, b = promote(as_value(a), as_value(b))
     return bind(matmul_p, (conjugated(_flat(a)), _flat(b)), NO_PARAMS)
 
 
-def _flat(x: ArrayLike) -> Any:
+def _flat(x: ArrayLike) -> Tensor:
     size = 1
     for n in x.shape:
         size *= n
@@ -135,7 +135,7 @@ def _flat(x: ArrayLike) -> Any:
 
 
 @implements(np.inner)
-def inner(a: ArrayLike, b: ArrayLike, /) -> Any:
+def inner(a: ArrayLike, b: ArrayLike, /) -> Tensor:
     """``numpy.inner``."""
     a, b = promote(as_value(a), as_value(b))
     a_ndim, b_ndim = len(a.shape), len(b.shape)
@@ -167,7 +167,7 @@ def outer_of_vectors(x1: ArrayLike, x2: ArrayLike, /) -> Any:
 
 @implements(np.outer)
 @takes_out
-def outer(a: ArrayLike, b: ArrayLike, out: Array = None) -> Any:
+def outer(a: ArrayLike, b: ArrayLike, out: Array = None) -> Tensor:
     """``numpy.outer``."""
     a, b = promote(as_value(a), as_value(b))
     return mul_p(expand_dims(_flat(a), (1,)), _flat(b))
@@ -192,7 +192,7 @@ def tensordot(a: ArrayLike, b: ArrayLike, axes: Any = 2) -> Array:
 
 
 @implements(np.kron)
-def kron(a: ArrayLike, b: ArrayLike) -> Any:
+def kron(a: ArrayLike, b: ArrayLike) -> Tensor:
     """``numpy.kron``."""
     a, b = promote(as_value(a), as_value(b))
     ndim = max(len(a.shape), len(b.shape))
@@ -210,7 +210,7 @@ def _interleaved(xs: tuple[int, ...], ys: tuple[int, ...]) -> tuple[int, ...]:
 @in_numpys_mode
 def cross(
     a: ArrayLike, b: ArrayLike, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
-) -> Any:
+) -> Tensor:
     """Return ``numpy.cross``. As in NumPy, vectors of two components are deprecated, and refused since NumPy 2.5."""
     if axis is not None:
         axisa = axisb = axisc = axis
@@ -250,7 +250,7 @@ def _component(x: ArrayLike, i: int) -> Any:
     return reshape(slice_axis(x, axis, i, i + 1), x.shape[:-1])
 
 
-def _in_space(x: ArrayLike) -> Any:
+def _in_space(x: ArrayLike) -> Tensor:
     """Return vectors of two components with a third one, 0."""
     axis = len(x.shape) - 1
     return x if x.shape[-1] == 3 else concatenate([x, zeros_like(slice_axis(x, axis, 0, 1))], axis)
@@ -268,7 +268,7 @@ def linalg_cross(a: ArrayLike, b: ArrayLike, /, *, axis: int = -1) -> Any:
     return cross(a, b, axis=axis)
 
 
-def _rolled(x: ArrayLike, shift: int) -> Any:
+def _rolled(x: ArrayLike, shift: int) -> Tensor:
     """Return the three components of the last axis, rolled by ``shift``."""
     axis = len(x.shape) - 1
     return concatenate([slice_axis(x, axis, shift, 3), slice_axis(x, axis, 0, shift)], axis)

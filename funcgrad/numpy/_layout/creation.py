@@ -20,7 +20,7 @@ from funcgrad._ops.layout.broadcast import broadcast_to as broadcast_op
 from funcgrad._ops.layout.copy import copy as copy_op
 from funcgrad._ops.layout.copy import fresh, holder, in_one_piece, kept_here
 from funcgrad._ops.layout.shape import reshape
-from funcgrad._types import Array, ArrayLike, DTypeLike, ShapeLike
+from funcgrad._types import Array, ArrayLike, DTypeLike, ShapeLike, Tensor
 from funcgrad.numpy._base.concrete import innermost, known_value, no_number
 from funcgrad.numpy._base.convert import as_value, promote, promote_weakly, strong
 from funcgrad.numpy._base.dispatch import implements, in_numpys_mode
@@ -77,7 +77,7 @@ def astype_method(
 
 
 @implements(np.copy)
-def copy(a: ArrayLike, order: Order = "K", subok: bool = False) -> Any:
+def copy(a: ArrayLike, order: Order = "K", subok: bool = False) -> Tensor:
     """``numpy.copy``."""
     a = as_array(a)
     return taking(np.array(a, order=order, subok=subok)) if isinstance(a, np.ndarray) else no_number(copied(a, order))

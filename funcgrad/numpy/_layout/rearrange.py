@@ -13,7 +13,7 @@ from funcgrad._ops.index.plan import FULL, SLOT, Index
 from funcgrad._ops.layout import shape as ops
 from funcgrad._ops.layout.broadcast import broadcast_to
 from funcgrad._ops.layout.copy import copy, fresh
-from funcgrad._types import Array, ArrayLike
+from funcgrad._types import Array, ArrayLike, Tensor
 from funcgrad.numpy._base.axes import normalize_axis
 from funcgrad.numpy._base.concrete import concrete_value, no_number
 from funcgrad.numpy._base.convert import as_value
@@ -39,12 +39,12 @@ def flipud(m: ArrayLike) -> Any:
 
 
 @implements(np.fliplr)
-def fliplr(m: ArrayLike) -> Any:
+def fliplr(m: ArrayLike) -> Tensor:
     """``numpy.fliplr``."""
     return flip(_with_axes(m, 2), 1)
 
 
-def _with_axes(m: ArrayLike, needed: int) -> Any:
+def _with_axes(m: ArrayLike, needed: int) -> Tensor:
     m = as_array(m)
     if len(m.shape) < needed:
         raise ValueError(f"Input must be >= {needed}-d.")
@@ -91,7 +91,7 @@ def _rolled(a: ArrayLike, amount: int, axis: int) -> Any:
 
 
 @implements(np.tile)
-def tile(A: ArrayLike, reps: Axes) -> Any:  # noqa: N803  (NumPy's name)
+def tile(A: ArrayLike, reps: Axes) -> Tensor:  # noqa: N803  (NumPy's name)
     """``numpy.tile``."""
     a = as_array(A)
     counts = tuple(int(n) for n in np.ravel(np.asarray(reps)))

@@ -16,7 +16,7 @@ from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.elementwise.trigonometric import arctan2_p
 from funcgrad._ops.layout.copy import fresh
 from funcgrad._ops.layout.fill import zeros_like
-from funcgrad._types import ArrayLike
+from funcgrad._types import ArrayLike, Tensor
 from funcgrad.numpy._base.concrete import as_number, concrete_value, no_number
 from funcgrad.numpy._base.convert import as_value, dtype_of, operands_for, promote
 from funcgrad.numpy._base.dispatch import implements, in_numpys_mode
@@ -25,7 +25,7 @@ from funcgrad.numpy._base.plain import beside_numpys
 from funcgrad.numpy._math.elementwise import named, of_numbers
 
 
-def _conjugate(x: ArrayLike, /) -> Any:
+def _conjugate(x: ArrayLike, /) -> Tensor:
     (z,) = operands_for(np.conjugate, (x,))
     return bind(conj_p, (z,), NO_PARAMS) if dtype_of(z).kind == "c" else as_number(fresh(z, x))
 
@@ -33,7 +33,7 @@ def _conjugate(x: ArrayLike, /) -> Any:
 conjugate = named(of_numbers(_conjugate), np.conjugate)
 
 
-def conjugate_method(self: Tracer, out: Any = None) -> Any:
+def conjugate_method(self: Tracer, out: Any = None) -> Tensor:
     """Return ``x.conj()``; without ``out``, a real array is returned itself."""
     y = _conjugate(self) if self.dtype.kind == "c" else self
     return y if out is None else deliver(out, y, "conjugate", np.conjugate, (self,))
@@ -50,7 +50,7 @@ def real(val: ArrayLike) -> Any:
 
 
 @implements(np.imag)
-def imag(val: ArrayLike) -> Any:
+def imag(val: ArrayLike) -> Tensor:
     """``numpy.imag``."""
     x = as_value(val)
     if dtype_of(x).kind == "c":
@@ -61,7 +61,7 @@ def imag(val: ArrayLike) -> Any:
 
 @implements(np.angle)
 @in_numpys_mode
-def angle(z: ArrayLike, deg: bool = False) -> Any:
+def angle(z: ArrayLike, deg: bool = False) -> Tensor:
     """Return ``numpy.angle``: the argument of a complex number, in radians or degrees."""
     (z,) = promote(as_value(z))
     if z.dtype.kind == "c":

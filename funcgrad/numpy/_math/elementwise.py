@@ -18,7 +18,7 @@ from funcgrad._ops.elementwise.cast import cast, cast_p, imag_p, make_complex, r
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.layout.copy import fresh
 from funcgrad._ops.layout.shape import reshape
-from funcgrad._types import Array, ArrayLike
+from funcgrad._types import Array, ArrayLike, Tensor
 from funcgrad.numpy._base.concrete import as_number
 from funcgrad.numpy._base.convert import as_value, dtype_of, operands_for, strong
 from funcgrad.numpy._base.dispatch import direct_ufuncs, implements, ufuncs
@@ -210,7 +210,7 @@ positive = named(of_numbers(_positive), np.positive)
 
 
 @implements(np.float_power)
-def float_power(x: ArrayLike, y: ArrayLike, /) -> Any:
+def float_power(x: ArrayLike, y: ArrayLike, /) -> Tensor:
     """Return ``numpy.float_power``: a power in at least double precision."""
     dtypes = np.float_power.resolve_dtypes((dtype_of(as_value(x)), dtype_of(as_value(y)), None))
     return _general_power(cast(as_value(x), dtypes[0]), cast(as_value(y), dtypes[1]))

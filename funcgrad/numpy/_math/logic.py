@@ -14,7 +14,7 @@ from funcgrad._ops.elementwise.cast import cast, imag_p
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.layout.broadcast import reduce_sum
 from funcgrad._ops.layout.fill import zeros_like
-from funcgrad._types import Array, ArrayLike
+from funcgrad._types import Array, ArrayLike, Tensor
 from funcgrad.numpy._base.convert import as_value, dtype_of, promote, strong
 from funcgrad.numpy._base.dispatch import implements, in_numpys_mode
 from funcgrad.numpy._base.out import takes_out
@@ -49,7 +49,7 @@ logical_xor = _logical(np.logical_xor, logic.logical_xor_p)
 logical_not = _logical(np.logical_not, logic.logical_not_p)
 
 
-def _ordered(name: str, x: ArrayLike) -> Any:
+def _ordered(name: str, x: ArrayLike) -> Tensor:
     x = as_value(x)
     if dtype_of(x).kind == "c":
         raise TypeError(
@@ -61,14 +61,14 @@ def _ordered(name: str, x: ArrayLike) -> Any:
 
 @implements(np.isposinf)
 @takes_out
-def isposinf(x: ArrayLike, out: Array = None) -> Any:
+def isposinf(x: ArrayLike, out: Array = None) -> Tensor:
     """``numpy.isposinf``."""
     return equal(_ordered("isposinf", x), np.inf)
 
 
 @implements(np.isneginf)
 @takes_out
-def isneginf(x: ArrayLike, out: Array = None) -> Any:
+def isneginf(x: ArrayLike, out: Array = None) -> Tensor:
     """``numpy.isneginf``."""
     return equal(_ordered("isneginf", x), -np.inf)
 
@@ -86,14 +86,14 @@ def isrealobj(x: ArrayLike) -> bool:
 
 
 @implements(np.iscomplex)
-def iscomplex(x: ArrayLike) -> Any:
+def iscomplex(x: ArrayLike) -> Tensor:
     """Return ``numpy.iscomplex``: true where the imaginary part is not zero."""
     x = as_value(x)
     return not_equal(imag_p(x) if iscomplexobj(x) else zeros_like(x), 0)
 
 
 @implements(np.isreal)
-def isreal(x: ArrayLike) -> Any:
+def isreal(x: ArrayLike) -> Tensor:
     """Return ``numpy.isreal``: true where the imaginary part is zero."""
     return logical_not(iscomplex(x))
 
@@ -113,7 +113,7 @@ def isclose(a: ArrayLike, b: ArrayLike, rtol: float = 1e-05, atol: float = 1e-08
     return logical_or(result, logical_and(isnan(a), isnan(b))) if equal_nan else result
 
 
-def _all(truths: ArrayLike) -> Any:
+def _all(truths: ArrayLike) -> Tensor:
     wrong = reduce_sum(cast(logical_not(truths), np.dtype(np.int64)), tuple(range(len(truths.shape))))
     return equal(wrong, 0)
 
@@ -125,7 +125,7 @@ def allclose(a: ArrayLike, b: ArrayLike, rtol: float = 1e-05, atol: float = 1e-0
 
 
 @implements(np.array_equal)
-def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> Any:
+def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> Tensor:
     """``numpy.array_equal``: one shape, and equal elements."""
     a, b = promote(as_value(a1), as_value(a2))
     if a.shape != b.shape:

@@ -11,7 +11,7 @@ from funcgrad._core.numbers import PYTHON_NUMBERS
 from funcgrad._ops.elementwise import logic, rounding
 from funcgrad._ops.elementwise.cast import cast, complex_p, imag_p, real_p
 from funcgrad._ops.elementwise.select import select
-from funcgrad._types import Array, ArrayLike
+from funcgrad._types import Array, ArrayLike, Tensor
 from funcgrad.numpy._base.convert import as_value, dtype_of, operands_for
 from funcgrad.numpy._base.dispatch import implements, in_numpys_mode
 from funcgrad.numpy._base.out import takes_out
@@ -49,7 +49,7 @@ def ldexp(x: ArrayLike, exponent: ArrayLike, /) -> Any:
 
 @implements(np.round, np.around)
 @takes_out
-def round_(a: ArrayLike, decimals: int = 0, out: Array = None) -> Any:
+def round_(a: ArrayLike, decimals: int = 0, out: Array = None) -> Tensor:
     """Return ``numpy.round``: half to even, without derivative."""
     x = as_value(a)
     if dtype_of(x).kind == "b":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -11,7 +10,7 @@ from funcgrad._core.bind import NO_PARAMS, bind
 from funcgrad._ops.elementwise import arithmetic, transcendental, trigonometric
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.elementwise.special.bessel import i0_p
-from funcgrad._types import ArrayLike
+from funcgrad._types import ArrayLike, Tensor
 from funcgrad.numpy._base.concrete import no_number
 from funcgrad.numpy._base.convert import as_value, dtype_of, operands_for
 from funcgrad.numpy._base.dispatch import implements
@@ -47,13 +46,13 @@ arctanh = atanh = unary(np.arctanh, trigonometric.arctanh_p)
 
 
 @implements(np.deg2rad, np.radians)
-def deg2rad(x: ArrayLike, /) -> Any:
+def deg2rad(x: ArrayLike, /) -> Tensor:
     """``numpy.deg2rad``."""
     return multiply(operands_for(np.deg2rad, (x,))[0], math.pi / 180)
 
 
 @implements(np.rad2deg, np.degrees)
-def rad2deg(x: ArrayLike, /) -> Any:
+def rad2deg(x: ArrayLike, /) -> Tensor:
     """``numpy.rad2deg``."""
     return multiply(operands_for(np.rad2deg, (x,))[0], 180 / math.pi)
 
@@ -62,7 +61,7 @@ radians, degrees = deg2rad, rad2deg
 
 
 @implements(np.sinc)
-def sinc(x: ArrayLike) -> Any:
+def sinc(x: ArrayLike) -> Tensor:
     """Return ``numpy.sinc``, with right derivatives of any order at 0 too."""
     x = as_value(x)
     if dtype_of(x).kind not in "fc":
@@ -71,7 +70,7 @@ def sinc(x: ArrayLike) -> Any:
 
 
 @implements(np.i0)
-def i0(x: ArrayLike) -> Any:
+def i0(x: ArrayLike) -> Tensor:
     """Return ``numpy.i0``: the modified Bessel function of order 0."""
     x = as_value(x)
     if dtype_of(x).kind == "c":

@@ -79,7 +79,7 @@ def _rows(x: ArrayLike, name: str, dtype: np.dtype, *, turned: bool) -> Array:
     return transpose(x, (1, 0)) if turned else x
 
 
-def _weights(name: str, weights: ArrayLike, count: int) -> Any:
+def _weights(name: str, weights: ArrayLike, count: int) -> Array:
     w = cast(as_array(weights), np.dtype(float))
     if len(w.shape) > 1:
         _refuse(RuntimeError, name, w, "cannot handle multidimensional weights")
@@ -109,7 +109,7 @@ def _positive(left: ArrayLike) -> ArrayLike:
 
 
 @beside_numpys(np.corrcoef)
-def corrcoef(x: ArrayLike, y: ArrayLike = None, rowvar: bool = True, *, dtype: DTypeLike = None) -> Any:
+def corrcoef(x: ArrayLike, y: ArrayLike = None, rowvar: bool = True, *, dtype: DTypeLike = None) -> Array:
     """Return ``numpy.corrcoef``, in at least double precision unless a dtype is given."""
     c = cov(as_array(x), y, rowvar, dtype=dtype)
     if not c.shape:
@@ -121,10 +121,10 @@ def corrcoef(x: ArrayLike, y: ArrayLike = None, rowvar: bool = True, *, dtype: D
     return make_complex(_clipped(_real(c)), _clipped(bind(imag_p, (c,), NO_PARAMS)))
 
 
-def _real(x: ArrayLike) -> Any:
+def _real(x: ArrayLike) -> Array:
     return bind(real_p, (x,), NO_PARAMS) if x.dtype.kind == "c" else x
 
 
-def _clipped(x: ArrayLike) -> Any:
+def _clipped(x: ArrayLike) -> Array:
     """Clip to the interval from -1 to 1, which rounding may leave."""
     return bind(min_p, (bind(max_p, (x, -1), NO_PARAMS), 1), NO_PARAMS)

@@ -112,7 +112,7 @@ def nanmean(
     return statistics.mean(a, axis, None, None, keepdims, where=_counted(a, where))
 
 
-def _counted(a: ArrayLike, where: ArrayLike) -> Any:
+def _counted(a: ArrayLike, where: ArrayLike) -> Array:
     present = _present(a)
     return present if where is True else select(present, where, False)
 
@@ -131,7 +131,7 @@ def nanvar(
     where: ArrayLike = True,
     mean: ArrayLike = None,
     correction: float | None = None,
-) -> Any:
+) -> Array:
     """``numpy.nanvar``."""
     if as_array(a).dtype.kind not in "fc":
         return statistics.var(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction)
@@ -160,7 +160,7 @@ def nanstd(
     where: ArrayLike = True,
     mean: ArrayLike = None,
     correction: float | None = None,
-) -> Any:
+) -> Array:
     """``numpy.nanstd``."""
     variance = nanvar(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction)
     return bind(sqrt_p, (variance,), NO_PARAMS)

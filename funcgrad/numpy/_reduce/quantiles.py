@@ -102,7 +102,7 @@ _ELEMENTS = frozenset({*_ROUNDED, *_STEPS})
 _METHODS = (*_STEPS, "averaged_inverted_cdf", *_CONTINUOUS, *_ROUNDED, "midpoint")
 
 
-def _virtual_place(q: ArrayLike, n: ArrayLike, method: str) -> Any:
+def _virtual_place(q: ArrayLike, n: ArrayLike, method: str) -> Array:
     """Return a position between 0 and n - 1, or beyond, where the first or the last element counts."""
     if method in _CONTINUOUS:
         alpha, beta = _CONTINUOUS[method]
@@ -137,7 +137,7 @@ def quantile(
     *,
     keepdims: bool = False,
     weights: ArrayLike = None,
-) -> Any:
+) -> Array:
     """Return ``numpy.quantile``. With weights it is a step function, and has no derivative by them."""
     del overwrite_input
     return _quantile(a, q, 1, axis, method=method, weights=weights, keepdims=keepdims)
@@ -145,7 +145,7 @@ def quantile(
 
 def _quantile(
     a: ArrayLike, q: ArrayLike, whole: float, axis: Axis, *, method: str, weights: ArrayLike, keepdims: bool
-) -> Any:
+) -> Array:
     """Return the quantiles by fractions of ``whole``, which is 100 for percentiles."""
     a = strong(a)
     q, dtype = _fractions(q, a.dtype, method, whole)
@@ -156,7 +156,7 @@ def _quantile(
     return _first(_nan_where_any(y, x), (*q.shape, *shape))
 
 
-def _computed(a: ArrayLike, dtype: np.dtype | None) -> Any:
+def _computed(a: ArrayLike, dtype: np.dtype | None) -> Array:
     """Return the elements for interpolation: integers as floats, because their differences may overflow."""
     if dtype is not None and a.dtype.kind == "b":
         raise TypeError(
@@ -171,7 +171,7 @@ def _shaped(y: ArrayLike, shape: tuple[int, ...]) -> Any:
     return reshape(y, shape) if shape else index(y, (0,) * len(y.shape))
 
 
-def _first(y: ArrayLike, shape: tuple[int, ...]) -> Any:
+def _first(y: ArrayLike, shape: tuple[int, ...]) -> Array:
     """Return the last axis, which has the fractions, before the others."""
     last = len(y.shape) - 1
     return _shaped(transpose(y, (last, *range(last))), shape)
@@ -201,7 +201,7 @@ def _fractions(q: ArrayLike, dtype: np.dtype, method: str, whole: float) -> tupl
 
 def _interpolated(
     element: Callable[[Any], Any], n: ArrayLike, q: ArrayLike, method: str, dtype: np.dtype | None
-) -> Any:
+) -> Array:
     """Interpolate between the elements of ``n`` sorted ones, at each fraction ``q``."""
     place = _virtual_place(q, n, method)
     below = bind(floor_p, (place,), NO_PARAMS)
@@ -216,7 +216,7 @@ def _interpolated(
     return select(t >= 0.5, b - step * (1 - t), a + step * t)
 
 
-def _element(x: ArrayLike, place: ArrayLike) -> Any:
+def _element(x: ArrayLike, place: ArrayLike) -> Array:
     """Return the element of the last axis at each position, a whole number; beyond an end, the first or last one."""
     place = bind(max_p, (cast(place, ops.INDEX_DTYPE), 0), NO_PARAMS)
     return index(x, (Ellipsis, SLOT), (bind(min_p, (place, x.shape[-1] - 1), NO_PARAMS),))
@@ -279,7 +279,7 @@ def percentile(
     *,
     keepdims: bool = False,
     weights: ArrayLike = None,
-) -> Any:
+) -> Array:
     """``numpy.percentile``."""
     del overwrite_input
     return _quantile(a, q, 100, axis, method=method, weights=weights, keepdims=keepdims)
@@ -289,7 +289,7 @@ def percentile(
 @takes_out
 def nanmedian(
     a: ArrayLike, axis: Axis = None, out: Array = None, overwrite_input: bool = False, keepdims: bool = False
-) -> Any:
+) -> Array:
     """``numpy.nanmedian``; NaN where there is nothing else."""
     del overwrite_input
     a = inexact(a)
@@ -304,7 +304,7 @@ def nanmedian(
     return _shaped(_nan_where_none(middle, n), shape)
 
 
-def _count(x: ArrayLike) -> Any:
+def _count(x: ArrayLike) -> Array:
     """Return how many elements of the last axis are numbers; the axis stays."""
     present = bind(eq_p, (x, x), NO_PARAMS)
     n = reduce_sum(cast(present, ops.INDEX_DTYPE), (len(x.shape) - 1,), True)
@@ -314,11 +314,11 @@ def _count(x: ArrayLike) -> Any:
     return n
 
 
-def _nan_where_none(y: ArrayLike, n: ArrayLike) -> Any:
+def _nan_where_none(y: ArrayLike, n: ArrayLike) -> Array:
     return select(n == 0, np.nan, y)
 
 
-def _element_of_rows(x: ArrayLike, place: ArrayLike, n: ArrayLike) -> Any:
+def _element_of_rows(x: ArrayLike, place: ArrayLike, n: ArrayLike) -> Array:
     """Return the elements of the last axis at the positions of each row, whose first ``n`` elements count."""
     place = bind(min_p, (cast(place, ops.INDEX_DTYPE), n - 1), NO_PARAMS)
     place = bind(max_p, (place, 0), NO_PARAMS)
@@ -338,7 +338,7 @@ def nanquantile(
     *,
     keepdims: bool = False,
     weights: ArrayLike = None,
-) -> Any:
+) -> Array:
     """``numpy.nanquantile``; NaN where there is nothing else."""
     del overwrite_input
     return _nanquantile(a, q, 1, axis, method=method, weights=weights, keepdims=bool(keepdims))
@@ -346,7 +346,7 @@ def nanquantile(
 
 def _nanquantile(
     a: ArrayLike, q: ArrayLike, whole: float, axis: Axis, *, method: str, weights: ArrayLike, keepdims: bool
-) -> Any:
+) -> Array:
     """Return the quantiles of the elements that are not NaN, by fractions of ``whole`` (100 for percentiles)."""
     a = strong(a)
     if not math.prod(a.shape):
@@ -372,7 +372,7 @@ def nanpercentile(
     *,
     keepdims: bool = False,
     weights: ArrayLike = None,
-) -> Any:
+) -> Array:
     """``numpy.nanpercentile``; NaN where there is nothing else."""
     del overwrite_input
     return _nanquantile(a, q, 100, axis, method=method, weights=weights, keepdims=bool(keepdims))

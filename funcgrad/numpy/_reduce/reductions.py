@@ -61,7 +61,7 @@ def as_array(x: ArrayLike) -> Array:
     return x if getattr(x, "shape", ()) else strong(x)
 
 
-def masked(x: ArrayLike, where: ArrayLike, fill: ArrayLike) -> Any:
+def masked(x: ArrayLike, where: ArrayLike, fill: ArrayLike) -> Array:
     """Return ``x`` where a mask that broadcasts to it is true, and ``fill`` elsewhere."""
     return select(truth(where), x, fill)
 
@@ -137,7 +137,7 @@ min_ = _extremum("min", ops.reduce_min, min_p)
 @implements(np.ptp)
 @in_numpys_mode
 @takes_out
-def ptp(a: ArrayLike, axis: Axis = None, out: Array = None, keepdims: bool = False) -> Any:
+def ptp(a: ArrayLike, axis: Axis = None, out: Array = None, keepdims: bool = False) -> Array:
     """Return ``numpy.ptp``: the greatest element minus the least."""
     return max_(a, axis, None, keepdims) - min_(a, axis, None, keepdims)
 

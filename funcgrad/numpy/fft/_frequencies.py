@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad._types import ArrayLike, DeviceLike, ScalarLike
+from funcgrad._types import Array, ArrayLike, DeviceLike, ScalarLike
 from funcgrad.numpy._base.axes import normalize_axis
 from funcgrad.numpy._base.convert import as_value
 from funcgrad.numpy._base.dispatch import in_numpys_mode, late_functions
@@ -18,7 +18,7 @@ from funcgrad.numpy._math.elementwise import divide, multiply
 _Axes = int | Sequence[int] | None
 
 
-def fftshift(x: ArrayLike, axes: _Axes = None) -> Any:
+def fftshift(x: ArrayLike, axes: _Axes = None) -> Array:
     """Return ``numpy.fft.fftshift``: frequency 0 moves from the start to the middle of each axis."""
     return _shifted(x, axes, 1)
 
@@ -32,7 +32,7 @@ for _function in (fftshift, ifftshift):
     late_functions[f"numpy.fft.{_function.__name__}"] = _function
 
 
-def _shifted(x: ArrayLike, axes: _Axes, sign: int) -> Any:
+def _shifted(x: ArrayLike, axes: _Axes, sign: int) -> Array:
     x = as_array(x)
     ndim = len(x.shape)
     named = range(ndim) if axes is None else [axes] if isinstance(axes, int | np.integer) else axes

@@ -23,7 +23,7 @@ from funcgrad._ops.layout.broadcast import reduce_sum
 from funcgrad._ops.layout.shape import expand_dims
 from funcgrad._ops.linalg import general, orthogonal, spectral
 from funcgrad._ops.linalg.matrices import adjoint, product
-from funcgrad._types import ArrayLike
+from funcgrad._types import Array, ArrayLike
 from funcgrad.numpy._base.concrete import concrete_value, known_value
 from funcgrad.numpy._base.convert import promote
 from funcgrad.numpy._base.dispatch import implements, in_numpys_mode, refuse_option
@@ -129,7 +129,7 @@ def _refuse_hermitian(name: str, hermitian: bool) -> None:
 
 
 @implements(np.linalg.svdvals)
-def svdvals(x: ArrayLike, /) -> Any:
+def svdvals(x: ArrayLike, /) -> Array:
     """``numpy.linalg.svdvals``."""
     return spectral.svd(matrices("linalg.svdvals", x, "x"))[1]
 
@@ -152,7 +152,7 @@ def qr(a: ArrayLike, mode: str = "reduced") -> Any:
 
 
 @implements(np.linalg.pinv)
-def pinv(a: ArrayLike, rcond: float | None = None, hermitian: bool = False, *, rtol: ArrayLike = _UNSET) -> Any:
+def pinv(a: ArrayLike, rcond: float | None = None, hermitian: bool = False, *, rtol: ArrayLike = _UNSET) -> Array:
     """Return ``numpy.linalg.pinv``, with one cutoff for all matrices. The derivative assumes a constant rank."""
     a = matrices("linalg.pinv", a)
     _refuse_hermitian("linalg.pinv", hermitian)
@@ -202,7 +202,7 @@ def lstsq(a: ArrayLike, b: ArrayLike, rcond: float | None = None) -> tuple[Any, 
 
 @implements(np.linalg.matrix_rank)
 @in_numpys_mode
-def matrix_rank(A: ArrayLike, tol: ArrayLike = None, hermitian: bool = False, *, rtol: ArrayLike = None) -> Any:  # noqa: N803  (NumPy's name)
+def matrix_rank(A: ArrayLike, tol: ArrayLike = None, hermitian: bool = False, *, rtol: ArrayLike = None) -> Array:  # noqa: N803  (NumPy's name)
     """Return ``numpy.linalg.matrix_rank``, a count without derivative."""
     if tol is not None and rtol is not None:
         raise ValueError("linalg.matrix_rank: both tol and rtol were given; needed one of them.")
@@ -219,7 +219,7 @@ def matrix_rank(A: ArrayLike, tol: ArrayLike = None, hermitian: bool = False, *,
     return count_nonzero(values > tol, -1)
 
 
-def _column(x: ArrayLike) -> Any:
+def _column(x: ArrayLike) -> Array:
     """Return a number for each matrix, for comparison with each of its singular values."""
     x = as_array(x)
     return expand_dims(x, (len(x.shape),))

@@ -21,7 +21,7 @@ from funcgrad._ops.linalg import determinant as linalg_determinant
 from funcgrad._ops.linalg import factor
 from funcgrad._ops.linalg import solve as ops
 from funcgrad._ops.linalg.matrices import adjoint, identity_like
-from funcgrad._types import Array, ArrayLike
+from funcgrad._types import Array, ArrayLike, Tensor
 from funcgrad.numpy._base.axes import normalize_axis
 from funcgrad.numpy._base.convert import as_value
 from funcgrad.numpy._base.dispatch import implements
@@ -72,7 +72,7 @@ def slogdet(a: ArrayLike) -> Any:
 
 
 @implements(np.linalg.matrix_power)
-def matrix_power(a: ArrayLike, n: int) -> Any:
+def matrix_power(a: ArrayLike, n: int) -> Tensor:
     """Return ``numpy.linalg.matrix_power``, by repeated squaring, of the inverse if ``n`` is negative."""
     n = operator.index(n)
     a = as_array(a) if n >= 0 else inv(a)
