@@ -13,29 +13,11 @@ import pytest
 import funcgrad as fg
 from benchmarks._loops import PROGRAMS
 from funcgrad._engines import ENGINES
+from tests._ops.rolling._rolled import assert_rolls, loops_of
 from tests.laws.fuzz.check import Report
 from tests.laws.fuzz.loops import findings, looping_of
 
 X = np.linspace(0.5, 1.5, 40)
-
-
-def loops_of(graph: fg.Graph) -> list[int]:
-    """Return the lengths of a program's loops."""
-    return [equation.params["loop"].length for equation in graph.equations if equation.primitive.name == "scan"]
-
-
-def assert_rolls(f: Any, *args: Any, loops: list[int] | None = None, most: int = 60) -> fg.Graph:
-    """Roll a program and compare every number; ``most`` is the largest number of equations left."""
-    graph = fg.make_graph(f)(*args)
-    rolled = graph.roll()
-    fg.extend.check_graph(rolled)
-    for a, b in zip(fg.tree.leaves(graph(*args)), fg.tree.leaves(rolled(*args)), strict=True):
-        np.testing.assert_array_equal(a, b)
-        assert np.asarray(a).dtype == np.asarray(b).dtype
-    if loops is not None:
-        assert loops_of(rolled) == loops
-    assert len(rolled.equations) <= most
-    return rolled
 
 
 # Matrix products may round differently if an operand has another order of axes in memory.
@@ -188,61 +170,6 @@ def test_reads_forward_backward_and_by_steps() -> None:
         return total
 
     assert_rolls(f, X, np.outer([1.0, 2.0], X), most=20)
-
-
-def gathers_of(graph: fg.Graph) -> int:
-    """Return how many reads and sums a program has whose places are index arrays."""
-    return sum("@" in str(equation.params) for equation in graph.equations)
-
-
-def test_elements_in_no_even_order_are_read_at_once() -> None:
-    rng = np.random.default_rng(0)
-    i, j = rng.integers(0, 12, (2, 60))
-    x = np.linspace(-1.0, 1.0, 144).reshape(12, 12)
-
-    def diagonal(x: Any) -> Any:
-        total = 0.0
-        for k in range(12):
-            total += np.tanh(x[k, k])
-        return x + total
-
-    def anywhere(x: Any) -> Any:
-        # Some elements are read several times.
-        total = 0.0
-        for k in range(60):
-            total = total * 0.9 + x[i[k], j[k]] * x[int(j[k]), 3]
-        return total
-
-    def parts(x: Any) -> Any:
-        # Slices of rows, and elements below the top of columns.
-        total = np.zeros(9)
-        for k in range(40):
-            total = total + x[i[k], 2:11] * x[3:, j[k]]
-        return np.sum(total)
-
-    for f in (diagonal, anywhere, parts):
-        rolled = assert_rolls(f, x, most=15)
-        assert gathers_of(rolled)
-        rolled = assert_rolls(fg.grad(lambda x, f=f: np.sum(f(x) ** 2)), x, most=130)
-        assert gathers_of(rolled)
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-def test_elements_read_at_once_have_signs_and_gradients_on_each_engine(engine: str) -> None:
-    x = np.where(np.arange(400).reshape(20, 20) % 21, 1.5, -0.0)
-
-    def f(x: Any) -> Any:
-        total = 0.0
-        for k in range(20):
-            total += x[k, k] * x[19 - k, k] + np.sin(x[k, 19 - k])
-        return total
-
-    value, slope = fg.value_and_grad(f)(x)
-    found, found_slope = fg.jit(fg.value_and_grad(f), engine=engine)(x)
-    np.testing.assert_allclose(found, value, 1e-14)
-    np.testing.assert_allclose(found_slope, slope, 1e-14)
-    if engine == "numpy":
-        np.testing.assert_array_equal(np.signbit(found_slope), np.signbit(slope))
 
 
 def test_rows_that_are_written() -> None:

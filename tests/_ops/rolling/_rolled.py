@@ -1,0 +1,28 @@
+"""Compare a rolled program with the program itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import funcgrad as fg
+
+
+def loops_of(graph: fg.Graph) -> list[int]:
+    """Return the lengths of a program's loops."""
+    return [equation.params["loop"].length for equation in graph.equations if equation.primitive.name == "scan"]
+
+
+def assert_rolls(f: Any, *args: Any, loops: list[int] | None = None, most: int = 60) -> fg.Graph:
+    """Roll a program and compare every number; ``most`` is the largest number of equations left."""
+    graph = fg.make_graph(f)(*args)
+    rolled = graph.roll()
+    fg.extend.check_graph(rolled)
+    for a, b in zip(fg.tree.leaves(graph(*args)), fg.tree.leaves(rolled(*args)), strict=True):
+        np.testing.assert_array_equal(a, b)
+        assert np.asarray(a).dtype == np.asarray(b).dtype
+    if loops is not None:
+        assert loops_of(rolled) == loops
+    assert len(rolled.equations) <= most
+    return rolled
