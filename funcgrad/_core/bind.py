@@ -148,7 +148,7 @@ class Trace:
     # A note for NumPy's errors that leave the user's function, and a part of the message that identifies these errors.
     note: tuple[str, str] | None = None
     keeps_backward = False  # whether `backward` of tensors may run inside, because the trace keeps no value of theirs
-    made_objects = False  # whether NumPy made an array of objects of its tracers, and compares these one by one
+    made_objects = ""  # "arrays" or "lists" if NumPy made objects of tracers, or of lists of them, and compares these
     alive = True  # until the transform has ended
     # Whether `apply` may begin at once: the trace has not ended and has no hook. Each operation reads only this field.
     direct = True

@@ -159,7 +159,7 @@ def stage_leaves(
         out = f(*args, **kwargs)
         out_leaves, out_tree = flatten(out)
         graph = trace.graph([_settled(transform, name_of(f), leaf) for leaf in out_leaves], name_of(f))
-        out_tree = with_kinds(out_leaves, out_tree, trace.inputs)
+        out_tree = with_kinds(out_leaves, out_tree, trace)
     return graph, out_tree
 
 
@@ -198,7 +198,7 @@ def stage_path(
         out_leaves, out_tree = flatten(f(*args, **kwargs))
         settled = [_settled(transform, name_of(f), leaf) for leaf in out_leaves]
         graph = trace.graph(settled, name_of(f))
-        out_tree = with_kinds(out_leaves, out_tree, trace.inputs)
+        out_tree = with_kinds(out_leaves, out_tree, trace)
     return Path(graph, out_tree, tuple(trace.answers)), trace.numbers(settled)
 
 

@@ -64,7 +64,7 @@ class CustomCall:
     def _form(self) -> tuple[Any, ...]:
         # A call that did not run yet has no result, so it equals no other. Writes tell arrays and numbers apart.
         ran = "out_tree" in vars(self)
-        result = with_kinds(self._returned, self.out_tree, ()) if ran else id(self)
+        result = with_kinds(self._returned, self.out_tree, None) if ran else id(self)
         return self.function, self.in_tree, self._count, self._kwargs, self.fixed, result
 
     def arguments(self, xs: Sequence[Any]) -> Any:

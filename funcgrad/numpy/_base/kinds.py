@@ -18,6 +18,11 @@ from funcgrad._types import ArrayLike
 from funcgrad.numpy._base.concrete import innermost, is_array_without_axes, no_number
 from funcgrad.tree import TreeDef, register_node, structure, unflatten
 
+
+class _KindOfArgumentError(Exception):
+    """Raised by a test that does not ask arguments: the kind of the value follows from that of an argument."""
+
+
 # Says whether a value without axes is an array.
 ArrayTest = Callable[[], bool]
 _WHY = "Other names of an array see a write to it, and those of a number do not"
@@ -86,12 +91,19 @@ def array_if_all(transform: str, y: ArrayLike, returned: Sequence[Any]) -> Any:
     """
 
     def is_array() -> bool:
-        found = set(map(is_array_without_axes, returned))
-        if len(found) > 1:
+        found, of_argument = set(), None
+        for x in returned:
+            try:
+                found.add(is_array_without_axes(x))
+            except _KindOfArgumentError as error:
+                of_argument = error
+        if len(found) > 1 or (of_argument and False in found):
             raise TypeError(
                 f"{transform}: one function returned an array without axes, and another a number, and the program "
                 f"writes to the result. {_WHY}; {_REMEDY}"
             )
+        if of_argument:
+            raise of_argument
         return found.pop()
 
     return array_if(y, is_array)
@@ -117,26 +129,40 @@ register_node(ArrayResult, lambda node: ((node.leaf,), None), lambda _, children
 _LEAF_OF_ARRAY: TreeDef = structure(ArrayResult(0.0))
 
 
-def with_kinds(leaves: Sequence[ArrayLike], tree: TreeDef, inputs: Sequence[Any]) -> TreeDef:
+def with_kinds(leaves: Sequence[ArrayLike], tree: TreeDef, trace: StagingTrace | None) -> TreeDef:
     """Return the structure of a staged function's result, with a node around each array without axes.
 
-    An argument that is returned is not asked for, because the caller gets the same object back.
+    An argument is asked for its kind only where a result's kind follows from it, because a program that asks is staged
+    once for arrays and once for numbers. An argument that is returned is not asked: the caller gets the same object.
     """
-    arrays = [getattr(x, "shape", None) == () and _is_made_array(x, inputs) for x in leaves]
+    arrays = [getattr(x, "shape", None) == () and _is_made_array(x, trace) for x in leaves]
     if not any(arrays):
         return tree
     left = iter(arrays)
     return tree.transform(f_leaf=lambda leaf: _LEAF_OF_ARRAY if next(left) else leaf)
 
 
-def _is_made_array(x: ArrayLike, inputs: Sequence[Any]) -> bool:
-    if type(x) is StagedTracer and any(x._variable is var for var in inputs):
-        return False
+def _is_made_array(x: ArrayLike, trace: StagingTrace | None) -> bool:
     try:
+        if trace is not None:
+            if type(x) is StagedTracer and any(x._variable is var for var in trace.inputs):
+                return False
+            known = trace.without_axes
+            trace.without_axes = {**known, **dict.fromkeys(trace.inputs, _of_argument)}
+            try:
+                return is_array_without_axes(x)
+            except _KindOfArgumentError:
+                pass
+            finally:
+                trace.without_axes = known
         return is_array_without_axes(x)
     except TypeError:
         # The functions of a `cond` differ. The result is a number, as in `array_if`.
         return False
+
+
+def _of_argument() -> bool:
+    raise _KindOfArgumentError
 
 
 def without_kinds(tree: TreeDef) -> TreeDef:

@@ -134,7 +134,8 @@ def to_array(self: Tracer, dtype: DTypeLike = None, copy: bool | None = None) ->
             "Leave the conversion out or use fnp.asarray(x), which keeps the traced array whole."
         )
     self._owner.note = _NOTE + _READ_ONLY, ""
-    self._owner.made_objects = True
+    # A list of traced numbers may have plain numbers, too. Its elements come here one by one.
+    self._owner.made_objects = "arrays" if shape and self._owner.made_objects != "lists" else "lists"
     warnings.warn(
         "numpy made an object array of traced values: derivatives are right, but each element is computed on its own, "
         "and NumPy compares plain numbers in it as Python does, which loses NaN: np.max, np.clip and np.sort refuse it "
@@ -154,8 +155,9 @@ def refuse_nan(x: ArrayLike, y: ArrayLike, by: Caller | None = None) -> None:
     NumPy's maximum, fmax and sort compare objects by Python's operators, for which NaN is neither greater nor less. So
     they would give other numbers than for an array of numbers. Nothing tells their comparisons from those of the user.
     NumPy compares the plain numbers of the array without us. So ``by``, the function that compares, is asked for the
-    others if it is NumPy's, as in ``np.max([nan, 1.0, x])``. Of ``np.maximum([nan, x], 0.0)`` nothing is known; it is
-    refused whatever its numbers are.
+    others if it is NumPy's, as in ``np.max([nan, 1.0, x])``. Of ``np.maximum([nan, x], 0.0)`` nothing is known, so it
+    is refused after NumPy made an array of a list, whatever the numbers are. An array of one traced array has no other
+    numbers: ``np.maximum(np.asarray(x), 0.0)`` compares each of them by our operators.
 
     Raises:
         TracerArrayConversionError: one of the values is NaN, as far as their numbers are known, or may be.
@@ -171,9 +173,10 @@ def refuse_nan(x: ArrayLike, y: ArrayLike, by: Caller | None = None) -> None:
                 "as Python does, and give other numbers than for an array of numbers. Write np.stack([...]) or "
                 "fnp.array([...]) for the list; where your own code compares, ask np.isnan first."
             )
-    if by is not None and by.calls_extremes:
+    lists = any(isinstance(each, Tracer) and each._owner.made_objects == "lists" for each in (x, y))
+    if lists and by is not None and by.calls_extremes:
         raise TracerArrayConversionError(
-            "np.maximum, np.minimum, np.fmax or np.fmin met a list or an array of objects with traced values. NumPy "
+            "np.maximum, np.minimum, np.fmax or np.fmin met a list of traced numbers or an array of one. NumPy "
             "compares plain numbers in it as Python does, and loses NaN without a word. Write np.stack([...]) or "
             "fnp.array([...]) for the list, or fnp.maximum(x, y) for each pair of numbers."
         )
