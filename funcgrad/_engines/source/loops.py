@@ -138,8 +138,8 @@ class _Rows:
         reads, self._named, self._views = [], {}, []
         for var, x in self._inputs:
             name = inside.new(var)
-            if not var.aval.shape and _meets_arrays(inside.graph, var):
-                # A ufunc reads an array without axes in half of the time of a number.
+            if not var.aval.shape and not var.aval.weak and _meets_arrays(inside.graph, var):
+                # A ufunc reads an array without axes in half of the time of a number. Python's numbers stay numbers.
                 inside.numbers.discard(var)
                 reads.append(f"{name} = {w.name(x)}[{t}, ...]")
                 self._views.append(name)

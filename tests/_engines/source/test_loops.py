@@ -274,6 +274,15 @@ def test_the_types_of_numbers_stay(dtype: Any, engine: str) -> None:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+def test_stacked_python_numbers_that_arrays_meet(engine: str) -> None:
+    def f(x: Any) -> Any:
+        # The clock is a Python number of each round, which the backward loop multiplies by rows.
+        return np.sum(fg.fori_loop(0, 6, lambda t, c: (c[0] + 0.5, c[1] + np.sin(x * c[0])), (0.25, x))[1])
+
+    np.testing.assert_allclose(fg.jit(fg.grad(f), engine=engine)(X[0]), fg.grad(f)(X[0]), rtol=1e-12)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_python_numbers_that_the_backward_loop_reads(engine: str) -> None:
     def f(x: Any) -> Any:
         return fg.fori_loop(0, 4, lambda i, c: c + 0.1 * np.sin(c) * x * (0.5 * i), 0.3)
