@@ -80,7 +80,8 @@ def _nan_where_any(y: ArrayLike, x: ArrayLike) -> Any:
         return y
     axis, n = len(x.shape) - 1, x.shape[-1]
     last = slice_axis(x, axis, n - 1, n)
-    return select(bind(ne_p, (last, last), NO_PARAMS), np.nan, y)
+    # Of complex numbers one part may be NaN alone. NumPy's median is then the last of the sorted numbers.
+    return select(bind(ne_p, (last, last), NO_PARAMS), last if y.dtype.kind == "c" else np.nan, y)
 
 
 # The position of the quantile among n sorted elements is q * n + alpha + q * (1 - alpha - beta) - 1 (Hyndman and Fan,

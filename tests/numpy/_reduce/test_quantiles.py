@@ -133,3 +133,12 @@ def test_bad_weights(weights: np.ndarray, options: dict[str, Any], error: type[E
             under(lambda x: np.quantile(x, 0.5, weights=weights, **{"method": "inverted_cdf", **options}))(
                 np.arange(4.0)
             )
+
+
+@pytest.mark.parametrize("engine", ["numpy", "xla"])
+@pytest.mark.parametrize("axis", [None, 0, (1, 0)])
+def test_medians_of_complex_numbers_with_nan_in_one_part(axis: Any, engine: str) -> None:
+    x = np.array([[complex(1.12, np.nan), 0.57 + 1.21j], [-0.19 - 0.15j, complex(-np.inf, 1)], [complex(0, 2), 1j]])
+    expected = np.median(x, axis=axis)
+    np.testing.assert_array_equal(fg.vjp(lambda x: np.median(x, axis=axis), x)[0], expected)
+    np.testing.assert_array_equal(fg.jit(lambda x: np.median(x, axis=axis), engine=engine)(x), expected)

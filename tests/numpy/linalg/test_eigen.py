@@ -173,6 +173,14 @@ def test_condition_by_other_norms(rng: np.random.Generator) -> None:
         check_surface(lambda m, a, p=p: m.linalg.cond(a, p), [a])
 
 
+@pytest.mark.parametrize("engine", ["numpy", "xla"])
+def test_the_condition_of_a_singular_matrix_is_positive(engine: str) -> None:
+    # LAPACK gives its last singular value as -0.0.
+    a = np.array([[0.0, 0.0, 1.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+    assert fg.vjp(np.linalg.cond, a)[0] == np.inf
+    assert fg.jit(np.linalg.cond, engine=engine)(a) == np.inf
+
+
 def test_on_xla_arrays_outside_its_64_bit_mode(rng: np.random.Generator) -> None:
     a = spaced(rng, (3, 3))
     with jax.enable_x64(True):
