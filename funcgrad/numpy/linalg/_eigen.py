@@ -242,9 +242,11 @@ def cond(x: ArrayLike, p: ArrayLike = None) -> Any:
     # LAPACK may refuse infinite elements.
     finite = all_(bind(isfinite_p, (x,), NO_PARAMS), (-2, -1))
     # LAPACK gives -0.0 for some singular values, and the quotient by 0.0 is positive.
-    values = spectral.svd(select(expand_dims(finite, (len(x.shape) - 2, len(x.shape) - 1)), x, 1))[1] + 0.0
+    values = abs(spectral.svd(select(expand_dims(finite, (len(x.shape) - 2, len(x.shape) - 1)), x, 1))[1])
     greatest, least = max_(values, -1), min_(values, -1)
-    ratio = select(finite, least / greatest if p == -2 else greatest / least, np.nan)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # As in NumPy, a singular matrix gives no warning.
+        ratio = select(finite, least / greatest if p == -2 else greatest / least, np.nan)
     # If the matrix has no NaN, NumPy calls it singular.
     known = all_(bind(eq_p, (x, x), NO_PARAMS), (-2, -1))
     return select(known & bind(ne_p, (ratio, ratio), NO_PARAMS), np.inf, ratio)
