@@ -138,7 +138,7 @@ class _Rows:
         reads, self._named, self._views = [], {}, []
         for var, x in self._inputs:
             name = inside.new(var)
-            if not var.aval.shape and _meets_arrays(inside.graph, var):
+            if not (var.aval.shape or var.aval.weak) and _meets_arrays(inside.graph, var):
                 # A ufunc reads an array without axes in half of the time of a number.
                 inside.numbers.discard(var)
                 reads.append(f"{name} = {w.name(x)}[{t}, ...]")
