@@ -10,9 +10,15 @@ import numpy as np
 import pytest
 
 import funcgrad as fg
+from funcgrad._ops.contract import late
 from funcgrad._ops.program.scan import Loop, scan_p
 
 ENGINES = [None, "numpy", "numba", "xla"]
+
+
+@pytest.fixture(autouse=True)
+def _every_loop_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(late, "LEAST_OPERATIONS", 0)
 
 
 def normal(*shape: int, dtype: Any = np.float64) -> Any:
@@ -194,3 +200,11 @@ def test_a_loop_in_pieces_keeps_no_stacks_of_all_rounds() -> None:
     assert [loop.carry for loop in loops] == [2]
     found = graph(*net.operands)
     np.testing.assert_allclose(found, fg.grad(net.unrolled)(*net.operands), 1e-12)
+
+
+@pytest.mark.parametrize(("rounds", "left"), [(10, 1), (1000, 0)])
+def test_a_small_loop_carries_all_sums(monkeypatch: pytest.MonkeyPatch, rounds: int, left: int) -> None:
+    monkeypatch.setattr(late, "LEAST_OPERATIONS", 50_000)
+    net = Net(lambda w, h, x: np.sin(w @ h + x), normal(8, 8), normal(8), normal(rounds, 8))
+    (loop,) = loops_backward(net)
+    assert loop.carry == 1 + left

@@ -3,19 +3,20 @@
 Operands are constants (the same in each step), the initial carry, and arrays of which each step takes one row. The body
 takes constants, carry and rows; it returns the new carry and one row of each stacked result.
 
-The derivatives are scans too. In forward mode the body carries tangents with the primals. In reverse mode a forward
-scan
+The derivatives are scans too. In forward mode the body carries tangents with the primals. In reverse mode a forward scan
 stacks the values that the backward body reads, and a scan in the other direction runs that body. Values that do not
 change from step to step are computed once.
 
 Example: ``h = tanh(w @ h + x)``, with constant weights, carried state and a row of the inputs in each step:
 
     first loop    w; h; rows of x       ->  the last h; a stack of h, and of the values that tanh's derivative reads
-    second loop   w; h_bar, w_bar; rows of both stacks, from the last step to the first
-                                        ->  h_bar of the step before, w_bar and the step's share; a stack of x_bar
+    second loop   w; h_bar; rows of both stacks, from the last step to the first
+                                        ->  h_bar of the step before; a stack of x_bar
+    afterwards    the stacks of x_bar and h   ->  w_bar, by one product
 
-A value that no step changes (w) is passed to the second loop directly, or computed once before it. A residual that is a
-row of an operand or of a stacked result is read there and not stacked again.
+If the loop is small, or if the step's share of w_bar is no product, the second loop carries w_bar instead
+(`_ops/contract/late.py`). A value that no step changes (w) is passed to the second loop directly, or computed once before
+it. A residual that is a row of an operand or of a stacked result is read there and not stacked again.
 """
 
 from __future__ import annotations
@@ -292,7 +293,8 @@ def _reverse_loops(body: Graph, loop: Loop, moves: Moves) -> tuple[Cut, _Transpo
     moving, carried, _ = loop.moving_parts(moves, [x.aval for x in chosen(body.inputs, moves.operands)])
     sums, constants, carry = [Aval(aval.shape, aval.dtype) for aval in moving], len(moving), len(carried)
     own, outputs = cut.second.inputs[once:], cut.second.outputs
-    late = LateSums(cut.second, constants, [*own[:rows], *own[rows + carry :], *outputs[constants + carry :]], own)
+    stacks = [*own[:rows], *own[rows + carry :], *outputs[constants + carry :]]
+    late = LateSums(cut.second, constants, stacks, own, loop.length)
     second = trusted_graph(
         cut.second.inputs, cut.second.constants, cut.second.equations, [*outputs, *late.stacked], body.name
     )
