@@ -8,8 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+import torch
 
 import funcgrad as fg
+import funcgrad.torch as ft
 from funcgrad._ops.contract import late
 from funcgrad._ops.program.scan import Loop, scan_p
 
@@ -208,3 +210,22 @@ def test_a_small_loop_carries_all_sums(monkeypatch: pytest.MonkeyPatch, rounds: 
     net = Net(lambda w, h, x: np.sin(w @ h + x), normal(8, 8), normal(8), normal(rounds, 8))
     (loop,) = loops_backward(net)
     assert loop.carry == 1 + left
+
+
+@pytest.mark.parametrize("engine", ENGINES[1:])
+@pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
+def test_recurrent_modules(monkeypatch: pytest.MonkeyPatch, kind: str, engine: str) -> None:
+    monkeypatch.setattr(late, "LEAST_OPERATIONS", 50_000)
+    x = normal(20, 8, 16)
+    theirs: Any = getattr(torch.nn, kind)(16, 16, dtype=torch.float64)
+    params = {name: p.detach().numpy() for name, p in theirs.named_parameters()}
+    theirs(torch.tensor(x))[0].square().sum().backward()
+    ours = getattr(ft.nn, kind)(16, 16, dtype=ft.float64)
+
+    @fg.jit(engine=engine)
+    def slope(params: Any, x: Any) -> Any:
+        return fg.grad(lambda params: (ft.func.functional_call(ours, params, (x,))[0] ** 2).sum())(params)
+
+    found = slope(params, x)
+    for name, p in theirs.named_parameters():
+        np.testing.assert_allclose(found[name], p.grad.numpy(), 1e-11, 1e-12)

@@ -3,9 +3,9 @@
 Operands are constants (the same in each step), the initial carry, and arrays of which each step takes one row. The body
 takes constants, carry and rows; it returns the new carry and one row of each stacked result.
 
-The derivatives are scans too. In forward mode the body carries tangents with the primals. In reverse mode a forward scan
-stacks the values that the backward body reads, and a scan in the other direction runs that body. Values that do not
-change from step to step are computed once.
+The derivatives are scans too. In forward mode the body carries tangents with the primals. In reverse mode a forward
+scan stacks the values that the backward body reads, and a scan in the other direction runs that body. Values that do
+not change from step to step are computed once.
 
 Example: ``h = tanh(w @ h + x)``, with constant weights, carried state and a row of the inputs in each step:
 
@@ -15,8 +15,8 @@ Example: ``h = tanh(w @ h + x)``, with constant weights, carried state and a row
     afterwards    the stacks of x_bar and h   ->  w_bar, by one product
 
 If the loop is small, or if the step's share of w_bar is no product, the second loop carries w_bar instead
-(`_ops/contract/late.py`). A value that no step changes (w) is passed to the second loop directly, or computed once before
-it. A residual that is a row of an operand or of a stacked result is read there and not stacked again.
+(`_ops/contract/late.py`). A value that no step changes (w) is passed to the second loop directly, or computed once
+before it. A residual that is a row of an operand or of a stacked result is read there and not stacked again.
 """
 
 from __future__ import annotations
