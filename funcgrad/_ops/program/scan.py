@@ -4,18 +4,19 @@ Operands are constants (the same in each step), the initial carry, and arrays of
 takes constants, carry and rows; it returns the new carry and one row of each stacked result.
 
 The derivatives are scans too. In forward mode the body carries tangents with the primals. In reverse mode a forward
-scan
-stacks the values that the backward body reads, and a scan in the other direction runs that body. Values that do not
-change from step to step are computed once.
+scan stacks the values that the backward body reads, and a scan in the other direction runs that body. Values that do
+not change from step to step are computed once.
 
 Example: ``h = tanh(w @ h + x)``, with constant weights, carried state and a row of the inputs in each step:
 
     first loop    w; h; rows of x       ->  the last h; a stack of h, and of the values that tanh's derivative reads
-    second loop   w; h_bar, w_bar; rows of both stacks, from the last step to the first
-                                        ->  h_bar of the step before, w_bar and the step's share; a stack of x_bar
+    second loop   w; h_bar; rows of both stacks, from the last step to the first
+                                        ->  h_bar of the step before; a stack of x_bar
+    afterwards    the stacks of x_bar and h   ->  w_bar, by one product
 
-A value that no step changes (w) is passed to the second loop directly, or computed once before it. A residual that is a
-row of an operand or of a stacked result is read there and not stacked again.
+If the loop is small, or if the step's share of w_bar is no product, the second loop carries w_bar instead
+(`_ops/contract/late.py`). A value that no step changes (w) is passed to the second loop directly, or computed once
+before it. A residual that is a row of an operand or of a stacked result is read there and not stacked again.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from funcgrad._core.graph.ir import Equation, Graph, Literal, Var, trusted_graph
 from funcgrad._core.graph.simplify import drop_dead
 from funcgrad._core.primitive import Primitive
 from funcgrad._engines import NUMPY
+from funcgrad._ops.contract.late import LateSums
 from funcgrad._ops.layout.broadcast import with_batch
 from funcgrad._ops.layout.copy import unshared
 from funcgrad._ops.layout.shape import transpose
@@ -254,7 +256,9 @@ def _linearized_loops(body: Graph, loop: Loop, moves: Moves) -> tuple[Cut, Loop]
 
 
 class _TransposedLoop(NamedTuple):
-    """The loop in the other direction: it carries the carry's cotangents and sums those of the constants.
+    """The loop in the other direction: it carries the carry's cotangents, and sums those of the constants.
+
+    Some sums are computed after the loop, from stacks of values of ``body``, one round without sums.
 
     It is called with the residuals and the cotangents of the results. ``counts`` are the numbers of residuals computed
     once, of residuals with rows, and of active carries.
@@ -263,12 +267,24 @@ class _TransposedLoop(NamedTuple):
     loop: Loop
     counts: tuple[int, int, int]
     sums: list[Aval]
+    late: LateSums
+    body: Graph
 
     def __call__(self, *values: Value) -> list[Any]:
+        fixed, carry, late = self.counts[0], self.counts[2], self.late.late
         once, rows, carry_bars, stack_bars = split(values, *self.counts)
-        found = self.loop(*once, *carry_bars, *map(zeros_of, self.sums), *rows, *stack_bars)
-        carry, sums, x_bars = split(found, len(carry_bars), len(self.sums))
-        return [*sums, *carry, *x_bars]
+        sums = [zeros_of(aval) for aval, is_late in zip(self.sums, late, strict=True) if not is_late]
+        found = self.loop(*once, *carry_bars, *sums, *rows, *stack_bars)
+        new_carry, sums, stacks = split(found, carry, len(sums))
+        # Rows of the round: residuals, cotangents of stacks, and what the loop stacks.
+        own = self.body.inputs[fixed:]
+        given: dict[Any, Any] = dict(
+            zip([*own[: len(rows)], *own[len(rows) + carry :]], [*rows, *stack_bars], strict=True)
+        )
+        given.update(zip([*self.body.outputs[len(late) + carry :], *self.late.stacked], stacks, strict=True))
+        totals, rest = iter(self.late.totals(given)), iter(sums)
+        all_sums = [next(totals if is_late else rest) for is_late in late]
+        return [*all_sums, *new_carry, *stacks[: len(stacks) - len(self.late.stacked)]]
 
 
 def _reverse_loops(body: Graph, loop: Loop, moves: Moves) -> tuple[Cut, _TransposedLoop]:
@@ -276,17 +292,25 @@ def _reverse_loops(body: Graph, loop: Loop, moves: Moves) -> tuple[Cut, _Transpo
     once, rows = cut.counts
     moving, carried, _ = loop.moving_parts(moves, [x.aval for x in chosen(body.inputs, moves.operands)])
     sums, constants, carry = [Aval(aval.shape, aval.dtype) for aval in moving], len(moving), len(carried)
+    own, outputs = cut.second.inputs[once:], cut.second.outputs
+    stacks = [*own[:rows], *own[rows + carry :], *outputs[constants + carry :]]
+    late = LateSums(cut.second, constants, stacks, own, loop.length)
+    second = trusted_graph(
+        cut.second.inputs, cut.second.constants, cut.second.equations, [*outputs, *late.stacked], body.name
+    )
+    kept = [not is_late for is_late in late.late]
 
     def step(*values: Value) -> list[Any]:
-        fixed, carry_bars, sums, residuals, stack_bars = split(values, once, carry, constants, rows)
-        bars = cut.second.evaluate(*fixed, *residuals, *carry_bars, *stack_bars)
-        more, new_carry, x_bars = split(bars, constants, carry)
-        return [*new_carry, *[a + b for a, b in zip(sums, more, strict=True)], *x_bars]
+        fixed, carry_bars, sums, residuals, stack_bars = split(values, once, carry, sum(kept), rows)
+        bars = second.evaluate(*fixed, *residuals, *carry_bars, *stack_bars)
+        more, new_carry, stacks = split(bars, constants, carry)
+        return [*new_carry, *[a + b for a, b in zip(sums, chosen(more, kept), strict=True)], *stacks]
 
-    fixed, row_avals, carry_avals, stack_avals = split([x.aval for x in cut.second.inputs], once, rows, carry)
-    graph = staged_graph(step, [*fixed, *carry_avals, *sums, *row_avals, *stack_avals], f"transpose_{body.name}")
-    backward = Loop(graph, once, carry + constants, loop.length, not loop.reverse, loop.unroll)
-    return cut, _TransposedLoop(backward, (once, rows, carry), sums)
+    fixed, row_avals, carry_avals, stack_avals = split([x.aval for x in second.inputs], once, rows, carry)
+    avals = [*fixed, *carry_avals, *chosen(sums, kept), *row_avals, *stack_avals]
+    graph = staged_graph(step, avals, f"transpose_{body.name}")
+    backward = Loop(graph, once, carry + sum(kept), loop.length, not loop.reverse, loop.unroll)
+    return cut, _TransposedLoop(backward, (once, rows, carry), sums, late, cut.second)
 
 
 def _batch(primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict) -> list[Any]:

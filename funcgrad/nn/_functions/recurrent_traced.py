@@ -1,7 +1,6 @@
 """Recurrent cells along sequences of traced values: the outputs, and the cotangents of the operands, as two scans.
 
-The derivative of a scan adds to the weights' cotangents in each step. Here the steps of the second scan return the
-cotangents of their gates, and the weights' cotangents are one product afterwards.
+The steps of the second scan return the cotangents of their gates. The weights' cotangents are one product after it.
 
 Operands are the states, ``gates``: ``f32[steps, batch, gates * hidden]``, the products of the inputs, and the hidden
 weight and perhaps bias.
