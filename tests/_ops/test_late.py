@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-import torch
 
 import funcgrad as fg
 import funcgrad.torch as ft
 from funcgrad._ops.contract import late
 from funcgrad._ops.program.scan import Loop, scan_p
+from tests._recorded import PyTorch
 
 ENGINES = [None, "numpy", "numba", "xla"]
 
@@ -212,20 +212,25 @@ def test_a_small_loop_carries_all_sums(monkeypatch: pytest.MonkeyPatch, rounds: 
     assert loop.carry == 1 + left
 
 
+def slopes(torch: Any, kind: str) -> list[np.ndarray]:
+    """Return PyTorch's gradients by the weights of a recurrent module."""
+    module = getattr(torch.nn, kind)(3, 4, dtype=torch.float64)
+    for p in module.parameters():
+        p.data = torch.tensor(normal(*p.shape))
+    module(torch.tensor(normal(6, 2, 3)))[0].square().sum().backward()
+    return [p.grad.numpy() for p in module.parameters()]
+
+
 @pytest.mark.parametrize("engine", ENGINES[1:])
 @pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
-def test_recurrent_modules(monkeypatch: pytest.MonkeyPatch, kind: str, engine: str) -> None:
-    monkeypatch.setattr(late, "LEAST_OPERATIONS", 50_000)
-    x = normal(20, 8, 16)
-    theirs: Any = getattr(torch.nn, kind)(16, 16, dtype=torch.float64)
-    params = {name: p.detach().numpy() for name, p in theirs.named_parameters()}
-    theirs(torch.tensor(x))[0].square().sum().backward()
-    ours = getattr(ft.nn, kind)(16, 16, dtype=ft.float64)
+def test_recurrent_modules(pytorch: PyTorch, kind: str, engine: str) -> None:
+    module = getattr(ft.nn, kind)(3, 4, dtype=ft.float64)
+    params = {name: normal(*p.shape) for name, p in module.named_parameters()}
 
     @fg.jit(engine=engine)
     def slope(params: Any, x: Any) -> Any:
-        return fg.grad(lambda params: (ft.func.functional_call(ours, params, (x,))[0] ** 2).sum())(params)
+        return fg.grad(lambda params: (ft.func.functional_call(module, params, (x,))[0] ** 2).sum())(params)
 
-    found = slope(params, x)
-    for name, p in theirs.named_parameters():
-        np.testing.assert_allclose(found[name], p.grad.numpy(), 1e-11, 1e-12)
+    found = slope(params, normal(6, 2, 3))
+    for (name, _), y in zip(module.named_parameters(), pytorch(lambda torch: slopes(torch, kind)), strict=True):
+        np.testing.assert_allclose(found[name], y, 1e-10, 1e-12)

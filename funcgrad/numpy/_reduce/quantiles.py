@@ -80,7 +80,7 @@ def _nan_where_any(y: ArrayLike, x: ArrayLike) -> Any:
         return y
     axis, n = len(x.shape) - 1, x.shape[-1]
     last = slice_axis(x, axis, n - 1, n)
-    # Of complex numbers one part may be NaN alone. NumPy's median is then the last of the sorted numbers.
+    # One part of a complex number may be NaN alone. NumPy's median is then the last of the sorted numbers.
     return select(bind(ne_p, (last, last), NO_PARAMS), last if y.dtype.kind == "c" else np.nan, y)
 
 
