@@ -13,6 +13,7 @@ Python's parser allows are called.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -41,7 +42,7 @@ def scan(w: Writer, equation: Equation, i: int) -> list[str] | None:
         w.buffers.made(var, own=True)
         w.packed.add(var)
         lines.append(f"{w.new(var)} = {w.numpy(np.empty)}({var.aval.shape}, {w.value('dtype', var.aval.dtype)})")
-    rows = _Rows(w, graph.inputs[loop.constants + loop.carry :], xs, graph.outputs[loop.carry :], stacks)
+    rows = _Rows(w, graph, loop, xs, stacks)
 
     def write(inside: Writer, lines: list[str]) -> list[str]:
         lines += _taken(inside, w, graph.inputs[: loop.constants], fixed)
@@ -112,19 +113,25 @@ class _Rows:
 
     Args:
         w: the writer of the program around the loop.
-        inputs: the inputs of the body that are rows of ``xs``.
+        graph: the body of the loop.
+        loop: the loop.
         xs: the arrays that are read.
-        outputs: the results of the body that are stacked in ``stacks``.
         stacks: the arrays that are made.
     """
 
-    def __init__(
-        self, w: Writer, inputs: Sequence[Var], xs: Sequence[Operand], outputs: Sequence[Operand], stacks: Sequence[Var]
-    ) -> None:
+    def __init__(self, w: Writer, graph: Graph, loop: Any, xs: Sequence[Operand], stacks: Sequence[Var]) -> None:
         self._w = w
         self._t = f"t{w.depth}"
-        self._inputs = list(zip(inputs, xs, strict=True))
-        self._outputs = [(y, w.names[stack]) for y, stack in zip(outputs, stacks, strict=True)]
+        self._inputs = list(zip(graph.inputs[loop.constants + loop.carry :], xs, strict=True))
+        names = [w.names[stack] for stack in stacks]
+        self._outputs = list(zip(graph.outputs[loop.carry :], names, strict=True))
+        self._kept = Counter(graph.outputs)
+        # Whether all equations that read a value are ufuncs that make arrays.
+        self._makes_arrays: dict[Operand, bool] = {}
+        for equation in graph.equations:
+            is_made = isinstance(equation.primitive.numpy, np.ufunc) and equation.results[0].aval.shape != ()
+            for x in equation.operands:
+                self._makes_arrays[x] = is_made and self._makes_arrays.get(x, True)
         # The names that the ``for`` gives to rows, and the names of their arrays.
         self._named: dict[str, str] = {}
         # Whether the body reads the number of the round.
@@ -138,7 +145,7 @@ class _Rows:
         reads, self._named, self._views = [], {}, []
         for var, x in self._inputs:
             name = inside.new(var)
-            if not var.aval.shape and not var.aval.weak and _meets_arrays(inside.graph, var):
+            if not var.aval.shape and not var.aval.weak and self._meets_arrays(var):
                 # A ufunc reads an array without axes in half of the time of a number. Python's numbers stay numbers.
                 inside.numbers.discard(var)
                 reads.append(f"{name} = {w.name(x)}[{t}, ...]")
@@ -151,7 +158,7 @@ class _Rows:
             self._views.append(name)
             if x in w.packed:
                 inside.packed.add(var)
-        inside.places.update({y: f"{stack}_{t}" for y, stack in self._outputs if _fits_row(inside.graph, y)})
+        inside.places.update({y: f"{stack}_{t}" for y, stack in self._outputs if self._fits_row(y)})
         lines = inside.body()
         stores = []
         for y, stack in self._outputs:
@@ -176,27 +183,19 @@ class _Rows:
         """Return the line after the loop that drops the views."""
         return [f"del {', '.join(self._views)}"] if self._views else []
 
+    def _meets_arrays(self, var: Var) -> bool:
+        """Return whether only ufuncs that make arrays read a row."""
+        return not self._kept[var] and self._makes_arrays.get(var, True)
 
-def _meets_arrays(graph: Graph, var: Var) -> bool:
-    """Return whether only ufuncs that make arrays read a variable."""
-    readers = [equation for equation in graph.equations if var in equation.operands]
-    return var not in graph.outputs and all(map(_makes_array, readers))
+    def _fits_row(self, y: Operand) -> bool:
+        """Return whether a result may be made in its row of a stack.
 
-
-def _makes_array(equation: Equation) -> bool:
-    return isinstance(equation.primitive.numpy, np.ufunc) and equation.results[0].aval.shape != ()
-
-
-def _fits_row(graph: Graph, y: Operand) -> bool:
-    """Return whether a result may be made in its row of a stack.
-
-    A matrix that the round reads keeps the order that its elements have in memory, because sums follow it. A view of
-    the row would keep the stack alive.
-    """
-    if type(y) is not Var or not y.aval.shape or graph.outputs.count(y) > 1:
-        return False
-    readers = [equation for equation in graph.equations if y in equation.operands]
-    return not readers or (y.aval.ndim == 1 and all(map(_makes_array, readers)))
+        A matrix that the round reads keeps the order that its elements have in memory, because sums follow it. A view
+        of the row would keep the stack alive.
+        """
+        if type(y) is not Var or not y.aval.shape or self._kept[y] > 1:
+            return False
+        return y not in self._makes_arrays or (y.aval.ndim == 1 and self._makes_arrays[y])
 
 
 class _Carried:

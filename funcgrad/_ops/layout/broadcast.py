@@ -124,9 +124,9 @@ def sum_to_shape(x: Value, shape: tuple[int, ...]) -> Value:
     if bare and len(own) == 2 and own[0] <= _ONES_LIMIT >= own[1] and x.dtype.itemsize > 2:
         # The cotangent of a bias or a column. BLAS's product with ones takes a third of the time of a reduction.
         if shape == own[1:]:
-            return _ones(own[0], x.dtype).dot(x)
+            return ones_for_sums(own[0], x.dtype).dot(x)
         if shape == (own[0], 1):
-            return x.dot(_ones(own[1], x.dtype)).reshape(shape)
+            return x.dot(ones_for_sums(own[1], x.dtype)).reshape(shape)
     added = len(own) - len(shape)
     if bare and own[added:] == shape:
         return np.add.reduce(x, tuple(range(added)))
@@ -142,7 +142,8 @@ _ONES_LIMIT = 4096
 
 
 @lru_cache(maxsize=64)
-def _ones(count: int, dtype: np.dtype) -> np.ndarray:
+def ones_for_sums(count: int, dtype: np.dtype) -> np.ndarray:
+    """Return the vector of ones whose product with a matrix is a sum."""
     return np.ones(count, dtype)
 
 

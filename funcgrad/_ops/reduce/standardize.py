@@ -16,7 +16,7 @@ from funcgrad._core.aval import Aval
 from funcgrad._core.primitive import Primitive
 from funcgrad._ops.elementwise.arithmetic import add_p, div_p, mul_p, sqrt_p, sub_p
 from funcgrad._ops.layout.batching import moved_axes
-from funcgrad._ops.layout.broadcast import broadcast_to, reduce_sum, reduced_shape, with_batch
+from funcgrad._ops.layout.broadcast import broadcast_to, ones_for_sums, reduce_sum, reduced_shape, with_batch
 from funcgrad._ops.layout.shape import reshape
 from funcgrad._types import Array, Lax, Value
 
@@ -71,11 +71,6 @@ def _sizes(norm: Norm) -> _Sizes:
     )
 
 
-@functools.lru_cache(maxsize=64)
-def _ones(count: int, dtype: np.dtype) -> np.ndarray:
-    return np.ones(count, dtype)
-
-
 def _is_for_blas(x: np.ndarray, axis: int) -> bool:
     return x.dtype.itemsize > 2 and 0 < x.shape[axis] <= _LONGEST_ROW and x.flags.c_contiguous
 
@@ -87,10 +82,10 @@ def _sum(x: np.ndarray, axes: Axes) -> Any:
     last = x.ndim - 1
     if last and axes[-1] == last and _is_for_blas(x, last):
         n = x.shape[last]
-        rows = x.reshape(-1, n).dot(_ones(n, x.dtype)).reshape(*x.shape[:last], 1)
+        rows = x.reshape(-1, n).dot(ones_for_sums(n, x.dtype)).reshape(*x.shape[:last], 1)
         return rows if len(axes) == 1 else np.add.reduce(rows, axes, keepdims=True)
     if last == 1 and axes == (0,) and _is_for_blas(x, 0):
-        return _ones(x.shape[0], x.dtype).dot(x)[None]
+        return ones_for_sums(x.shape[0], x.dtype).dot(x)[None]
     return np.add.reduce(x, axes, keepdims=True)
 
 

@@ -6,7 +6,8 @@ type, so a trace is told which ones are arrays (``StagingTrace.without_axes``). 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -135,34 +136,47 @@ def with_kinds(leaves: Sequence[ArrayLike], tree: TreeDef, trace: StagingTrace |
     An argument is asked for its kind only where a result's kind follows from it, because a program that asks is staged
     once for arrays and once for numbers. An argument that is returned is not asked: the caller gets the same object.
     """
-    arrays = [getattr(x, "shape", None) == () and _is_made_array(x, trace) for x in leaves]
-    if not any(arrays):
+    inputs = frozenset(() if trace is None else trace.inputs)
+    asked = [
+        i
+        for i, x in enumerate(leaves)
+        if getattr(x, "shape", None) == () and not (type(x) is StagedTracer and x._variable in inputs)
+    ]
+    if not asked:
         return tree
-    left = iter(arrays)
-    return tree.transform(f_leaf=lambda leaf: _LEAF_OF_ARRAY if next(left) else leaf)
+    with contextlib.nullcontext() if trace is None else _asking_no_argument(trace):
+        found = {i: _is_made_array(leaves[i]) for i in asked}
+    arrays = {i for i, known in found.items() if (_is_made_array(leaves[i]) if known is None else known)}
+    if not arrays:
+        return tree
+    numbers = iter(range(len(leaves)))
+    return tree.transform(f_leaf=lambda leaf: _LEAF_OF_ARRAY if next(numbers) in arrays else leaf)
 
 
-def _is_made_array(x: ArrayLike, trace: StagingTrace | None) -> bool:
+@contextlib.contextmanager
+def _asking_no_argument(trace: StagingTrace) -> Iterator[None]:
+    """Raise `_KindOfArgumentError` where an argument of the trace is asked for its kind."""
+    known = trace.without_axes
+    trace.without_axes = {**known, **dict.fromkeys(trace.inputs, _of_argument)}
     try:
-        if trace is not None:
-            if type(x) is StagedTracer and any(x._variable is var for var in trace.inputs):
-                return False
-            known = trace.without_axes
-            trace.without_axes = {**known, **dict.fromkeys(trace.inputs, _of_argument)}
-            try:
-                return is_array_without_axes(x)
-            except _KindOfArgumentError:
-                pass
-            finally:
-                trace.without_axes = known
-        return is_array_without_axes(x)
-    except TypeError:
-        # The functions of a `cond` differ. The result is a number, as in `array_if`.
-        return False
+        yield
+    finally:
+        trace.without_axes = known
 
 
 def _of_argument() -> bool:
     raise _KindOfArgumentError
+
+
+def _is_made_array(x: ArrayLike) -> bool | None:
+    """Return whether a result is an array; ``None`` if its kind follows from that of an argument that is not asked."""
+    try:
+        return is_array_without_axes(x)
+    except _KindOfArgumentError:
+        return None
+    except TypeError:
+        # The functions of a `cond` differ. The result is a number, as in `array_if`.
+        return False
 
 
 def without_kinds(tree: TreeDef) -> TreeDef:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from funcgrad._engines.source.kernels.nodes import (
@@ -49,32 +48,26 @@ def fused(steps: Sequence[Step]) -> list[list[Step]]:
     pending = [(step, reads(step), writes(step)) for step in steps]
     groups: list[list[Step]] = []
     while pending:
-        first = pending[0][0]
+        first = pending.pop(0)[0]
         if isinstance(first, Nested):
             first = first._replace(groups=tuple([fused(part) for part in first.parts]))
         group: list[Any] = [first]
-        rest = pending[1:]
         if isinstance(first, Apply):
-            shape, rest = first.target.shape, []
+            rest: list[tuple[Step, set[KernelMemory], set[KernelMemory]]] = []
             read: set[KernelMemory] = set()
             written: set[KernelMemory] = set()
             ended = False
-            for each in itertools.islice(pending, 1, None):
+            for each in pending:
                 step = each[0]
                 # Steps after a guard are not computed where the guard ends the kernel.
                 ended = ended or isinstance(step, Guard)
-                if (
-                    not ended
-                    and isinstance(step, Apply)
-                    and step.target.shape == shape
-                    and joins(step, group, read, written)
-                ):
+                if not ended and isinstance(step, Apply) and joins(step, group, read, written):
                     group.append(step)
                 else:
                     rest.append(each)
                     read |= each[1]
                     written |= each[2]
-        pending = rest
+            pending = rest
         groups.append(group)
     return groups
 
@@ -108,15 +101,17 @@ def _memory(x: Access | Picked) -> KernelMemory | None:
     return x.memory if isinstance(x, StridedView) else None
 
 
-def users_of(groups: Sequence[Sequence[Step]]) -> Counter[KernelMemory]:
-    """Return how many groups read or write each memory."""
-    return Counter(m for group in groups for m in {m for step in group for m in reads(step) | writes(step)})
+def hidden_memories(used: Sequence[Collection[KernelMemory]], results: set[KernelMemory]) -> list[set[KernelMemory]]:
+    """Return for each group the memories that no other group uses. ``used`` are the memories of each group."""
+    count = Counter(memory for each in used for memory in each)
+    return [{m for m in each if count[m] == 1 and m.name is None and m not in results} for each in used]
 
 
-def inside(group: Sequence[Step], users: Counter[KernelMemory], results: set[KernelMemory]) -> set[KernelMemory]:
-    """Return the memory that only this group uses: its values stay in registers."""
-    made = {step.target.memory for step in group if isinstance(step, Apply)}
-    return {m for m in made if users[m] == 1 and m not in results and m.name is None}
+def inside(groups: Sequence[Sequence[Step]], results: set[KernelMemory]) -> list[set[KernelMemory]]:
+    """Return for each group the memory of expressions that only it uses: their values stay in registers."""
+    used = [{m for step in group for m in reads(step) | writes(step)} for group in groups]
+    made = [{step.target.memory for step in group if isinstance(step, Apply)} for group in groups]
+    return [hidden & own for hidden, own in zip(hidden_memories(used, results), made, strict=True)]
 
 
 def kept_outside(step: Nested, results: set[KernelMemory]) -> set[KernelMemory]:
@@ -136,35 +131,27 @@ def allotted(groups: Sequence[Sequence[Step]], results: set[KernelMemory]) -> tu
     Memory that is not read again is reused for later memory of its size. The memory of a loop's body is not: a later
     memory could then begin within it, and the compiler would take the two for different memories.
     """
-    first: dict[KernelMemory, int] = {}
-    last: dict[KernelMemory, int] = {}
-    users = users_of(groups)
-    for i, group in enumerate(groups):
-        hidden = inside(group, users, results)
-        for step in group:
-            for memory in in_order((writes(step) | reads(step)) - hidden):
-                if memory.name is None and memory not in results:
-                    first.setdefault(memory, i)
-                    last[memory] = i
-    begun: dict[int, list[KernelMemory]] = {}
-    ended: dict[int, list[KernelMemory]] = {}
-    for memory, i in first.items():
-        begun.setdefault(i, []).append(memory)
-        ended.setdefault(last[memory], []).append(memory)
+    used: list[dict[KernelMemory, None]] = []
+    for group, hidden in zip(groups, inside(groups, results), strict=True):
+        memories = [memory for step in group for memory in in_order((writes(step) | reads(step)) - hidden)]
+        used.append(dict.fromkeys([memory for memory in memories if memory.name is None and memory not in results]))
+    last = {memory: i for i, each in enumerate(used) for memory in each}
     places: dict[KernelMemory, int] = {}
     free: dict[int, list[int]] = {}
     total = 0
-    for i in range(len(groups)):
+    for i, each in enumerate(used):
         for part, kept in _parts(groups[i], results):
             inner, size = allotted(part, kept)
             places |= {memory: total + offset for memory, offset in inner.items()}
             total += size
-        for memory in begun.get(i, ()):
-            spare = free.setdefault(_room(memory), [])
-            places[memory] = spare.pop() if spare else total
-            total += _room(memory) if places[memory] == total else 0
-        for memory in ended.get(i, ()):
-            free[_room(memory)].append(places[memory])
+        for memory in each:
+            if memory not in places:
+                spare = free.setdefault(_room(memory), [])
+                places[memory] = spare.pop() if spare else total
+                total += _room(memory) if places[memory] == total else 0
+        for memory in each:
+            if last[memory] == i:
+                free[_room(memory)].append(places[memory])
     return places, total
 
 

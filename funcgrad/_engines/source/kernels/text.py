@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from funcgrad._engines.source.kernels.calls import CallWriter, kind_of
-from funcgrad._engines.source.kernels.fuse import allotted, fused, inside, kept_outside, needed, users_of
+from funcgrad._engines.source.kernels.fuse import allotted, fused, inside, kept_outside, needed
 from funcgrad._engines.source.kernels.nodes import (
     GUARD_SHIFT,
     UNKNOWN_NUMBER,
@@ -168,10 +168,9 @@ class KernelWriter(CallWriter):
 
     def _write(self, groups: Sequence[Sequence[Step]], kept: set[KernelMemory]) -> None:
         """Write groups of steps; ``kept`` is the memory that is read after them."""
-        users = users_of(groups)
-        for group in groups:
+        for group, hidden in zip(groups, inside(groups, kept), strict=True):
             if isinstance(group[0], Apply):
-                self._loop([each for each in group if isinstance(each, Apply)], inside(group, users, kept))
+                self._loop([each for each in group if isinstance(each, Apply)], hidden)
             else:
                 self._step(group[0], kept)
         if not groups:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -164,12 +163,6 @@ def _renamed(step: Any, root: Any) -> Any:
             return step
         return tuple(parts) if type(step) is tuple else type(step)(*parts)
     return step
-
-
-def hidden_memories(used: Sequence[dict[KernelMemory, Any]], results: set[KernelMemory]) -> list[set[KernelMemory]]:
-    """Return for each group the memories that no other group uses. ``used`` are the memories of each group."""
-    count = Counter(memory for each in used for memory in each)
-    return [{m for m in each if count[m] == 1 and m.name is None and m not in results} for each in used]
 
 
 def allotted(used: Sequence[dict[KernelMemory, Any]], placed: set[KernelMemory]) -> tuple[dict[KernelMemory, int], int]:

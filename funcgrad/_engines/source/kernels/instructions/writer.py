@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 
 from funcgrad._engines.source.kernels.calls import kind_of
 from funcgrad._engines.source.kernels.compiler.functions import MEMORIES
-from funcgrad._engines.source.kernels.fuse import fused, joins, needed
+from funcgrad._engines.source.kernels.fuse import fused, hidden_memories, joins, needed
 from funcgrad._engines.source.kernels.instructions.places import (
     LINE,
     Begin,
@@ -37,7 +37,6 @@ from funcgrad._engines.source.kernels.instructions.places import (
     RowOf,
     allotted,
     flattened,
-    hidden_memories,
     memories_of,
     without_copies,
 )
