@@ -1,4 +1,4 @@
-"""Recurrent layers under transforms: their rule, which computes the weights' cotangents after the loop."""
+"""Recurrent layers under transforms: scans, whose derivative computes the weights' cotangents after the loop."""
 
 import pickle
 from typing import Any
@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 import funcgrad as fg
-from funcgrad import nn
+from funcgrad import autograd, nn
 from funcgrad._core.graph.ir import Graph
+from funcgrad._ops.contract import late
 from funcgrad.autograd import tensor
 
 CASES = {
@@ -82,12 +83,36 @@ def _loops(graph: Graph) -> list[Any]:
 
 
 @pytest.mark.parametrize("name", ["LSTM", "GRU"])
-def test_the_second_loop_does_not_carry_the_weights(name: str, rng: np.random.Generator) -> None:
+def test_the_second_loop_does_not_carry_the_weights(
+    name: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Their cotangents are one product of all steps."""
+    monkeypatch.setattr(late, "LEAST_OPERATIONS", 0)
     module, values, x = _made(name, rng)
+    # Derivatives of loops are kept, and no other test has sequences of this length.
+    x = x[:4]
     loops = _loops(fg.make_graph(fg.grad(lambda values: _loss(module, values, x)))(values))
     assert len(loops) == 4
     assert all(len(aval.shape) == 2 and aval.shape[0] == 2 for loop in loops for aval in loop.avals[: loop.carry])
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_gradients_of_gradients_of_the_last_outputs(name: str, rng: np.random.Generator) -> None:
+    """The final states are not read, so they have no cotangents in the first pass."""
+    module, values, x = _made(name, rng)
+    module.load_state_dict({key: tensor(value) for key, value in values.items()})
+    parameters = dict(module.named_parameters())
+    loss = (module(tensor(x))[0] ** 2).sum()
+    slopes = autograd.grad(loss, list(parameters.values()), create_graph=True)
+    sum((slope**2).sum() for slope in slopes).backward()
+
+    def squares(values: Any) -> Any:
+        slopes = fg.grad(lambda values: np.sum(nn.functional_call(module, values, (x,))[0] ** 2))(values)
+        return sum(np.sum(slope**2) for slope in slopes.values())
+
+    expected = fg.grad(squares)(values)
+    for key, p in parameters.items():
+        np.testing.assert_allclose(p.grad.numpy(), expected[key], rtol=1e-9, atol=1e-11)
 
 
 class _Doubled(nn.Module):

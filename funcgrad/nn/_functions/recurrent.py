@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -12,17 +11,15 @@ import numpy as np
 from funcgrad import numpy as fnp
 from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.bind import untraced
-from funcgrad._core.trace.reverse import ReverseTracer
 from funcgrad._ops.program.scan import Loop
 from funcgrad._transforms.base.bodies import stage_body
 from funcgrad._transforms.custom.decorators import custom_vjp
-from funcgrad._transforms.derivative.forward import jvp
+from funcgrad._transforms.derivative.reverse import vjp
 from funcgrad._types import Array
-from funcgrad.autograd.extend import is_tensor
+from funcgrad.autograd import Tensor
 from funcgrad.nn._functions.activations import relu, sigmoid, tanh
 from funcgrad.nn._functions.linear import linear
 from funcgrad.nn._functions.recurrent_numpy import run_backward, run_forward
-from funcgrad.nn._functions.recurrent_traced import scan_backward, scan_forward
 
 State = tuple[Any, ...]
 
@@ -96,18 +93,17 @@ def run(
         weights = weights._replace(input_bias=fnp.add(weights.input_bias, weights.hidden_bias), hidden_bias=None)
     # One product for the inputs of all steps.
     gates = linear(x, weights.input, weights.input_bias)
-    if (
-        present is None
-        and weights.projection is None
-        and _has_rule((gates, *state, weights.hidden, weights.hidden_bias))
-    ):
-        return _run_by_rule(kind, reverse, gates, state, weights)
+    is_eager = present is None and weights.projection is None and _are_eager((x, *state, *weights[:4]))
+    if is_eager:
+        return _run_eagerly(kind, reverse, gates, state, weights)
     return _run_scan(kind, reverse, gates, state, weights, present)
 
 
 def _run_scan(
     kind: str, reverse: bool, gates: Array, state: State, weights: Weights, present: Array = None
 ) -> tuple[Any, State]:
+    # The gates have the bias of the inputs already. The loop would carry its cotangent, which is 0.
+    weights = weights._replace(input_bias=None)
     held = [fnp.asarray(w) for w in weights[1:] if w is not None]
     rows = [gates] if present is None else [gates, fnp.asarray(present)]
     given = [*held, *map(fnp.asarray, state), *rows]
@@ -139,19 +135,14 @@ def _loop(
     return Loop(staged.graph, count, len(avals) - count, steps, reverse, 1)
 
 
-def _has_rule(operands: tuple[Any, ...]) -> bool:
-    """Return whether the rule of `_sequence` applies: to NumPy's arrays, and to values that a reverse pass records.
-
-    Staged functions use the scan alone, so their graphs can be pickled and mapped.
-    """
+def _are_eager(operands: tuple[Any, ...]) -> bool:
+    """Return whether all operands are NumPy arrays, or tensors of such, of one dtype."""
     given = [x for x in operands if x is not None]
-    if not math.prod(given[0].shape) or any(x.dtype != given[0].dtype for x in given):
-        return False
-    values = [x._value if is_tensor(x) else x for x in given]
-    return all(type(x) is np.ndarray for x in values) or any(type(x) is ReverseTracer for x in values)
+    values = [x._value if type(x) is Tensor else x for x in given]
+    return all(type(x) is np.ndarray and x.dtype == values[0].dtype for x in values) and values[0].size > 0
 
 
-def _run_by_rule(kind: str, reverse: bool, gates: Array, state: State, weights: Weights) -> tuple[Any, State]:
+def _run_eagerly(kind: str, reverse: bool, gates: Array, state: State, weights: Weights) -> tuple[Any, State]:
     bias = [] if weights.hidden_bias is None else [weights.hidden_bias]
     y, *last = _sequence(kind, reverse)(*state, gates, weights.hidden, *bias)
     return y, (y[0 if reverse else -1], *last)
@@ -169,26 +160,20 @@ def _sequence(kind: str, reverse: bool) -> Callable[..., Any]:
         y, last = _run_scan(kind, reverse, gates, xs[:count], weights)
         return (y, *last[1:])
 
-    def value(*xs: Any) -> Any:
-        return run_forward(kind, reverse, xs[:count], xs[count:])[0] if _are_bare(xs) else composed(*xs)
-
     def forward(*xs: Any) -> Any:
-        run = run_forward if _are_bare(xs) else scan_forward
-        outputs, saved = run(kind, reverse, xs[:count], xs[count:])
+        if not _are_bare(xs):
+            return composed(*xs), (xs, None)
+        outputs, saved = run_forward(kind, reverse, xs[:count], xs[count:])
         return outputs, (xs, saved)
 
     def backward(kept: Any, bars: Array) -> Any:
         xs, saved = kept
-        if _are_bare((*xs, *bars)):
-            return run_backward(kind, reverse, xs[:count], xs[count:], saved, bars)
-        if _are_bare(xs):
-            # The first pass kept what the other function reads.
-            _, saved = scan_forward(kind, reverse, xs[:count], xs[count:])
-        return scan_backward(kind, reverse, xs[:count], xs[count:], saved, bars)
+        if saved is None or not _are_bare(bars):
+            return vjp(composed, *xs)[1](tuple(bars))
+        return run_backward(kind, reverse, xs[:count], xs[count:], saved, bars)
 
-    function: Any = custom_vjp(value)
+    function: Any = custom_vjp(lambda *xs: forward(*xs)[0])
     function.defvjp(forward, backward)
-    function.defjvp(lambda xs, x_dots: jvp(composed, xs, x_dots))
     return function
 
 
