@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from funcgrad.autograd import tensor as make_tensor
-from funcgrad.autograd.extend import is_tensor, type_name
+from funcgrad.autograd.extend import is_tensor
 from funcgrad.nn._parameter import Buffer, Parameter, Uninitialized
 
 # For each table of a module: the name of its entries in messages, and the types that may be assigned.
@@ -18,7 +18,7 @@ _HELD = {
 
 def _typename(x: Any) -> str:
     """Return PyTorch's name for the type of a value: ``torch.FloatTensor``."""
-    return f"torch.{type_name(x.dtype)}Tensor" if is_tensor(x) else type(x).__name__
+    return x.type() if is_tensor(x) else type(x).__name__
 
 
 class Registered:

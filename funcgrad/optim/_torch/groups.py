@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 from funcgrad._types import ArrayLike, PyTree
-from funcgrad.autograd.extend import is_tensor, type_name
+from funcgrad.autograd.extend import is_tensor
 
 
 class _Required:
@@ -63,7 +63,7 @@ def checked_group(group: PyTree, others: list[dict[str, Any]], defaults: dict[st
 def typename(x: ArrayLike) -> str:
     """Return PyTorch's name of a tensor's type, or the name of a class."""
     if is_tensor(x):
-        return f"torch.{type_name(x.dtype)}Tensor"
+        return x.type()
     kind = type(x)
     return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 import funcgrad as fg
+from funcgrad._transforms.base import shortening
 
 
 def loops_of(graph: fg.Graph) -> list[int]:
@@ -26,3 +28,17 @@ def assert_rolls(f: Any, *args: Any, loops: list[int] | None = None, most: int =
         assert loops_of(rolled) == loops
     assert len(rolled.equations) <= most
     return rolled
+
+
+def rolled_early(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Return a list that notes, for each program from now on, whether it is rolled before it is differentiated."""
+    found: list[bool] = []
+    shortened = shortening.Unrecorded._shortened
+
+    def noted(*args: Any) -> Any:
+        result = shortened(*args)
+        found.append(result is not None)
+        return result
+
+    monkeypatch.setattr(shortening.Unrecorded, "_shortened", noted)
+    return found

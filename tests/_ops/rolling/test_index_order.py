@@ -10,6 +10,7 @@ import pytest
 
 import funcgrad as fg
 from funcgrad._transforms.base import shortening
+from tests._ops.rolling._rolled import rolled_early
 
 ROUNDS = 30
 
@@ -141,15 +142,7 @@ def elements_and_an_index_array(x: Any, a: Any) -> Any:
 def test_numbers_are_those_of_the_unrolled_program(
     f: Callable[..., Any], rolls: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = []
-    shortened = shortening.Unrecorded._shortened
-
-    def noted(*args: Any) -> Any:
-        result = shortened(*args)
-        found.append(result is not None)
-        return result
-
-    monkeypatch.setattr(shortening.Unrecorded, "_shortened", noted)
+    found = rolled_early(monkeypatch)
     gradient = fg.grad(f, argnums=(0, 1))
     compiled = fg.jit(gradient, engine="numpy")
     for seed in range(6):

@@ -10,6 +10,7 @@ import pytest
 
 import funcgrad as fg
 from funcgrad._transforms.base import shortening
+from tests._ops.rolling._rolled import rolled_early
 
 ROUNDS = 28
 
@@ -128,15 +129,7 @@ def row_and_element_of_a_round(x: Any, m: Any, a: Any) -> Any:
     ids=lambda f: getattr(f, "__name__", ""),
 )
 def test_order(f: Callable[..., Any], rolls: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = []
-    shortened = shortening.Unrecorded._shortened
-
-    def noted(*args: Any) -> Any:
-        result = shortened(*args)
-        found.append(result is not None)
-        return result
-
-    monkeypatch.setattr(shortening.Unrecorded, "_shortened", noted)
+    found = rolled_early(monkeypatch)
     gradient = fg.grad(f, argnums=(0, 1, 2))
     compiled = fg.jit(gradient, engine="numpy")
     for seed in range(8):
