@@ -104,7 +104,8 @@ def test_gradients_of_gradients_of_the_last_outputs(name: str, rng: np.random.Ge
     parameters = dict(module.named_parameters())
     loss = (module(tensor(x))[0] ** 2).sum()
     slopes = autograd.grad(loss, list(parameters.values()), create_graph=True)
-    sum((slope**2).sum() for slope in slopes).backward()
+    total: Any = sum((slope**2).sum() for slope in slopes)
+    total.backward()
 
     def squares(values: Any) -> Any:
         slopes = fg.grad(lambda values: np.sum(nn.functional_call(module, values, (x,))[0] ** 2))(values)
