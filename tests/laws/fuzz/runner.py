@@ -88,7 +88,7 @@ def of_branching(seed: int, report: Report) -> list[Found]:
 
 
 def of_looping(seed: int, report: Report) -> list[Found]:
-    program = loops.looping_of(seed)
+    program = loops.carried_of(seed) if seed % 3 == 0 else loops.looping_of(seed)
     found = loops.findings(program, report)[:1]
     return [Found(seed, f"loops: {what.partition(':')[0]}", f"# {what}\n{program.text()}") for what in found]
 

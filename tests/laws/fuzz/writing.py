@@ -13,6 +13,7 @@ import funcgrad as fg
 from funcgrad._core.bind import Tracer
 from tests.laws.fuzz.check import Report
 from tests.laws.fuzz.faulty import judged
+from tests.laws.fuzz.noise import Noise
 from tests.laws.fuzz.writes import Program, program_of
 from tests.laws.fuzz.writes_case import ARGNUMS, Case, differences
 
@@ -190,27 +191,49 @@ def _in_branch(case: Case) -> Any:
 def _loop(case: Case, looped: Callable[..., Any]) -> Iterator[str]:
     """Run the program as the body of a loop, which also changes the carried values."""
 
-    def body(carry: Any, t: Any) -> tuple[Any, Any]:
+    def body(carry: Any, t: Any, run: Any = None) -> tuple[Any, Any]:
         x, z = carry
-        loss = case.number(x * t, z)
+        loss = case.loss(x * t, z, run)[0]
         x[...] = np.tanh(x) + loss * 0.01
         z *= 0.9
         return (x, z), loss
 
-    def unrolled(x: Any, z: Any) -> Any:
-        carry, total = (x.copy(), z.copy()), 0.0
+    def unrolled(x: Any, z: Any, noise: Any = np.copy) -> Any:
+        carry, total = (x, z), 0.0
+        run = case.run if noise is np.copy else case.program.function(noise)
         for t in (1.0, 0.5):
-            carry, loss = body(carry, t)
+            # With noise, numbers that a round has made equal differ in the next one.
+            carry, loss = body((noise(carry[0]), noise(carry[1])), t, run)
             total = total + loss
         return total + np.sum(carry[0])
 
     if not case.by_strides:
         whole = lambda x, z: looped(body, x, z)
-        np.testing.assert_allclose(float(whole(*case.given)), float(unrolled(*case.given)), rtol=case.tolerance * 1e2)
-        expected = fg.grad(unrolled, ARGNUMS)(*case.given)
-        for bar, other in zip(fg.grad(whole, ARGNUMS)(*case.given), expected, strict=True):
-            if not np.allclose(bar, other, rtol=1e2 * case.tolerance, atol=1e2 * case.tolerance):
-                yield f"gradient: {bar}, unrolled {other}"
+        value, expected = float(whole(*case.given)), float(unrolled(*case.given))
+        bars, others = fg.grad(whole, ARGNUMS)(*case.given), fg.grad(unrolled, ARGNUMS)(*case.given)
+        near = lambda a, b: np.allclose(a, b, rtol=1e2 * case.tolerance, atol=1e2 * case.tolerance)
+        found = [] if near(value, expected) else [f"value: {value}, unrolled {expected}"]
+        found += [f"gradient: {a}, unrolled {b}" for a, b in zip(bars, others, strict=True) if not near(a, b)]
+        if found and not _is_chosen(case, lambda noise: lambda x, z: unrolled(x, z, noise), (expected, *others)):
+            yield from found
+
+
+def _is_chosen(case: Case, function: Callable[[Any], Any], expected: tuple[Any, ...]) -> bool:
+    """Return whether the value or the gradient of a function moves far if all new values change in their last places.
+
+    Equal numbers are sorted in this case, and NumPy's sort is not stable.
+    """
+    noise = Noise(np.random.default_rng(0), 16)
+    allowed = 1e-2 if case.narrow else 1e-6
+    for _ in range(8):
+        try:
+            value, bars = fg.value_and_grad(function(noise), ARGNUMS)(*case.given)
+        except (ValueError, TypeError, IndexError):
+            return True
+        moved = zip(expected, (value, *bars), strict=True)
+        if not all(np.allclose(a, b, rtol=allowed, atol=allowed) for a, b in moved):
+            return True
+    return False
 
 
 def _scanned(body: Any, x: Any, z: Any) -> Any:
