@@ -250,3 +250,17 @@ def test_a_number_of_a_long_program_connects_its_parts() -> None:
     gradient = fg.jit(fg.grad(normed), engine="numba", roll=False)
     assert len(_stretches(gradient.graph(x))) == 1
     np.testing.assert_allclose(gradient(x), fg.grad(normed)(x), rtol=1e-12)
+
+
+def test_a_sum_is_made_before_a_larger_sum_reads_it() -> None:
+    # The derivative of a row read backward is a sum of one piece, and one of 59 pieces of the derivative of ``x``.
+    def program(x: Any) -> Any:
+        y = x[0]
+        for t in range(1, 60):
+            y = np.tanh(y * x[t][::-1]) + 0.5 * np.sin(y) - 0.1 * y * y
+        return np.sum(y)
+
+    x = _RNG.standard_normal((60, 3))
+    ours = fg.jit(fg.grad(program), engine="numba", roll=False)
+    assert _stretches(ours.graph(x))
+    np.testing.assert_array_equal(ours(x), fg.jit(fg.grad(program), engine="numpy", roll=False)(x))

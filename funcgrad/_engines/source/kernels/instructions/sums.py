@@ -148,12 +148,16 @@ class Sums:
         # The order of the additions is that of the pieces, so a piece waits for those before it.
         places = list(itertools.accumulate([self._made.get(x, 0) for x in equation.operands], max))
         if has_empty(equation) or len(places) < 2:
-            return lowered_empty(w, equation) if has_empty(equation) else lowered(w, equation)
+            done = lowered_empty(w, equation) if has_empty(equation) else lowered(w, equation)
+            # It waited until now. A sum that it is a piece of must not read it earlier.
+            self._made[result] = len(w.steps)
+            return done
         zero = number(0, result.aval.dtype)
         assert zero is not None
         made = self._at(places[0], lambda: w.applied("{}", [zero], result.aval.shape, result.aval.dtype))
         for place, x, index in zip(places, equation.operands, equation.params["indices"], strict=True):
             self._at(place, lambda x=x, index=index: self._add(made, index, x))
+        self._made[result] = places[-1]
         return w.set(equation, made)
 
     def _at(self, place: int, add: Any) -> Any:
