@@ -29,6 +29,10 @@ SCIPYS = [
     ("fisk", "logpdf", (0.7, 2.0)),
     ("fisk", "logcdf", (0.0, 5.0)),
     ("genlogistic", "isf", (0.25, 2.0)),
+    ("gengamma", "pdf", (0.0, 0.5, 0.5)),
+    ("gengamma", "logpdf", (-0.0, 1.0, 2.0)),
+    ("gengamma", "pdf", (0.0, 1.0, 1.0)),
+    ("gengamma", "pdf", (0.0, 0.5, -0.5)),
 ]
 # Here SciPy's value is infinite, and the exact one is not.
 EXACT = [
@@ -52,6 +56,15 @@ def test_the_value_is_scipys(name: str, method: str, arguments: tuple[float, ...
 def test_the_value_is_exact_where_scipys_overflows(f: Any, arguments: tuple[float, ...], expected: float) -> None:
     np.testing.assert_allclose(f(*arguments), expected, rtol=1e-12)
     assert np.isfinite(fg.grad(f)(*arguments))
+
+
+@pytest.mark.parametrize("method", ["ppf", "isf"])
+def test_a_quantile_among_probabilities_that_are_nan_is_nan(method: str) -> None:
+    # The probabilities of SciPy are NaN here, and its search finds 5 and 2.
+    q = np.array([1e-8, 0.5], np.float32)
+    with np.errstate(all="ignore"):
+        assert np.isnan(getattr(stats.betabinom, method)(q, 5, 0.3, np.inf)).all()
+    assert not np.isnan(getattr(stats.betabinom, method)(q, 5, 0.3, 2.0)).any()
 
 
 @pytest.mark.long

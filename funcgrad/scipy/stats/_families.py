@@ -209,13 +209,18 @@ class Discrete(Distribution):
 
 
 class _Search(NamedTuple):
-    """A quantile that SciPy computes."""
+    """A quantile that SciPy computes: NaN where the probability is NaN, among which SciPy's search finds any number."""
 
     name: str
     method: str
 
     def __call__(self, *points: Any) -> list[Any]:
-        return [getattr(getattr(scipy_stats, self.name), self.method)(*points)]
+        distribution = getattr(scipy_stats, self.name)
+        q, *shapes = points
+        k = getattr(distribution, self.method)(q, *shapes)
+        with np.errstate(all="ignore"):
+            known = ~np.isnan(distribution.cdf(k, *shapes))
+        return [k if known.all() else np.where(known, k, np.nan)]
 
 
 def _checked(y: ArrayLike, factor: ArrayLike) -> Any:

@@ -20,9 +20,15 @@ from funcgrad.scipy.stats._moments import gamma_entropy, mean_of_root, variance_
 _POSITIVE = (0.0, math.inf)
 
 
-def inside(x: ArrayLike, log_density: Any) -> Any:
-    """Return a log density that is minus infinity at 0, where its formula has no value."""
-    zero = x == 0
+def inside(x: ArrayLike, log_density: Any, where: Any = True) -> Any:
+    """Return a log density that is minus infinity at 0, where its formula has no value.
+
+    Args:
+        x: the points.
+        log_density: the formula.
+        where: for which parameters the formula has no value.
+    """
+    zero = (x == 0) & where
     return choose(zero, -math.inf, log_density(choose(zero, 1.0, x)))
 
 
@@ -98,7 +104,7 @@ gengamma = Continuous(
     domain=lambda a, c: (a > 0) & (c != 0),
     support=_POSITIVE,
     logpdf=lambda x, a, c: inside(
-        x, lambda x: fnp.log(abs(c)) + special.xlogy(c * a - 1, x) - fnp.power(x, c) - special.gammaln(a)
+        x, lambda x: fnp.log(abs(c)) + special.xlogy(c * a - 1, x) - fnp.power(x, c) - special.gammaln(a), c < 0
     ),
     cdf=lambda x, a, c: _generalized_tail(x, a, c, False),
     sf=lambda x, a, c: _generalized_tail(x, a, c, True),
