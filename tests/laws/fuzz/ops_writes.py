@@ -233,6 +233,8 @@ CALLS = (
     "{a}.flat = {b} * 1",
     "{a}.T.flat[{i}] = np.sum({b}) * 0.1",
     "np.nan_to_num({a}, copy=False)",
+    "{a}[{a} != {a}] = 0.5",
+    "np.copyto({a}, 0.25, where=np.isnan({a}))",
 )
 
 # Values without axes: another name of a number keeps the number, another name of an array shows the write.
@@ -255,6 +257,42 @@ np.ravel({a})[{i}, ...]
 np.var({a})
 """
 NUMBERS = [f"{{new}} = {text}\nother = {{new}}\nother += 0.5" for text in _NUMBERS.split("\n")[1:-1]]
+# Arrays without axes, new or views, and the ways to write to them. Another name shows the write, and so does the base.
+_ZERO_D = """
+np.array(0.5, like={a})
+np.zeros_like(np.sum({a}))
+np.asarray(np.sum({a}) * 0.1, like={a})
+np.full_like({a}, 0.25, shape=())
+np.copy(np.ravel({a})[0])
+{a}.ravel()[{i}, ...]
+np.squeeze({a}.ravel()[:1])
+{a}.reshape(-1)[-1:].reshape(())
+np.ravel({a})[..., {i}, None][..., 0]
+"""
+_ZERO_D_WRITES = """
+{new}[...] = np.sum({b}) * 0.1
+{new}[()] += 0.5
+{new} += np.sum({b}) * 0.1
+{new} *= {new}
+{new}.fill(np.sum({b}) * 0.1)
+{new}.flat[0] = np.sum({b}) * 0.1
+np.copyto({new}, np.sum({b}) * 0.1)
+np.add({new}, np.sum({b}) * 0.1, out={new})
+np.sum({b}, out={new})
+np.add.at({new}, (), 0.5)
+{new}[None][0] = np.sum({b}) * 0.1
+{new}.reshape(1)[:] *= 0.5
+{new}[np.array(True)] = 0.75
+{new}[{new} > 0.1] = np.sum({b}) * 0.1
+np.put({new}, 0, np.sum({b}) * 0.1)
+np.putmask({new}, np.array(True), 0.25)
+{new}[..., None].fill(np.sum({b}) * 0.1)
+"""
+NUMBERS += [
+    f"{{new}} = {text}\nother = {{new}}\n{write}\nother[...] *= 0.5"
+    for k, text in enumerate(_ZERO_D.split("\n")[1:-1])
+    for write in _ZERO_D_WRITES.split("\n")[1:-1][k % 2 :: 2]
+]
 # Integers that are known when the program runs, if there are numbers.
 NUMBERS += [
     "k = np.argmax({b}) % {n}\nrow = {a}[k]\nrow *= 0.5",

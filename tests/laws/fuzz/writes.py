@@ -2,7 +2,7 @@
 
 A program is text that runs on NumPy as it stands; what it holds at the end, in every variable, is what it returns. A
 statement is drawn, tried on NumPy after all that came before it, and kept if NumPy takes it. Names that begin with
-``c`` are of plain arrays, which never take what is traced.
+``c`` are of plain arrays, which never take what is traced. One program in eight writes NaN, too.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def program_of(seed: int) -> Program:
     rng = Random(seed)
     shape = rng.choice(SHAPES)
     program = Program((shape, rng.choice((shape, shape, rng.choice(SHAPES)))), (), seed)
-    draw = _Draw(rng)
+    draw = _Draw(rng, rng.random() < 0.125)
     wanted = rng.randint(4, 12)
     for _ in range(6 * wanted):
         if len(program.lines) >= wanted:
@@ -142,16 +142,22 @@ def _run(program: Program) -> Mapping[str, Any] | None:
         return None
     for value in values.values():
         x = np.asarray(value)
-        if x.dtype.kind not in "buifc" or x.size > MAX_SIZE or x.ndim > 4 or not np.all(np.abs(x) < MAX_MAGNITUDE):
+        if x.dtype.kind not in "buifc" or x.size > MAX_SIZE or x.ndim > 4 or np.any(np.abs(x) >= MAX_MAGNITUDE):
             return None
     return values
 
 
 class _Draw:
-    """The sampler of statements, with the values of the variables."""
+    """The sampler of statements, with the values of the variables.
 
-    def __init__(self, rng: Random) -> None:
+    Args:
+        rng: the random numbers.
+        nan: whether NaN is written.
+    """
+
+    def __init__(self, rng: Random, nan: bool = False) -> None:
         self.rng = rng
+        self.nan = nan
         self.count = 0
         # Whether the last index that was drawn has a mask. NumPy does not check such an index for overlap.
         self.masked = False
@@ -187,6 +193,8 @@ class _Draw:
         """Draw an expression of this shape, or of a shape that broadcasts to it."""
         rng = self.rng
         kind = rng.random()
+        if self.nan and rng.random() < 0.15:
+            return "np.nan" if not shape or rng.random() < 0.6 else f"np.where({self.mask(shape, True)}, np.nan, 0.5)"
         if kind < 0.12:
             return rng.choice(("0", "1.5", "-2", "0.25", "np.float64(0.5)"))
         if kind < 0.27:
@@ -300,8 +308,8 @@ class _Draw:
             entries.insert(0, rng.choice(("...", "None")))
         return ", ".join(entries)
 
-    def mask(self, shape: tuple[int, ...]) -> str:
-        shape = shape[: self.rng.randint(1, len(shape))] if shape else ()
+    def mask(self, shape: tuple[int, ...], whole: bool = False) -> str:
+        shape = shape[: self.rng.randint(1, len(shape))] if shape and not whole else shape
         bits = [self.rng.random() < 0.5 for _ in range(math.prod(shape))]
         return f"np.array({bits}).reshape({shape})"
 
