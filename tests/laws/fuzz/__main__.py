@@ -2,6 +2,20 @@
 
 Without ``--kind`` these are general programs, and then a tenth as many of each other kind. ``--kind writes --programs
 20000`` runs so many of one kind. Each finding is printed as a program to paste.
+
+Each program runs eagerly, and on the NumPy engine, where that is cheap; compilers run for some:
+
+| kind | each program | some programs |
+|---|---|---|
+| general | value, vjp, first derivative | NumPy engine 60 %, differences 50 %, nests 25 %, XLA 7 %, JAX 5 % |
+| tensors, schedules | beside PyTorch, step by step | |
+| writes | value, gradient, tangent | second derivative 50 %, vmap 40 %, NumPy engine 30 %, loops 30 %, XLA 6 % |
+| branches | value and gradient on the NumPy engine, nine calls | Numba 5 %, XLA 5 % |
+| loops | value and gradient: rolled, and on the NumPy engine | rolled early 25 %, Numba 5 %, XLA 5 % |
+| borders, specials | value: eagerly, on the NumPy engine, with derivatives | XLA 8 % |
+
+One process checks about this many programs a second: writes 25, branches 9, loops 12, borders 100, specials 180.
+``python -m tests.laws.fuzz.branches numba`` runs small programs that branch on one engine.
 """
 
 from __future__ import annotations
@@ -22,7 +36,7 @@ CHUNK = 50
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="fuzz", description=__doc__)
+    parser = argparse.ArgumentParser(prog="fuzz", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--seconds", type=float, default=None, help="60, or no limit if --programs is given")
     parser.add_argument("--programs", type=int, default=10**9, help="of each kind")
     parser.add_argument("--kind", choices=KINDS, action="append", help="may be given several times")
