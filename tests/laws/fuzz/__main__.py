@@ -32,7 +32,9 @@ from tests.laws.fuzz import tensors
 from tests.laws.fuzz.check import Report
 from tests.laws.fuzz.runner import KINDS, Found, run_kind
 
-CHUNK = 50
+CHUNK, LARGE_CHUNK = 50, 500
+# Calls that take milliseconds. A process checks ten ranges and is then replaced, which takes seconds.
+SHORT = ("borders", "specials")
 
 
 def main() -> int:
@@ -66,7 +68,7 @@ def run_one(pool: Any, kind: str, seeds: range, limit: float, workers: int) -> l
     results: list[tuple[Report, list[Found], int]] = []
     start, at, shown = time.monotonic(), seeds.start, 0
     while at < seeds.stop and time.monotonic() < start + limit:
-        ranges = chunks(kind, at, min(seeds.stop, at + 4 * CHUNK * workers))
+        ranges = chunks(kind, at, min(seeds.stop, at + 4 * size_of(kind) * workers))
         for result in pool.starmap(run_kind, ranges, chunksize=1):
             results.append(result)
             for found in result[1]:
@@ -81,7 +83,13 @@ def run_one(pool: Any, kind: str, seeds: range, limit: float, workers: int) -> l
 
 def chunks(kind: str, begin: int, end: int) -> list[tuple[str, int, int]]:
     """Return the arguments of `run_kind` for consecutive ranges."""
-    return [(kind, seed, min(CHUNK, end - seed)) for seed in range(begin, end, CHUNK)]
+    size = size_of(kind)
+    return [(kind, seed, min(size, end - seed)) for seed in range(begin, end, size)]
+
+
+def size_of(kind: str) -> int:
+    """Return the number of programs of a range."""
+    return LARGE_CHUNK if kind in SHORT else CHUNK
 
 
 def conclude(results: list[tuple[Report, list[Found], int]], first: int, seconds: float) -> int:
