@@ -73,12 +73,14 @@ class Lowering:
             because calls of BLAS and LAPACK would take most of the time. The numbers differ by rounding.
     """
 
-    # Whether a write into memory that nobody reads later makes no copy of it.
-    writes_in_place = False
+    # Whether the steps are a long program's. It reads slices as NumPy does.
+    is_long = False
 
     def __init__(self, shapes: Mapping[Any, Shape], lower: Callable[..., bool], loop: bool = False) -> None:
         self.lower = lower
         self.loop = loop
+        # Whether a write into memory that nobody reads later makes no copy of it.
+        self.writes_in_place = loop or self.is_long
         # The number of loops and branches around the steps that are added.
         self.depth = 0
         # The constants of bodies, which the kernel reads as operands.
@@ -245,7 +247,7 @@ class Lowering:
             return target
         if dims != {2}:
             return None
-        a, b = self._sliced(a, b) if self.writes_in_place else (self._matrix(a), self._matrix(b))
+        a, b = self._sliced(a, b) if self.is_long else (self._matrix(a), self._matrix(b))
         self.steps.append(Product(loop, a, b, target))
         return target
 

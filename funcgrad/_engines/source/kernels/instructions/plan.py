@@ -118,7 +118,7 @@ def _size_of(equations: Sequence[Equation]) -> int:
 class _Numbers(Lowering):
     """Lowers the equations of a stretch. Literals and small constants are in memory: they are no part of the code."""
 
-    writes_in_place = True
+    is_long = True
 
     def __init__(self) -> None:
         super().__init__({}, lowered_round)
