@@ -152,7 +152,7 @@ def accumulate(  # noqa: PLR0917  (kernels call it with lengths, then arrays)
                 y[place] = z[place] + x[i * xn + j * xm + c * xk]
 
 
-# The functions that kernels call, by name; those that are written into their kernel each time; and those that never are.
+# The functions that kernels call, by name; those that are written into their kernel each time; those that never are.
 FUNCTIONS = (
     "multiply", "eliminate", "arrange", "permute", "substitute", "halve", "volume", "determine", "triangle",
     "accumulate",
