@@ -264,3 +264,26 @@ def test_a_sum_is_made_before_a_larger_sum_reads_it() -> None:
     ours = fg.jit(fg.grad(program), engine="numba", roll=False)
     assert _stretches(ours.graph(x))
     np.testing.assert_array_equal(ours(x), fg.jit(fg.grad(program), engine="numpy", roll=False)(x))
+
+
+def test_rows_at_known_places_are_read_and_added_by_one_kernel() -> None:
+    """A product of a sparse matrix, row by row: each row reads other places, some of them twice or not at all."""
+    rng = np.random.default_rng(0)
+    ends = np.concatenate([[0], np.cumsum(rng.integers(0, 5, 150))]).astype(np.uint32)
+    places = rng.integers(0, 40, ends[-1]).astype(np.uint32)
+
+    def rows(values: Any, x: Any) -> Any:
+        y = np.zeros(ends.size - 1, like=x)
+        for i in range(ends.size - 1):
+            part = slice(ends[i], ends[i + 1])
+            y[i] = values[part] @ x[places[part]]
+        return np.sum(np.sin(y))
+
+    given = rng.standard_normal(ends[-1]), rng.standard_normal(40)
+    gradient = fg.value_and_grad(rows, argnums=(0, 1))
+    numba, numpy = fg.jit(gradient, engine="numba"), fg.jit(gradient, engine="numpy")
+    for ours, theirs in zip(fg.tree.leaves(numba(*given)), fg.tree.leaves(numpy(*given)), strict=True):
+        assert np.asarray(ours).tobytes() == np.asarray(theirs).tobytes()
+    (kernel,) = with_instructions(prepared(fg.make_graph(gradient)(*given)), lambda plan: plan).equations
+    # The values, the places, and the numbers of each dtype; not the places of each row.
+    assert len(kernel.operands) < 8

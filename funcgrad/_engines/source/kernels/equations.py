@@ -30,6 +30,7 @@ from funcgrad._engines.source.kernels.nodes import (
     StridedView,
     strides_of,
 )
+from funcgrad._engines.source.kernels.pieces import add_slices
 from funcgrad._engines.source.kernels.rounds import LOOPS
 
 # A write makes a copy of its array. For more elements NumPy's write in place is faster.
@@ -238,10 +239,18 @@ def _scattered(w: Lowering, equation: Equation) -> bool:
     plain = len(result.aval.shape) > 0 and small and w.shape(result) == result.aval.shape
     if zero is None or dtype.kind not in "fiu" or not plain:
         return False
+    values = [w.access(x, dtype) for x in equation.operands]
+    known = [v for v in values if v is not None and v.dtype == dtype]
+    if len(known) < len(values):
+        return False
+    pieces = list(zip(equation.params["indices"], known, strict=True))
+    if w.loop and not w.is_long:
+        made = KernelMemory(dtype, result.aval.shape).whole()
+        if add_slices(w, made, zero, pieces):
+            return w.set(equation, made)
     made = w.applied("{}", [zero], result.aval.shape, dtype)
-    for x, index in zip(equation.operands, equation.params["indices"], strict=True):
-        v = w.access(x, dtype)
-        if v is None or v.dtype != dtype or not w.written(indexed(made, index), in_dtype("{} + {}", dtype), v):
+    for index, v in pieces:
+        if not w.written(indexed(made, index), in_dtype("{} + {}", dtype), v):
             return False
     return w.set(equation, made)
 
@@ -350,20 +359,6 @@ FORMS: dict[Basic | None, Form] = {
     Basic.TRANSPOSE: _view,
     Basic.WRITE: _write,
 }
-# Operations that only show the memory of their operand; the copy is made when the result is read.
-VIEWS = frozenset(
-    {
-        Basic.BARRIER,
-        Basic.BROADCAST,
-        Basic.COPY,
-        Basic.DIAGONAL,
-        Basic.FLIP,
-        Basic.INDEX,
-        Basic.RESHAPE,
-        Basic.STOP_GRADIENT,
-        Basic.TRANSPOSE,
-    }
-)
 
 
 def has_form(equation: Equation) -> bool:

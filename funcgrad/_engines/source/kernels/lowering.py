@@ -59,6 +59,8 @@ _EXPRESSIONS = {"f": _FLOATS, "i": _INTEGERS, "u": _INTEGERS, "b": _BOOLS}
 # A product of no more multiplications is computed by loops of the kernel's own, in a loop. A call of BLAS takes as long
 # as a few hundred multiplications.
 _PRODUCT = 512
+# OpenBLAS multiplies a vector and fewer columns in a way that depends on where the rows begin.
+_COLUMNS = 8
 # The kinds of dtypes that kernels compute in.
 KINDS = "fiubc"
 
@@ -73,12 +75,14 @@ class Lowering:
             because calls of BLAS and LAPACK would take most of the time. The numbers differ by rounding.
     """
 
-    # Whether a write into memory that nobody reads later makes no copy of it.
-    writes_in_place = False
+    # Whether the steps are a long program's. It reads slices as NumPy does.
+    is_long = False
 
     def __init__(self, shapes: Mapping[Any, Shape], lower: Callable[..., bool], loop: bool = False) -> None:
         self.lower = lower
         self.loop = loop
+        # Whether a write into memory that nobody reads later makes no copy of it.
+        self.writes_in_place = loop or self.is_long
         # The number of loops and branches around the steps that are added.
         self.depth = 0
         # The constants of bodies, which the kernel reads as operands.
@@ -245,7 +249,7 @@ class Lowering:
             return target
         if dims != {2}:
             return None
-        a, b = self._sliced(a, b) if self.writes_in_place else (self._matrix(a), self._matrix(b))
+        a, b = self._sliced(a, b) if self.is_long else (self._matrix(a), self._matrix(b))
         self.steps.append(Product(loop, a, b, target))
         return target
 
@@ -287,14 +291,23 @@ class Lowering:
         return x if whole else self.contiguous(x)
 
     def _sliced(self, a: StridedView, b: StridedView) -> tuple[StridedView, StridedView]:
-        """Return two matrices as ``ndarray.dot`` passes them to BLAS: slices are copied only where it copies them."""
+        """Return two matrices in memory with which BLAS gives the numbers of ``ndarray.dot``, which copies slices."""
         left, right = a.shape[0] == 1, b.shape[1] == 1
         if not left and not right:
             return a, b
-        return (self._vector(a, 1) if left else self._matrix(a)), (self._vector(b, 0) if right else self._matrix(b))
+        # The numbers are the same without a copy, except where a contiguous vector meets a few columns.
+        a = self._vector(a, 1) if left else a if _has_rows(a) else self._matrix(a)
+        many = a.strides[1] > 1 or b.shape[1] > _COLUMNS
+        b = self._vector(b, 0) if right else b if many and _has_rows(b) else self._matrix(b)
+        return a, b
 
     def _vector(self, x: StridedView, axis: int) -> StridedView:
         return x if x.strides[axis] > 0 or x.shape[axis] == 1 else self.contiguous(x)
+
+
+def _has_rows(x: StridedView) -> bool:
+    """Return whether the rows of a matrix are contiguous."""
+    return x.strides[1] == 1 and x.strides[0] >= x.shape[1]
 
 
 def _kind(x: Operand) -> Any:

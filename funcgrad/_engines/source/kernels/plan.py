@@ -17,8 +17,10 @@ import numpy as np
 from funcgrad._core.forms import Basic
 from funcgrad._core.graph.ir import Equation, Graph, Operand, Var, trusted_graph
 from funcgrad._core.primitive import Primitive
-from funcgrad._engines.source.kernels.equations import VIEWS, given, has_form, lowered
+from funcgrad._engines.source.kernels.copies import VIEWS, without_copies
+from funcgrad._engines.source.kernels.equations import given, has_form, lowered
 from funcgrad._engines.source.kernels.expand import prepared
+from funcgrad._engines.source.kernels.fuse import needed
 from funcgrad._engines.source.kernels.kernel import KernelPlan, outputs_of
 from funcgrad._engines.source.kernels.lowering import Lowering
 from funcgrad._engines.source.kernels.nodes import KernelMemory, Scalar, Shape, StridedView
@@ -28,6 +30,8 @@ from funcgrad._engines.source.kernels.text import KernelWriter, Text
 
 # An array of more elements is large: kernels run on blocks of it.
 SMALL = 1 << 15
+# The same for rounds of loops that write to slices.
+_SLICED = 1 << 18
 # Calling a kernel costs more than running fewer operations than this directly.
 _WORTH = 3
 # A program or a loop's body of at most this many operations is not cut. A kernel's build takes longer for each array
@@ -41,6 +45,9 @@ _JOINED = 64
 
 # Operations that read an index, which may be out of bounds.
 _INDEXED = frozenset({Basic.EMBEDDING, Basic.INDEX, Basic.SCATTER})
+
+# Operations on slices of an array, which do not run on blocks of rows.
+_SLICES = frozenset({Basic.SCATTER, Basic.WRITE})
 
 # Makes a kernel. An equation has it in place of a primitive.
 Make = Callable[[KernelPlan], Any]
@@ -105,7 +112,9 @@ def _rounds(equation: Equation, graph: Graph, pending: list[Equation], whole: Ma
     """
     bodies = bodies_of(equation)
     inside = [e for body in bodies for e in body.equations]
-    small = all(x.aval.size <= SMALL for e in inside for x in (*e.operands, *e.results))
+    # A kernel on blocks of rows reads no slices, so each of its operands would be copied.
+    most = _SLICED if any(e.primitive.forms.basic in _SLICES for e in inside) else SMALL
+    small = all(x.aval.size <= most for e in inside for x in (*e.operands, *e.results))
     types = all(x.aval.dtype.kind in "fiub" for body in bodies for x in (*body.inputs, *body.outputs))
     if not small or not types or len(inside) > _WHOLE:
         return equation
@@ -258,6 +267,7 @@ def _planned(  # noqa: PLR0917  (the last ones are given by some callers)
             raise _NoFormError(equation)
     results = [var for equation in members for var in equation.results if var in read]
     targets = outputs_of(lowering, results, shapes)
+    steps = lowering.steps if constants is None else without_copies(needed(lowering.steps, targets), set(targets))
     partial = {var: _joined(each) for each in members if is_partial(each) for var in each.results}
     arguments = [f"a{i}" for i in range(len(operands))]
     for var, value in lowering.constants:
@@ -273,7 +283,7 @@ def _planned(  # noqa: PLR0917  (the last ones are given by some callers)
         inside = {k: f"a{i}" for k, i in places}
         names = {inside.get(k, f"q{k}"): memory for k, memory in enumerate(targets)}
         given = [*arguments, *[f"q{k}" for k in range(len(targets)) if k not in inside]]
-        writer = KernelWriter(lowering.steps, given, memories, names, length is not None)
+        writer = KernelWriter(steps, given, memories, names, length is not None)
         if not all(writer.may_take(targets[k], f"a{i}") for k, i in places):
             return None
         return writer.text()

@@ -10,6 +10,7 @@ nothing in the round reads it again.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,6 +18,7 @@ import numpy as np
 
 from funcgrad._core.forms import Basic
 from funcgrad._core.graph.ir import Equation, Graph, Operand, Var
+from funcgrad._engines.source.kernels.copies import late_writes
 from funcgrad._engines.source.kernels.expand import prepared
 from funcgrad._engines.source.kernels.lowering import Lowering
 from funcgrad._engines.source.kernels.nodes import (
@@ -32,6 +34,11 @@ from funcgrad._engines.source.kernels.nodes import (
 
 # A loop of no more operations than this, in all of its rounds, is written round by round.
 _INLINE = 160
+# Carried arrays of fewer elements are copied: two rounds in turn take longer to build.
+_COPIED = 256
+# The most equations of a round that is written several times, and how many times it is written at most.
+_TURNED = 20
+_MOST_TURNS = 3
 _BOOL = np.dtype(bool)
 
 Form = Callable[[Lowering, Equation], bool]
@@ -82,39 +89,117 @@ def _for(w: Lowering, equation: Equation, loop: Any, body: Graph) -> bool:
     fixed, first, xs = loop.parts(equation.operands)
     inside = loop.parts(body.inputs)
     given, carry = _known(w, fixed, inside[0]), _known(w, first, inside[1])
-    stacked = [w.array(x) for x in xs]
-    if given is None or carry is None or not _same(body.outputs[: loop.carry], inside[1]):
+    found = [w.array(x) for x in xs]
+    arrays = [x for x, var in zip(found, inside[2], strict=True) if x is not None and x.dtype == var.aval.dtype]
+    if given is None or carry is None or len(arrays) < len(xs) or not _same(body.outputs[: loop.carry], inside[1]):
         return False
-    rows: list[tuple[KernelMemory, StridedView]] = []
-    for x, var in zip(stacked, inside[2], strict=True):
-        if x is None or x.dtype != var.aval.dtype:
-            return False
-        rows.append((KernelMemory(x.dtype, var.aval.shape), x))
-    held = _carried(w, carry)
     w.known.update(zip(inside[0], given, strict=True))
-    w.known.update(zip(inside[1], held, strict=True))
-    for (row, x), var in zip(rows, inside[2], strict=True):
-        w.known[var] = StridedView(row, 0, x.shape[1:], x.strides[1:])
+    held = _carried(w, carry)
     stacks = [KernelMemory(var.aval.dtype, var.aval.shape).whole() for var in equation.results[loop.carry :]]
+    ends = _Rounds(w, loop, body, arrays, stacks).ends(held)
+    if ends is None:
+        return False
+    w.known.update(zip(equation.results, [*ends, *stacks], strict=True))
+    return True
 
-    def run() -> bool:
-        ends = _outcome(w, body)
-        if ends is None:
-            return False
-        for stack, y, value in zip(stacks, body.outputs[loop.carry :], ends[loop.carry :], strict=True):
-            row = KernelMemory(stack.dtype, y.aval.shape)
-            rows.append((row, stack))
-            w.steps.append(Apply(row.whole(), "{}", (_spread(value, y.aval.shape),)))
-        _moves(w, held, ends[: loop.carry])
+
+class _Rounds:
+    """The rounds of a scan.
+
+    Args:
+        w: collects the steps.
+        loop: the parameters of the scan.
+        body: a round.
+        arrays: a round reads a row of each.
+        stacks: a round writes a row of each.
+    """
+
+    def __init__(
+        self, w: Lowering, loop: Any, body: Graph, arrays: Sequence[StridedView], stacks: Sequence[StridedView]
+    ) -> None:
+        self._w = w
+        self._loop = loop
+        self._body = body
+        self._arrays = arrays
+        self._stacks = stacks
+        _, self._carry, self._xs = loop.parts(body.inputs)
+        self._turns = _turns(body, self._carry, loop.length)
+        self._count = loop.length // self._turns
+        self._rows: list[tuple[KernelMemory, StridedView]] = []
+
+    def ends(self, held: Sequence[StridedView]) -> Sequence[Access] | None:
+        """Add the steps of all rounds; return what is carried after them, or ``None`` if an equation has no form."""
+        w, length, reverse = self._w, self._loop.length, self._loop.reverse
+        steps = _steps_of(w, lambda: self._in_turn(held))
+        if steps is None:
+            return None
+        times = Times(self._count, reverse)
+        w.steps.append(Nested((steps,), (*held, *self._stacks), None, times, tuple(self._rows)))
+        ends: Sequence[Access] | None = held
+        for t in range(self._count * self._turns, length):
+            at = length - 1 - t if reverse else t
+            ends = self._round(ends, *[[_row(x, at) for x in views] for views in (self._arrays, self._stacks)])
+            if ends is None:
+                return None
+        return ends
+
+    def _in_turn(self, held: Sequence[StridedView]) -> bool:
+        """Add the steps of the rounds that are written after each other, which are the body of the loop."""
+        ends: Sequence[Access] | None = held
+        for turn in range(self._turns):
+            ends = self._round(
+                ends, *[[self._row_of_round(x, turn) for x in xs] for xs in (self._arrays, self._stacks)]
+            )
+            if ends is None:
+                return False
+        _moves(self._w, held, ends)
         return True
 
-    steps = _steps_of(w, run)
-    if steps is None:
-        return False
-    times = Times(loop.length, loop.reverse)
-    w.steps.append(Nested((steps,), (*held, *stacks), None, times, tuple(rows)))
-    w.known.update(zip(equation.results, [*held, *stacks], strict=True))
-    return True
+    def _round(
+        self, carry: Sequence[Access], xs: Sequence[StridedView], ys: Sequence[StridedView]
+    ) -> Sequence[Access] | None:
+        """Add the steps of a round, which reads some rows and writes others; return what is carried after it."""
+        w = self._w
+        w.known.update(zip((*self._carry, *self._xs), (*carry, *xs), strict=True))
+        ends = _outcome(w, self._body)
+        if ends is None:
+            return None
+        for row, value in zip(ys, ends[self._loop.carry :], strict=True):
+            w.steps.append(Apply(row, "{}", (_spread(value, row.shape),)))
+        return ends[: self._loop.carry]
+
+    def _row_of_round(self, x: StridedView, turn: int) -> StridedView:
+        """Return the row that a round reads or writes."""
+        length, turns, count = self._loop.length, self._turns, self._count
+        first = _row(x, length - 1 - turns * (count - 1) - turn if self._loop.reverse else turn)
+        strides = (turns * x.strides[0], *x.strides[1:])
+        # Every row that this one of the rounds in turn uses, in the order of the array.
+        rows = StridedView(x.memory, first.offset, (count, *first.shape), strides)
+        row = KernelMemory(x.dtype, first.shape)
+        self._rows.append((row, rows))
+        return StridedView(row, 0, first.shape, first.strides)
+
+
+def _turns(body: Graph, carry: Sequence[Var], length: int) -> int:
+    """Return how many rounds are written after each other, so that ``a, b = f(a, b), a`` needs no copy of ``a``.
+
+    After two such rounds, both values are new. They take the places of the values before.
+    """
+    turns = 1
+    size = sum(1 + sum(len(inner.equations) for inner in bodies_of(each)) for each in body.equations)
+    if size > _TURNED:
+        return 1
+    for k, var in enumerate(carry):
+        found, x = 1, body.outputs[k]
+        while x is not var and x in carry and found < _MOST_TURNS:
+            found, x = found + 1, body.outputs[carry.index(x)]
+        if x is not var and var.aval.size >= _COPIED:
+            turns = max(turns, found)
+    return turns if length >= 2 * turns else 1
+
+
+def _row(x: StridedView, t: int) -> StridedView:
+    return StridedView(x.memory, x.offset + t * x.strides[0], x.shape[1:], x.strides[1:])
 
 
 def _while(w: Lowering, equation: Equation) -> bool:
@@ -211,7 +296,7 @@ def _same(outputs: Sequence[Operand], variables: Sequence[Var]) -> bool:
 def _outcome(w: Lowering, body: Graph) -> list[Access] | None:
     """Add the steps of a body; return the values of its outputs."""
     w.add_constants(body)
-    if not all(w.lower(w, each) for each in body.equations):
+    if not all(w.lower(w, each) for each in late_writes(body)):
         return None
     found = [w.access(y, y.aval.dtype) for y in body.outputs]
     known = [x for x in found if x is not None]
@@ -239,16 +324,18 @@ def _spread(x: Access, shape: tuple[int, ...]) -> Access:
 
 def _moves(w: Lowering, held: Sequence[StridedView], ends: Sequence[Access]) -> None:
     """Add the steps that end a round: they write the next values."""
-    carried = {x.memory for x in held}
-    moved = []
-    for x, value in zip(held, ends, strict=True):
-        if value == x:
+    pending = [(x, value) for x, value in zip(held, ends, strict=True) if value != x]
+    while pending:
+        # A carried value is read before it is written: `a, b = made, a` writes b first.
+        read = Counter([value.memory for _, value in pending if isinstance(value, StridedView)])
+        k = next((k for k, (x, _) in enumerate(pending) if not read[x.memory]), None)
+        if k is None:
+            # Each is read by another one, as in `a, b = b, a`.
+            x, value = pending[0]
+            pending[0] = x, w.applied("{}", [value], x.shape, x.dtype)
             continue
-        # If another carried value takes its place, this one is read before all are written.
-        waits = isinstance(value, StridedView) and value.memory in carried
-        end = w.applied("{}", [value], x.shape, x.dtype) if waits else value
-        moved.append(Apply(x, "{}", (_spread(end, x.shape),)))
-    w.steps += moved
+        x, value = pending.pop(k)
+        w.steps.append(Apply(x, "{}", (_spread(value, x.shape),)))
 
 
 LOOPS: dict[Basic | None, Form] = {Basic.COND: _cond, Basic.SCAN: _scan, Basic.WHILE: _while}

@@ -141,6 +141,21 @@ def triangle(n: int, m: int, k: int, lower: int, x: Value, y: Value) -> None:
             y[i * m + j] = x[i * m + j] if (j - i <= k if lower else j - i >= k) else 0
 
 
-# The functions that kernels call, by name; and those that are written into their kernel each time.
-FUNCTIONS = ("multiply", "eliminate", "arrange", "permute", "substitute", "halve", "volume", "determine", "triangle")
+def accumulate(  # noqa: PLR0917  (kernels call it with lengths, then arrays)
+    n: int, m: int, k: int, xn: int, xm: int, xk: int, yn: int, ym: int, yk: int, x: Value, z: Value, y: Value
+) -> None:
+    """Write ``z + x`` along three axes with the given strides. Those of ``z`` are those of ``y``."""
+    for i in range(n):
+        for j in range(m):
+            for c in range(k):
+                place = i * yn + j * ym + c * yk
+                y[place] = z[place] + x[i * xn + j * xm + c * xk]
+
+
+# The functions that kernels call, by name; those that are written into their kernel each time; those that never are.
+FUNCTIONS = (
+    "multiply", "eliminate", "arrange", "permute", "substitute", "halve", "volume", "determine", "triangle",
+    "accumulate",
+)  # fmt: skip
 INLINED = ("multiply",)
+CALLED = ("accumulate",)

@@ -93,7 +93,7 @@ class _Translation:
             made = self._made[key] = self.function(definition, kinds, returns, f"{name}.{len(self._made)}")
             if name in matrices.INLINED:
                 made.attributes.add("alwaysinline")
-            elif name in self._definitions:
+            elif name in self._definitions or name in matrices.CALLED:
                 made.attributes.add("noinline")
         return self._made[key]
 

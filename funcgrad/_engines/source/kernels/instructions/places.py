@@ -17,57 +17,10 @@ from funcgrad._engines.source.kernels.nodes import (
     Picked,
     Step,
     StridedView,
-    reads,
-    writes,
 )
 
 # A memory takes whole lines of the cache.
 LINE = 64
-
-
-def without_copies(steps: Sequence[Step], results: set[KernelMemory]) -> list[Step]:
-    """Return the steps without copies of memory that no later step reads: the copy is the memory itself.
-
-    Args:
-        steps: in the order in which they run.
-        results: the memory of results.
-    """
-    last: dict[KernelMemory, int] = {}
-    first: dict[KernelMemory, int] = {}
-    first_read: dict[KernelMemory, int] = {}
-    for i, step in enumerate(steps):
-        for memory in reads(step):
-            last[memory] = i
-            first_read.setdefault(memory, i)
-        for memory in writes(step):
-            first.setdefault(memory, i)
-    same: dict[KernelMemory, KernelMemory] = {}
-
-    def root(memory: KernelMemory) -> KernelMemory:
-        while memory in same:
-            memory = same[memory]
-        return memory
-
-    kept = []
-    for i, step in enumerate(steps):
-        pair = _copied(step)
-        if pair is not None and last[pair[0]] == i and first[pair[1]] == i and pair[0] in first:
-            x, target = map(root, pair)
-            # A result has memory of its own, which then holds the copied value from the beginning. But a round may read
-            # the value of the round before there.
-            is_read = target in results and first_read.get(target, i) < i
-            if x.name is None and x not in results and not is_read:
-                same.update({x: target} if target in results else {target: x})
-                continue
-        kept.append(step)
-    kept = [_renamed(step, root) for step in kept] if same else kept
-    return [_inside_too(step) if isinstance(step, Nested) else step for step in kept]
-
-
-def _inside_too(step: Nested) -> Nested:
-    """Return a loop or a branch without such copies inside. Memory of the steps around it is not written to."""
-    ends = {x.memory for x in step.targets} | {row for row, _ in step.rows}
-    return step._replace(parts=tuple([tuple(without_copies(part, ends)) for part in step.parts]))
 
 
 class Begin(NamedTuple):
@@ -134,35 +87,6 @@ def _flatten(steps: Sequence[Step], found: list[Flat], slot: int) -> None:
 def steps_in(step: Step) -> int:
     """Return the number of steps, with those inside of loops and branches."""
     return 1 + sum(steps_in(each) for part in step.parts for each in part) if isinstance(step, Nested) else 1
-
-
-def _copied(step: Step) -> tuple[KernelMemory, KernelMemory] | None:
-    """Return the memory that a step copies as a whole, and the copy; ``None`` if the step does something else."""
-    if not isinstance(step, Apply) or step.text != "{}":
-        return None
-    x, target = step.operands[0], step.target
-    if not isinstance(x, StridedView) or x.dtype != target.dtype or x.memory is target.memory:
-        return None
-    return (x.memory, target.memory) if _is_whole(x) and _is_whole(target) else None
-
-
-def _is_whole(x: StridedView) -> bool:
-    return x.offset == 0 and x.is_contiguous and math.prod(x.shape) == math.prod(x.memory.shape)
-
-
-def _renamed(step: Any, root: Any) -> Any:
-    """Return a step, a view or a sequence of them with other memories."""
-    if isinstance(step, StridedView):
-        memory = root(step.memory)
-        return step if memory is step.memory else step._replace(memory=memory)
-    if isinstance(step, KernelMemory):
-        return root(step)
-    if isinstance(step, tuple):
-        parts = [_renamed(each, root) for each in step]
-        if all(a is b for a, b in zip(parts, step, strict=True)):
-            return step
-        return tuple(parts) if type(step) is tuple else type(step)(*parts)
-    return step
 
 
 def allotted(used: Sequence[dict[KernelMemory, Any]], placed: set[KernelMemory]) -> tuple[dict[KernelMemory, int], int]:

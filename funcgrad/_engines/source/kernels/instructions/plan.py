@@ -118,7 +118,7 @@ def _size_of(equations: Sequence[Equation]) -> int:
 class _Numbers(Lowering):
     """Lowers the equations of a stretch. Literals and small constants are in memory: they are no part of the code."""
 
-    writes_in_place = True
+    is_long = True
 
     def __init__(self) -> None:
         super().__init__({}, lowered_round)
@@ -178,7 +178,7 @@ class _Stretch:
         # The memory of each operand.
         self._operands: dict[Var, KernelMemory] = {}
         self._lowering = _Numbers()
-        self._sums = Sums(self._lowering, uses)
+        self._sums = Sums(self._lowering, uses, known, self._lowering.constant)
 
     def takes(self, equation: Equation) -> bool:
         """Return whether the equation has a form. Then it is a member."""
@@ -200,7 +200,7 @@ class _Stretch:
     def _reads(self, x: Var) -> None:
         """Make the value of a variable from outside known."""
         value = self._known.get(x)
-        if type(value) is np.ndarray and value.size <= _HELD and value.dtype.kind in "fi":
+        if type(value) is np.ndarray and value.size <= _HELD and value.dtype.kind in "fiu":
             self._constants.append((x, value))
             self._lowering.known[x] = self._lowering.constant(value)
         else:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from funcgrad._core.graph.ir import Equation, Graph, Literal, Operand
 from funcgrad._engines.source.kernels.equations import indexed, lowered
 from funcgrad._engines.source.kernels.instructions.empty import has_empty, lowered_empty
 from funcgrad._engines.source.kernels.lowering import Lowering, number
-from funcgrad._engines.source.kernels.nodes import Step, StridedView
+from funcgrad._engines.source.kernels.nodes import KernelMemory, Step, StridedView
 
 _VIEWS = frozenset({Basic.INDEX, Basic.RESHAPE, Basic.TRANSPOSE, Basic.COPY, Basic.FLIP, Basic.BROADCAST})
 # Sums of more pieces are not searched for overlaps, which takes time.
@@ -69,11 +70,17 @@ class Sums:
     Args:
         w: collects the steps.
         uses: the readers of each variable of the program.
+        known: the constants of the program.
+        hold: returns a known array as memory of the kernel.
     """
 
-    def __init__(self, w: Lowering, uses: Uses) -> None:
+    def __init__(
+        self, w: Lowering, uses: Uses, known: dict[Any, Any], hold: Callable[[np.ndarray], StridedView]
+    ) -> None:
         self._w = w
         self._uses = uses
+        self._known = known
+        self._hold = hold
         # Sums that are lowered when they are read.
         self._waiting: dict[Operand, Equation] = {}
         # The arrays without negative zeros. To add 0.0 to their elements changes nothing.
@@ -87,7 +94,9 @@ class Sums:
     def lower(self, equation: Equation) -> bool:
         """Add the steps of an equation; return whether it has a form."""
         basic, (result, *_) = equation.primitive.forms.basic, equation.results
-        if has_empty(equation):
+        if basic is Basic.SCATTER and (pieces := self._at_known_places(equation)):
+            done = self._read(equation) and self._joined(equation, pieces)
+        elif has_empty(equation):
             done = self._read(equation) and lowered_empty(self._w, equation)
         elif basic is Basic.SCATTER and self._can_wait(equation):
             self._waiting[result] = equation
@@ -126,6 +135,34 @@ class Sums:
         if base is not None and isinstance(found, StridedView):
             copy = self._w.applied("{}", [found], found.shape, found.dtype)
             self._copies.setdefault(base, []).append((result, copy))
+
+    def _at_known_places(self, equation: Equation) -> list[tuple[Operand, np.ndarray]]:
+        """Return vectors and where they are added to a vector, if all are added at constant index arrays."""
+        (result,), rest = equation.results, iter(equation.operands)
+        pieces: list[tuple[Operand, np.ndarray]] = []
+        for index in equation.params["indices"]:
+            x, arrays = next(rest), [self._known.get(next(rest)) for _ in range(index.slots)]
+            ids = arrays[0] if len(index.entries) == len(arrays) == 1 else None
+            if type(ids) is not np.ndarray or ids.shape != x.aval.shape or x.aval.dtype != result.aval.dtype:
+                return []
+            pieces.append((x, ids))
+        return pieces if len(pieces) > 1 and len(result.aval.shape) == 1 else []
+
+    def _joined(self, equation: Equation, pieces: list[tuple[Operand, np.ndarray]]) -> bool:
+        """Lower a sum of vectors at index arrays as the sum of one vector, which holds all of them."""
+        (result,), w = equation.results, self._w
+        ids = np.concatenate([ids for _, ids in pieces])
+        if result.aval.dtype.kind != "f" or ids.dtype.kind not in "iu" or not ids.size:
+            return False
+        whole, start = KernelMemory(result.aval.dtype, ids.shape).whole(), 0
+        for x, of_piece in pieces:
+            end = start + of_piece.size
+            if end > start:
+                value = w.access(x, result.aval.dtype)
+                assert value is not None
+                w.written(whole._replace(offset=start, shape=(end - start,)), "{}", value)
+            start = end
+        return w.set(equation, w.added(whole, [self._hold(ids)], result.aval.shape))
 
     def _can_wait(self, equation: Equation) -> bool:
         (result,) = equation.results

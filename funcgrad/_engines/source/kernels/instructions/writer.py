@@ -28,6 +28,7 @@ from typing import Any, NamedTuple
 
 from funcgrad._engines.source.kernels.calls import kind_of
 from funcgrad._engines.source.kernels.compiler.functions import MEMORIES
+from funcgrad._engines.source.kernels.copies import without_copies
 from funcgrad._engines.source.kernels.fuse import fused, hidden_memories, joins, needed
 from funcgrad._engines.source.kernels.instructions.places import (
     LINE,
@@ -38,7 +39,6 @@ from funcgrad._engines.source.kernels.instructions.places import (
     allotted,
     flattened,
     memories_of,
-    without_copies,
 )
 from funcgrad._engines.source.kernels.nodes import Apply, KernelMemory, Nested, Step, StridedView
 from funcgrad._engines.source.kernels.text import STACK_BYTES, KernelWriter, Text, may_end
