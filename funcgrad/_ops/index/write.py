@@ -174,7 +174,7 @@ def _in_buffer(memory: Memory, steps: list[Step], v: Value, index: Index, arrays
     part = _shown(buffer, steps) if steps else buffer
     if part is None:
         return False
-    part[index.filled(arrays)] = v
+    part[index.filled(arrays) if arrays else index.entries] = v
     memory.owned = True
     if index is WHOLE and not steps:
         old_node = None
@@ -231,7 +231,7 @@ def _taken(bar: WrittenBar, steps: Any, index: Index, arrays: tuple, shape: tupl
     if type(whole) is _NDARRAY:
         part = _shown(whole, steps) if steps else whole
     if part is not None:
-        place = index.filled(arrays)
+        place = index.filled(arrays) if arrays else index.entries
         v_bar = part[place]
         # A number, or a selection by index arrays, is no view and needs no copy.
         v_bar = v_bar.copy() if isinstance(v_bar, _NDARRAY) and v_bar.base is not None else v_bar
