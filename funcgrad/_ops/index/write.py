@@ -15,7 +15,7 @@ import numpy as np
 from funcgrad._core.bind import NUMPY_TYPES, Tracer
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.forward import ForwardTracer
-from funcgrad._core.trace.place import PLACES, Memory, as_place, frozen, is_place, keep_layout, settled, shown_by
+from funcgrad._core.trace.place import PLACES, Memory, as_place, frozen, keep_layout, settled
 from funcgrad._core.trace.refusals import check_inside
 from funcgrad._core.trace.reverse import ReverseTracer
 from funcgrad._core.trace.tape import Node, new_kind, next_serial
@@ -287,8 +287,3 @@ def _in_two_buffers(memory: Memory, steps: list[Step], v: Value, index: Index, a
     memory.owned = True
     memory.value = ForwardTracer(trace, buffer, old_dot)
     return True
-
-
-def place_value(x: Value) -> Any:
-    """Return the current value of a place, for a read that keeps no reference to it."""
-    return shown_by(x) if is_place(x) else x
