@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from funcgrad._types import DTypeLike, Value
+from funcgrad._types import Value
 
 _SHORT_KINDS = {"f": "f", "i": "i", "u": "u", "c": "c"}
 
@@ -72,9 +72,6 @@ class Aval:
     def with_shape(self, shape: tuple[int, ...]) -> Aval:
         """Return the aval with another shape. It is not weak: NumPy's functions turn a Python number into an array."""
         return Aval(shape, self.dtype)
-
-    def with_dtype(self, dtype: DTypeLike) -> Aval:
-        return Aval(self.shape, np.dtype(dtype))
 
     def __eq__(self, other: object) -> bool:
         return (

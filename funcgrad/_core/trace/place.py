@@ -85,10 +85,14 @@ class _PlaceTrace(Trace):
 
     def apply(self, primitive: Primitive, operands: tuple, params: dict, hooked: bool = True) -> Any:
         del hooked  # no view above this trace could be stale, and checks look at the traces beneath
-        if primitive.view is not None and is_place(operands[0]) and _is_view(operands[0], primitive, params):
-            return _view_of(operands[0], primitive, params)
-        if len(operands) == 1:
-            y = _applied(primitive, current(operands[0]), params)
+        # This trace is asked because of a place. A single operand is that place.
+        x, is_single = operands[0], len(operands) == 1
+        if primitive.view is not None and (is_single or is_place(x)) and _is_view(x, primitive, params):
+            return _view_of(x, primitive, params)
+        if is_single:
+            value = current(x)
+            traced = isinstance(value, Tracer)
+            y = value._owner.apply(primitive, (value,), params) if traced else bind(primitive, (value,), params)
         else:
             y = bind(primitive, tuple([current(x) if is_place(x) else x for x in operands]), params)
         if isinstance(y, Tracer):
@@ -285,7 +289,7 @@ def _is_view(x: Value, primitive: Primitive, params: dict) -> bool:
     """
     view = primitive.view
     assert view is not None
-    if not view.shown(x.shape, params) or is_number(x):
+    if not view.shown(x.shape, params) or (not x.shape and is_number(x)):
         return False
     if not view.may_copy:
         return True
@@ -366,9 +370,11 @@ def _copied(value: Value) -> Any:
     """Return a copy of a value in an owned buffer. The tracer is new and has no other user yet."""
     if type(value) is _NDARRAY:
         return value.copy(order="K")
-    for name in ("_value", "_tangent"):
-        if name in value._held and type(getattr(value, name)) is _NDARRAY:
-            setattr(value, name, getattr(value, name).copy(order="K"))
+    held = value._held
+    if "_value" in held and type(value._value) is _NDARRAY:
+        value._value = value._value.copy(order="K")
+    if "_tangent" in held and type(value._tangent) is _NDARRAY:
+        value._tangent = value._tangent.copy(order="K")
     return value
 
 

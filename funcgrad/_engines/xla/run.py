@@ -107,10 +107,16 @@ class _Lax:
         return jax.checkpoint(function)
 
     @staticmethod
-    def custom_vjp(run: Callable[..., list], forward: Callable[..., Any], backward: Callable[..., Any]) -> Any:
-        """Return a function that JAX differentiates by this pair."""
+    def custom_vjp(run: Callable[..., list], forward: Callable[..., Any]) -> Any:
+        """Return a function that JAX differentiates by ``forward``: it returns results, residuals, and their rule."""
+
+        def recorded(*xs: Array) -> tuple[list, Callable[[list], tuple]]:
+            ys, residuals, backward = forward(*xs)
+            # A pytree: JAX keeps the residuals as its leaves, and the rule as a part of its structure.
+            return ys, jax.tree_util.Partial(lambda kept, y_bars: tuple(backward(kept, y_bars)), residuals)
+
         function = jax.custom_vjp(run)
-        function.defvjp(forward, backward)
+        function.defvjp(recorded, lambda pull, y_bars: pull(list(y_bars)))
         return function
 
     @staticmethod

@@ -140,18 +140,16 @@ scatter_set_p = Primitive(
 )
 
 
-def shows_part(shape: tuple[int, ...], index: Index) -> bool:
+def shows_part(shape: tuple[int, ...], params: dict) -> bool:
     """Return whether NumPy gives a view: it does not for index arrays, nor for an integer on each axis."""
-    entries = index.entries
+    entries = params["index"].entries
     if SLOT in entries:
         return False
     return len(entries) < len(shape) or any(type(entry) is not int for entry in entries)
 
 
 # Assigned here because writing a part uses `scatter_set_p`, which is defined after `index_p`.
-index_p.view = View(
-    lambda x, part, index: scatter_set_p(x, part, index=index), lambda shape, params: shows_part(shape, params["index"])
-)
+index_p.view = View(lambda x, part, index: scatter_set_p(x, part, index=index), shows_part)
 
 
 def _put_diagonal(x: Value, part: Value, offset: int) -> Any:

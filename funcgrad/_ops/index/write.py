@@ -15,7 +15,7 @@ import numpy as np
 from funcgrad._core.bind import NUMPY_TYPES, Tracer
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.forward import ForwardTracer
-from funcgrad._core.trace.place import PLACES, Memory, as_place, frozen, is_place, keep_layout, settled, shown_by
+from funcgrad._core.trace.place import PLACES, Memory, as_place, frozen, keep_layout, settled
 from funcgrad._core.trace.refusals import check_inside
 from funcgrad._core.trace.reverse import ReverseTracer
 from funcgrad._core.trace.tape import Node, new_kind, next_serial
@@ -174,7 +174,7 @@ def _in_buffer(memory: Memory, steps: list[Step], v: Value, index: Index, arrays
     part = _shown(buffer, steps) if steps else buffer
     if part is None:
         return False
-    part[index.filled(arrays)] = v
+    part[index.filled(arrays) if arrays else index.entries] = v
     memory.owned = True
     if index is WHOLE and not steps:
         old_node = None
@@ -231,7 +231,7 @@ def _taken(bar: WrittenBar, steps: Any, index: Index, arrays: tuple, shape: tupl
     if type(whole) is _NDARRAY:
         part = _shown(whole, steps) if steps else whole
     if part is not None:
-        place = index.filled(arrays)
+        place = index.filled(arrays) if arrays else index.entries
         v_bar = part[place]
         # A number, or a selection by index arrays, is no view and needs no copy.
         v_bar = v_bar.copy() if isinstance(v_bar, _NDARRAY) and v_bar.base is not None else v_bar
@@ -287,8 +287,3 @@ def _in_two_buffers(memory: Memory, steps: list[Step], v: Value, index: Index, a
     memory.owned = True
     memory.value = ForwardTracer(trace, buffer, old_dot)
     return True
-
-
-def place_value(x: Value) -> Any:
-    """Return the current value of a place, for a read that keeps no reference to it."""
-    return shown_by(x) if is_place(x) else x

@@ -20,7 +20,7 @@ from funcgrad._core.trace.reverse import ReverseTrace, ReverseTracer
 from funcgrad._engines import is_abstract
 from funcgrad._ops.layout.fill import zeros_like
 from funcgrad._ops.program.batch import batched_graph
-from funcgrad._ops.program.custom_batch import JvpRule, MappedJvp, MappedVjp, VjpRule
+from funcgrad._ops.program.custom_batch import Backward, JvpRule, MappedJvp, MappedVjp, VjpRule
 from funcgrad._types import Array, Lax, Value
 from funcgrad.errors import NotDifferentiableError
 
@@ -56,13 +56,13 @@ class _VjpDerivative:
     def record(self, primitive: Primitive, primals: tuple, active: int, params: dict) -> tuple[list, Any, tuple]:
         rule = params["rule"]
         _refuse_captured(rule, [bool(active >> i & 1) for i in range(len(primals))])
-        ys, residuals = rule.forward(primals[: rule.arity])
+        ys, residuals, backward = rule.forward(primals[: rule.arity])
         avals = [aval_of(y) for y in ys]
         captured = [None] * (len(primals) - rule.arity)
 
         def pull(y_bars: list, *kept: Any) -> list:
             bars = instantiated(y_bars, avals) if rule.instantiate else y_bars
-            return [*rule.backward(kept, bars), *captured]
+            return [*backward(kept, bars), *captured]
 
         return ys, pull, tuple(residuals)
 
@@ -139,11 +139,12 @@ def _vjp_xla(lax: Lax, *xs: Array, graph: Graph, rule: VjpRule) -> list:
     if not any(lax.is_traced(x) for x in xs):
         return _value(*xs, graph=graph, rule=rule)
 
-    def backward(residuals: tuple, y_bars: Sequence[Any]) -> tuple:
+    def forward(*xs: Array) -> tuple[list, list, Backward]:
+        ys, residuals, backward = rule.forward(xs[: rule.arity])
         captured = [None] * (len(xs) - rule.arity)
-        return (*rule.backward(residuals, list(y_bars)), *captured)
+        return ys, residuals, lambda kept, y_bars: [*backward(kept, y_bars), *captured]
 
-    return lax.custom_vjp(graph.evaluate, lambda *xs: rule.forward(xs[: rule.arity]), backward)(*xs)
+    return lax.custom_vjp(graph.evaluate, forward)(*xs)
 
 
 def _jvp_xla(lax: Lax, *xs: Array, graph: Graph, rule: JvpRule) -> list:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Protocol, TypeAlias
 
 from funcgrad._ops.layout.broadcast import with_batch
 from funcgrad._ops.program.batch import mapped
@@ -11,6 +12,9 @@ from funcgrad._ops.program.derived import Mask
 from funcgrad._ops.reduce.reduce import reduce_sum
 from funcgrad._types import Value
 from funcgrad.errors import NotDifferentiableError
+
+# Takes residuals and the cotangents of the results. Returns a cotangent or ``None`` per operand.
+Backward: TypeAlias = Callable[[Sequence[Any], Sequence[Any]], list[Any]]
 
 
 class VjpRule(Protocol):
@@ -20,15 +24,14 @@ class VjpRule(Protocol):
     arity: int
     # The rule for forward mode, or ``None``.
     pushes: JvpRule | None
-    # Whether ``backward`` needs zeros in place of absent cotangents.
+    # Whether the backward function needs zeros in place of absent cotangents.
     instantiate: bool
 
-    def forward(self, xs: Sequence[Any]) -> tuple[list, list]:
-        """Return results and residuals."""
-        ...
+    def forward(self, xs: Sequence[Any]) -> tuple[list, list, Backward]:
+        """Return results, residuals, and the backward function of these residuals.
 
-    def backward(self, residuals: Sequence[Any], y_bars: Sequence[Any]) -> list:
-        """Return a cotangent or ``None`` per operand."""
+        Another call may return residuals of another structure: the rule runs again whenever its graph does.
+        """
         ...
 
 
@@ -71,36 +74,36 @@ class MappedVjp(_MappedRule):
     """The mapped rule of ``custom_vjp``; the cotangent of a value that is not batched is summed over the batch."""
 
     instantiate = True
-    _kept: Mask = ()
 
     def __init__(self, rule: VjpRule, size: int, batched: Mask) -> None:
         super().__init__(rule, size, batched)
         self.pushes = None if rule.pushes is None else MappedJvp(rule.pushes, size, batched)
 
-    def forward(self, xs: Sequence[Any]) -> tuple[list, list]:
+    def forward(self, xs: Sequence[Any]) -> tuple[list, list, Backward]:
         self._refuse_captured()
         count = 0
+        of_element: Any = None
 
         def flat(*xs: Value) -> list:
-            nonlocal count
-            ys, residuals = self._rule.forward(xs)
+            nonlocal count, of_element
+            ys, residuals, of_element = self._rule.forward(xs)
             count = len(ys)
             return [*ys, *residuals]
 
         results, flags = mapped(flat, self._size, xs, self._batched[: self.arity])
-        self._kept = flags[count:]
-        return self._whole(results[:count], flags[:count]), results[count:]
+        backward = partial(self._backward, of_element, flags[count:])
+        return self._whole(results[:count], flags[:count]), results[count:], backward
 
-    def backward(self, residuals: Sequence[Any], y_bars: Sequence[Any]) -> list:
+    def _backward(self, of_element: Backward, mask: Mask, residuals: Sequence[Any], y_bars: Sequence[Any]) -> list[Any]:
         kept, present = len(residuals), []
 
         def flat(*values: Value) -> list:
-            bars = self._rule.backward(values[:kept], list(values[kept:]))
+            bars = of_element(values[:kept], list(values[kept:]))
             present[:] = [bar is not None for bar in bars]
             return [bar for bar in bars if bar is not None]
 
         values = [*residuals, *y_bars]
-        bars, flags = mapped(flat, self._size, values, (*self._kept, *[True] * len(y_bars)))
+        bars, flags = mapped(flat, self._size, values, (*mask, *[True] * len(y_bars)))
         found = iter(self._whole(bars, flags))
         whole = [next(found) if is_present else None for is_present in present]
         pairs = zip(whole, self._batched, strict=False)

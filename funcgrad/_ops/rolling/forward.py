@@ -73,7 +73,6 @@ class _Chain:
         self.sums: list[int] = []
         # Versions that exist as an array, by depth.
         self.made: dict[int, Operand] = {0: base}
-        self.last_made = 0
         # Elements that were asked for.
         self.known: dict[Any, Operand] = {}
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from funcgrad._core.graph.simplify import simplify
 from funcgrad._core.trace.place import settled
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.layout.copy import fresh
+from funcgrad._ops.program.custom_batch import Backward
 from funcgrad._transforms.base.arguments import name_of, returned, taken
 from funcgrad._transforms.base.bodies import body_trace
 from funcgrad._types import PyTree, Value
@@ -130,6 +132,18 @@ def run(f: Callable[[list], list], xs: Sequence[Any], name: str) -> list:
     return [settled(y) for y in f(given)]
 
 
+class _Structure(NamedTuple):
+    """The structure of one result of a user's forward function."""
+
+    out_tree: TreeDef
+    residual_tree: TreeDef
+    # Residuals that are no arrays (an axis, a function). ``_MOVED`` stands for an array, which the tape keeps.
+    leaves: list[Any]
+
+
+_MOVED = object()
+
+
 class VjpOfCall:
     """The pair of functions of ``custom_vjp``, on the flat lists of one call."""
 
@@ -158,47 +172,46 @@ class VjpOfCall:
         self._forward = forward
         self._backward = backward
         self._avals: list[Aval] = [aval_of(x) for x in call.leaves]
-        self._constants: list[Any] = []
-        self._residual_tree: TreeDef | None = None
 
     def value(self, xs: Sequence[Any]) -> list[Any]:
         return self._call.value(xs)
 
-    def forward(self, xs: Sequence[Any]) -> tuple[list, list]:
+    def forward(self, xs: Sequence[Any]) -> tuple[list, list, Backward]:
         count = 0
+        structure: Any = None
 
         def flat(xs: list) -> list:
-            nonlocal count
-            ys, residuals = self._split(self._call.apply(self._forward, xs))
+            nonlocal count, structure
+            ys, residuals, structure = self._split(self._call.apply(self._forward, xs))
             count = len(ys)
             return [*ys, *residuals]
 
         results = run(flat, xs, self.name)
         self._call.check_closure(results, xs)
-        return results[:count], results[count:]
+        return results[:count], results[count:], partial(self._pulled, structure)
 
-    def _split(self, pair: Any) -> tuple[list, list]:
+    def _split(self, pair: Any) -> tuple[list, list, _Structure]:
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise TypeError(
                 f"custom_vjp: the forward function of {self.name} returned a {type(pair).__name__}; needed a pair "
                 "(out, residuals). Return both, None where no residuals are needed."
             )
-        found, self._residual_tree = flatten(pair[1])
-        # Residuals that are no arrays (an axis, a function) are stored outside of the tape.
-        self._constants = [_MOVED if is_value(x) else x for x in found]
-        return self._call.settle(pair[0]), [x for x in found if is_value(x)]
+        found, residual_tree = flatten(pair[1])
+        ys = self._call.settle(pair[0])
+        leaves = [_MOVED if is_value(x) else x for x in found]
+        return ys, [x for x in found if is_value(x)], _Structure(self._call.out_tree, residual_tree, leaves)
 
-    def backward(self, residuals: Sequence[Any], y_bars: Sequence[Any]) -> list:
+    def _pulled(self, structure: _Structure, residuals: Sequence[Any], y_bars: Sequence[Any]) -> list[Any]:
+        """Return the cotangents by the user's backward function, for residuals of this structure."""
         call, moved, mask = self._call, len(residuals), []
         used = [y_bar is not None for y_bar in y_bars]
 
         def flat(values: list) -> list:
             kept = iter(values[:moved])
-            leaves = [next(kept) if x is _MOVED else x for x in self._constants]
-            assert self._residual_tree is not None
-            tree = unflatten(self._residual_tree, leaves)
+            leaves = [next(kept) if x is _MOVED else x for x in structure.leaves]
+            tree = unflatten(structure.residual_tree, leaves)
             rest = iter(values[moved:])
-            out_bars = unflatten(call.out_tree, [next(rest) if flag else None for flag in used])
+            out_bars = unflatten(structure.out_tree, [next(rest) if flag else None for flag in used])
             bars = self._checked(self._backward(*call.fixed.values(), tree, out_bars))
             mask[:] = [bar is not None for bar in bars]
             return [bar for bar in bars if bar is not None]
@@ -233,9 +246,6 @@ class VjpOfCall:
                 f"{aval}; needed the argument's shape. Sum over the axes in which it was broadcast."
             )
         return _own(cast(bar, aval.dtype), bar)
-
-
-_MOVED = object()
 
 
 class JvpOfCall:

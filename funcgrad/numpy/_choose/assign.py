@@ -35,7 +35,8 @@ def setitem(self: Tracer, key: IndexLike, value: ArrayLike, /) -> None:
     if is_place(value) and value._viewed is self and _shows(value, key):
         # The statement ``x[key] += v`` ends with this call. The value has been written already.
         return
-    _check_assignable(self)
+    if not self.shape:
+        _check_assignable(self)
     value = _as_assigned(self, as_value(value))
     if type(key) is int:
         write(self, value, Index((key,)))
@@ -64,7 +65,7 @@ def _shows(view: Any, key: IndexLike) -> bool:
 
 def _check_assignable(x: Tracer) -> None:
     """Refuse a number: NumPy's numbers cannot be assigned into."""
-    if not x.shape and is_number(x):
+    if is_number(x):
         raise TypeError(f"'{x.dtype.name}' object does not support item assignment")
 
 

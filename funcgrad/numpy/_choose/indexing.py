@@ -64,7 +64,7 @@ def _general(x: ArrayLike, key: IndexLike) -> Array:
     if arrays and all(map(_is_unknown, arrays)) and not _has_array(key) and is_shown(x.shape, index):
         return shown(x, ByNumbers(index, arrays))
     y = index_p(x, *arrays, index=index)
-    return copy(y) if not arrays and _has_array(key) and shows_part(x.shape, index) else y
+    return copy(y) if not arrays and _has_array(key) and shows_part(x.shape, {"index": index}) else y
 
 
 def _is_unknown(value: ArrayLike) -> bool:

@@ -92,7 +92,7 @@ def changed_equations(equation: Equation, other: Var) -> Iterator[tuple[str, Equ
 
 def changed_types(aval: Aval) -> Iterator[Aval]:
     yield aval.with_shape((*aval.shape, 5))
-    yield aval.with_dtype("i1")
+    yield Aval(aval.shape, np.dtype("i1"))
     yield Aval(aval.shape, aval.dtype, not aval.weak)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import funcgrad as fg
 import funcgrad.numpy as fnp
-from funcgrad._ops.index.write import place_value
+from funcgrad._core.trace.place import settled
 from tests.numpy._surface import check_surface, same
 
 WRONG: Any = "yx"
@@ -76,7 +76,7 @@ def test_full_keeps_derivatives() -> None:
 
 def test_zeros_like_is_a_constant_of_the_same_engine() -> None:
     seen: list[Any] = []
-    fg.grad(lambda x: (seen.append(place_value(np.zeros_like(x) + 1)), np.sum(x))[1])(np.ones(2))
+    fg.grad(lambda x: (seen.append(settled(np.zeros_like(x) + 1)), np.sum(x))[1])(np.ones(2))
     assert type(seen[0]) is np.ndarray
     assert isinstance(fnp.ones_like(jax.numpy.ones(2)), jax.Array)
     assert fnp.empty_like(np.ones(2), dtype=int).dtype == int
