@@ -50,6 +50,7 @@ from funcgrad.nn._modules.activations import (
     Threshold,
 )
 from funcgrad.nn._modules.attention import MultiheadAttention
+from funcgrad.nn._modules.attention import NonDynamicallyQuantizableLinear as NonDynamicallyQuantizableLinear
 from funcgrad.nn._modules.cells import GRUCell, LSTMCell, RNNCell, RNNCellBase
 from funcgrad.nn._modules.convolution import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from funcgrad.nn._modules.dropout import AlphaDropout, Dropout, Dropout1d, Dropout2d, Dropout3d, FeatureAlphaDropout
