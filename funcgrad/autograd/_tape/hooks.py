@@ -42,7 +42,7 @@ class Hooks:
 registered: weakref.WeakSet[Hooks] = weakref.WeakSet()
 
 
-# What groups of tensors have collected in the running pass, each with a function to call at its end.
+# The gradients that groups of tensors have collected in the running pass, each with a function to call at its end.
 at_end: ContextVar[dict[Any, tuple[Any, Callable[[], None]]] | None] = ContextVar("funcgrad_end_of_pass", default=None)
 
 
