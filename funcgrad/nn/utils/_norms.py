@@ -87,6 +87,10 @@ def _hook_of(module: Module, kind: type[ComputedWeight], name: str) -> Any:
 def _install(module: Module, made: ComputedWeight) -> Module:
     if _hook_of(module, type(made), made.name) is not None:
         raise RuntimeError(f"Cannot register two {made.title} hooks on the same parameter {made.name}")
+    if isinstance(made, _WeightNorm):
+        getattr(module, made.name)
+    elif made.name not in module._parameters:  # noqa: SLF001  (PyTorch's table)
+        raise KeyError(made.name)
     weight = weight_of(module, made.name)
     with no_grad():
         values: list[Any]
