@@ -142,7 +142,15 @@ from funcgrad.nn._modules.pooling import (
     MaxUnpool3d,
 )
 from funcgrad.nn._modules.recurrent import GRU, LSTM, RNN, RNNBase
-from funcgrad.nn._modules.softmax import GLU, AdaptiveLogSoftmaxWithLoss, LogSoftmax, Softmax, Softmax2d, Softmin
+from funcgrad.nn._modules.softmax import (
+    GLU,
+    AdaptiveLogSoftmaxWithLoss,
+    LinearCrossEntropyLoss,
+    LogSoftmax,
+    Softmax,
+    Softmax2d,
+    Softmin,
+)
 from funcgrad.nn._modules.spatial import (
     ChannelShuffle,
     CircularPad1d,
@@ -272,6 +280,7 @@ __all__ = [
     "LazyModuleMixin",
     "LeakyReLU",
     "Linear",
+    "LinearCrossEntropyLoss",
     "LocalResponseNorm",
     "LogSigmoid",
     "LogSoftmax",

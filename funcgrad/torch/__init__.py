@@ -73,6 +73,9 @@ globals().update(_kinds.FUNCTIONS)
 globals().update(_creation.FUNCTIONS)
 globals().update(_drawn.FUNCTIONS)
 globals().update(_dtypes.DTYPES)
+# Methods of tensors, as PyTorch has them: functions that need rooms above that of tensors.
+for _name in _names.METHODS.split():
+    setattr(Tensor, _name, globals().get(_name, _kinds.new_empty_strided))
 _NAMESPACES = _settings.namespaces(amp.of_cuda)
 globals().update(_NAMESPACES)
 globals().update(_typed.TYPES)

@@ -139,7 +139,7 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
 
     Raises:
         RuntimeError: the weight has such a norm already.
-        ValueError: the module has no such weight.
+        AttributeError: the module has no such weight.
 
     Example:
         >>> from funcgrad import nn
@@ -185,7 +185,8 @@ def spectral_norm(
 
     Raises:
         RuntimeError: the weight has such a norm already.
-        ValueError: the module has no such weight, or ``n_power_iterations`` is not positive.
+        KeyError: the module has no such parameter.
+        ValueError: ``n_power_iterations`` is not positive.
 
     Example:
         >>> from funcgrad import nn
