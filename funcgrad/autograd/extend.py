@@ -20,10 +20,11 @@ from funcgrad.autograd._tape.dtypes import c_type_name, default_dtype, promoted,
 from funcgrad.autograd._tape.dtypes import set_default_dtype as set_dtype_of_floats
 from funcgrad.autograd._tape.function import Function as NodeFunction
 from funcgrad.autograd._tape.handles import Hooks, RemovableHandle
+from funcgrad.autograd._tape.hooks import at_end
 from funcgrad.autograd._tape.mode import inference_mode, inferring, recorded
 from funcgrad.autograd._tape.refused import out_of_range, pytorchs_error
 from funcgrad.autograd._tape.saved import Pair, pack_result, pairs
-from funcgrad.autograd._tape.seeds import conjugated
+from funcgrad.autograd._tape.seeds import GradientEdge, conjugated
 from funcgrad.autograd._tape.writes import WRITES, gradient_of, was_read
 from funcgrad.autograd._tensor import TRACE, rebuild
 from funcgrad.autograd._text import OPTIONS as PRINT_OPTIONS
@@ -38,6 +39,7 @@ __all__ = [
     "WRITES",
     "DrawnRows",
     "Generator",
+    "GradientEdge",
     "Hooks",
     "NodeFunction",
     "Pair",
@@ -45,6 +47,7 @@ __all__ = [
     "Shape",
     "TracedTrace",
     "array_of",
+    "at_end",
     "c_type_name",
     "called_value",
     "conjugated",

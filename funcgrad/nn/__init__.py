@@ -50,6 +50,7 @@ from funcgrad.nn._modules.activations import (
     Threshold,
 )
 from funcgrad.nn._modules.attention import MultiheadAttention
+from funcgrad.nn._modules.attention import NonDynamicallyQuantizableLinear as NonDynamicallyQuantizableLinear
 from funcgrad.nn._modules.cells import GRUCell, LSTMCell, RNNCell, RNNCellBase
 from funcgrad.nn._modules.convolution import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from funcgrad.nn._modules.dropout import AlphaDropout, Dropout, Dropout1d, Dropout2d, Dropout3d, FeatureAlphaDropout
@@ -141,7 +142,15 @@ from funcgrad.nn._modules.pooling import (
     MaxUnpool3d,
 )
 from funcgrad.nn._modules.recurrent import GRU, LSTM, RNN, RNNBase
-from funcgrad.nn._modules.softmax import GLU, AdaptiveLogSoftmaxWithLoss, LogSoftmax, Softmax, Softmax2d, Softmin
+from funcgrad.nn._modules.softmax import (
+    GLU,
+    AdaptiveLogSoftmaxWithLoss,
+    LinearCrossEntropyLoss,
+    LogSoftmax,
+    Softmax,
+    Softmax2d,
+    Softmin,
+)
 from funcgrad.nn._modules.spatial import (
     ChannelShuffle,
     CircularPad1d,
@@ -271,6 +280,7 @@ __all__ = [
     "LazyModuleMixin",
     "LeakyReLU",
     "Linear",
+    "LinearCrossEntropyLoss",
     "LocalResponseNorm",
     "LogSigmoid",
     "LogSoftmax",

@@ -39,11 +39,10 @@ from funcgrad.torch import fft as fft
 from funcgrad.torch import func as func
 from funcgrad.torch import linalg as linalg
 from funcgrad.torch import random as random
+from funcgrad.torch import serialization as serialization
 from funcgrad.torch import special as special
 from funcgrad.torch import testing as testing
 from funcgrad.torch import utils as utils
-from funcgrad.torch._files.load import load as load
-from funcgrad.torch._files.save import save as save
 from funcgrad.torch._kernels import arguments as _arguments
 from funcgrad.torch._kernels import inner as _inner
 from funcgrad.torch._kernels import kinds as _kinds
@@ -53,6 +52,8 @@ from funcgrad.torch.autograd.anomaly_mode import is_anomaly_check_nan_enabled as
 from funcgrad.torch.autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
 from funcgrad.torch.autograd.anomaly_mode import set_detect_anomaly as set_anomaly_enabled  # noqa: F401  (PyTorch's name)
 from funcgrad.torch.func import vmap as vmap
+from funcgrad.torch.serialization import load as load
+from funcgrad.torch.serialization import save as save
 
 # The version of PyTorch whose behaviour this module follows. Programs compare it.
 __version__ = "2.13.0"
@@ -72,6 +73,9 @@ globals().update(_kinds.FUNCTIONS)
 globals().update(_creation.FUNCTIONS)
 globals().update(_drawn.FUNCTIONS)
 globals().update(_dtypes.DTYPES)
+# Methods of tensors, as PyTorch has them: functions that need rooms above that of tensors.
+for _name in _names.METHODS.split():
+    setattr(Tensor, _name, globals().get(_name, _kinds.new_empty_strided))
 _NAMESPACES = _settings.namespaces(amp.of_cuda)
 globals().update(_NAMESPACES)
 globals().update(_typed.TYPES)

@@ -10,7 +10,7 @@ from typing import NoReturn
 REASONS: dict[str, str] = {
     "tensors here are NumPy's arrays or JAX's on the device of their value; put a JAX array on another device": """
         mtia cpu cudnn_* miopen_* mkldnn_* Stream Event get_device_module OutOfMemoryError AcceleratorError
-        DeviceObjType StreamObjType is_vulkan_available
+        DeviceObjType StreamObjType is_vulkan_available ipu record_stream to_mkldnn
     """,
     "quantized dtypes and kernels have no derivatives and are PyTorch's own": """
         quantize_* quantized_* fake_quantize_* fbgemm_* dequantize int_repr q_* qint* quint* qscheme per_tensor_*
@@ -30,6 +30,8 @@ REASONS: dict[str, str] = {
     "sparse arrays are funcgrad.sparse's and SciPy's": """
         sparse sparse_* dsmm hsmm hspmm smm spmm sspaddmm saddmm crow_indices_copy ccol_indices_copy
         col_indices_copy row_indices_copy indices_copy values_copy resize_as_sparse_
+        coalesce indices values ccol_indices col_indices crow_indices row_indices dense_dim sparse_dim sparse_mask
+        to_sparse* to_padded_tensor
     """,
     "several processes are JAX's; see docs/clusters.md": "distributed multiprocessing prepare_multiprocessing*",
     "there is no automatic choice of narrow dtypes; convert with t.half() or t.bfloat16()": """
@@ -38,11 +40,23 @@ REASONS: dict[str, str] = {
     "it is a step inside PyTorch's kernels; use the module or function of nn": """
         batch_norm_* native_* *_copy_* slice_inverse hash_tensor thread_safe_generator scaled_mm grouped_mm
         scaled_grouped_mm _* embedding_renorm_ sym_constrain_range*
-        segment_reduce
+        segment_reduce debug_unwrap factory_kwargs LinearCrossEntropyOptions module_load
+        enforce_grad_layout_policy
     """,
-    "PyTorch has deprecated it; use the newer name": "NLLLoss2d Container variable",
-    "memory is NumPy's: there are no storages": """
-        *Storage storage is_storage UntypedStorage TypedStorage Storage* as_strided as_strided_
+    "PyTorch checks the data pipes of an older package with it": """
+        argument_validation non_deterministic runtime_validation runtime_validation_disabled
+    """,
+    "NumPy has no complex numbers of two half floats": "chalf",
+    "funcgrad.interop.einops makes the package einops work on traced values": "rearrange",
+    "it puts tensors without values into an optimizer, and there are none": "swap_in_optimizer_params_and_state",
+    "a backward pass runs in the thread that calls it": "set_multithreading_enabled",
+    "the axes of an array are in NumPy's order in memory": """
+        convert_conv2d_weight_memory_format convert_conv3d_weight_memory_format
+    """,
+    "PyTorch has deprecated it; use the newer name": "NLLLoss2d Container variable volatile reinforce NestedIOFunction",
+    "memory is NumPy's: there are no storages; torch.as_strided_copy copies by strides": """
+        *Storage storage untyped_storage storage_type set_ const_data_ptr index is_storage UntypedStorage TypedStorage
+        Storage* as_strided as_strided_
         from_file DeserializationStorageContext
         SerializationStorageContext PyTorchFileReader PyTorchFileWriter to_dlpack
     """,
@@ -65,6 +79,10 @@ OF_NN = frozenset(
     max_pool2d max_pool3d pairwise_distance pixel_shuffle pixel_unshuffle rms_norm rrelu rrelu_ selu threshold_
     """.split()  # noqa: SIM905  (a table of words)
 )
+# Functions of this namespace that are methods of tensors, too.
+METHODS = """
+    as_strided_scatter geqrf histogram istft lu lu_solve new_empty_strided orgqr ormqr stft triangular_solve
+"""
 # PyTorch's inner modules, by the module that has them.
 INNER_MODULES = {
     "nn": "modules parameter parallel",

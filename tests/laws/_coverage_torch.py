@@ -20,6 +20,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "coverage.md"
 NAMES = Path(__file__).with_name("pytorch_names.txt")
 MODULES = (
     "torch",
+    "torch.Tensor",
     "torch.linalg",
     "torch.fft",
     "torch.special",
@@ -50,6 +51,8 @@ differs in the names that are here.
 
 def public_names(module: Any) -> list[str]:
     """Return the public functions and classes of a module of PyTorch, by its own list if it has one."""
+    if inspect.isclass(module):
+        return sorted(name for name in dir(module) if not name.startswith("_"))
     names = getattr(module, "__all__", None) or dir(module)
     found = []
     for name in names:
@@ -112,7 +115,8 @@ def section() -> str:
 def write() -> None:
     """Write PyTorch's names."""
     theirs: Any = importlib.import_module("torch")
-    rows = [f"{module}: {' '.join(public_names(importlib.import_module(module)))}" for module in MODULES]
+    found = [theirs.Tensor if module == "torch.Tensor" else importlib.import_module(module) for module in MODULES]
+    rows = [f"{module}: {' '.join(public_names(each))}" for module, each in zip(MODULES, found, strict=True)]
     NAMES.write_text("\n".join([theirs.__version__.partition("+")[0], *rows]) + "\n")
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import funcgrad as fg
+import funcgrad.torch
 from funcgrad import optim
 from funcgrad.autograd import Tensor, tensor
 from tests._recorded import PyTorch

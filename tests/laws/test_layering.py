@@ -66,7 +66,7 @@ ROOMS = {
     "random": [{FILES}, {FRONT}, {"extend"}],
     "autograd": [{"_torch"}, {"_tape"}, {"_memory"}, {"_methods"}, {FILES}, {FRONT}, {"extend"}],
     "nn": [{"_functions"}, {"functional"}, {FILES}, {"utils"}, {"_modules"}, {FRONT}, {"extend"}],
-    "torch": [{FILES}, {"_files", "_kernels", "amp", "autograd"}, {"utils", "distributions"}, {FRONT}],
+    "torch": [{FILES}, {"_kernels", "amp", "autograd", "serialization"}, {"utils", "distributions"}, {FRONT}],
     "interop": [{FILES}, {"autograd"}, {FRONT}],
     "jax": [{FILES}, {"numpy"}, {"lax"}, {"image", "nn", "scipy"}, {FRONT}],
     "optim": [

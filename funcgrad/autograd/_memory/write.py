@@ -230,6 +230,8 @@ def value_of(x: Tensor) -> Any:
 
 def plain_value(x: Tensor) -> Any:
     """Return a user's value; objects of other libraries become arrays."""
+    if isinstance(x, str):
+        raise TypeError("can't assign a str to a tensor")
     if is_torchs(x):
         return array_of(x)
     return as_value(x) if is_foreign_array(x) else x

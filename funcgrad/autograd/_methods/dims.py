@@ -122,17 +122,24 @@ def _one_line(function: Callable[..., Any]) -> Callable[..., Any]:
     return method
 
 
+def _check_floating(name: str, x: Tensor, dim: int) -> None:
+    """Refuse integers as PyTorch's kernels do."""
+    if not is_floating(x.dtype):
+        kernel = f"{name}{'_lastdim' if dim == len(x.shape) - 1 else ''}_kernel_impl"
+        raise NotImplementedError(f'"{kernel}" not implemented for {type_name(x.dtype)!r}')
+
+
 @_one_line
 def log_softmax(x: Tensor, dim: int) -> Tensor:
     """Return the logarithm of the softmax along an axis."""
-    if not is_floating(x.dtype):
-        raise RuntimeError(f"softmax: the tensor is {x.aval}; needed floating numbers. Convert it with t.float().")
+    _check_floating("log_softmax", x, dim)
     return bind(log_softmax_p, (x,), {"axes": (dim,)})
 
 
 @_one_line
 def softmax(x: Tensor, dim: int) -> Tensor:
     """Return the softmax along an axis."""
+    _check_floating("softmax", x, dim)
     return fnp.exp(log_softmax(x, dim))
 
 

@@ -17,6 +17,7 @@ from funcgrad.autograd._memory.history import base_of, check_in_place
 from funcgrad.autograd._memory.write import check_fits, check_memory, compute, plain_value, put, set_item, value_of
 from funcgrad.autograd._methods.names import METHODS
 from funcgrad.autograd._tape.base import is_fixed, is_tensor, set_value
+from funcgrad.autograd._tape.dtypes import refuse_bools
 from funcgrad.autograd._tape.refused import in_pytorchs_words
 
 Method = Callable[..., Any]
@@ -31,6 +32,8 @@ def binary_in_place(ufunc: np.ufunc, title: str, *, keeps: bool = True, other_ti
 
     def method(self: Tensor, other: ArrayLike, *, alpha: ArrayLike = 1) -> Any:
         other = plain_value(other)
+        if ufunc is np.subtract and self.dtype != np.bool_:
+            refuse_bools(self, other)
         factor = None if type(alpha) is int and alpha == 1 else alpha
 
         def computed(x: Tensor) -> Tensor:

@@ -210,6 +210,14 @@ def _mapped(self: Tensor, tensor: Any, callable: Callable[[Any, Any], Any]) -> A
     return self.copy_(self.new_tensor([callable(a, b) for a, b in pairs]).reshape(self.shape))
 
 
+def _mapped_with_two(self: Tensor, x: Any, y: Any, callable: Callable[..., Any]) -> Any:  # noqa: A002  (PyTorch's name)
+    """Replace each element by a Python function of it and of two other tensors', in place."""
+    if self.requires_grad or x.requires_grad or y.requires_grad:
+        raise RuntimeError("Can't call map2_() on Variable that requires grad. Use var.detach().map2_() instead.")
+    each = [z.expand(self.shape).flatten().tolist() for z in (self, x, y)]
+    return self.copy_(self.new_tensor([callable(*three) for three in zip(*each, strict=True)]).reshape(self.shape))
+
+
 _OVERWRITTEN = """
     bitwise_left_shift bitwise_right_shift float_power gcd igamma igammac lcm ldexp mvlgamma polygamma renorm
 """
@@ -218,6 +226,7 @@ IN_PLACE: dict[str, Method] = {
     **{f"{name}_": _overwritten(name) for name in _OVERWRITTEN.split()},
     "apply_": _applied,
     "map_": _mapped,
+    "map2_": _mapped_with_two,
 }
 # Attributes, which are the same for all tensors of a kind.
 FLAGS: dict[str, Any] = {

@@ -17,6 +17,12 @@ from funcgrad.autograd._tape.base import is_tensor
 _PLATFORMS = {"cpu": "cpu", "cuda": "gpu", "gpu": "gpu", "tpu": "tpu", "mps": "gpu", "xpu": "gpu", "meta": "meta"}
 
 
+OF_DEVICES = (
+    "Expected one of cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, vulkan, mps, "
+    "meta, hpu, mtia, privateuseone device type at start of device string: "
+)
+
+
 class device(str):  # noqa: N801  (PyTorch's name)
     """The name of a device. Tensors are on the device of their value, ``cpu`` for NumPy's.
 
@@ -35,7 +41,7 @@ class device(str):  # noqa: N801  (PyTorch's name)
     def __new__(cls, type: Any, index: int | None = None) -> Self:  # noqa: A002  (PyTorch's name)
         name, _, number = str(type).partition(":")
         if name not in _PLATFORMS:
-            raise RuntimeError(f"Expected one of {', '.join(_PLATFORMS)} device type at start of device string: {name}")
+            raise RuntimeError(OF_DEVICES + name)
         index = int(number) if number else index
         made = super().__new__(cls, name if index is None else f"{name}:{index}")
         made.type, made.index = name, index
@@ -101,6 +107,8 @@ def to(
             dtype = x.dtype
         elif _is_device(x):
             device = x
+        elif isinstance(x, str) and x not in np.sctypeDict:
+            raise RuntimeError(OF_DEVICES + x)
         else:
             dtype = number_dtype("to", x)
     if device is not None:

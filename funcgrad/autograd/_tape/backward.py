@@ -19,7 +19,7 @@ from funcgrad._transforms.base.arguments import memory_of, own
 from funcgrad._types import Array, PyTree
 from funcgrad.autograd._tape.base import LeafNode, TensorBase, TensorTrace, is_tensor, retained, set_value
 from funcgrad.autograd._tape.graph import Visitor, needed_nodes
-from funcgrad.autograd._tape.hooks import call_accumulated, hooked, registered
+from funcgrad.autograd._tape.hooks import call_accumulated, ending, hooked, registered
 from funcgrad.autograd._tape.mode import recorded
 from funcgrad.autograd._tape.saved import FREED, packed
 from funcgrad.autograd._tape.seeds import (
@@ -222,8 +222,9 @@ def _run_watched(
     wanted: set[Any] = set() if inputs is None else {x._node for x in inputs}
     needed = None if inputs is None else needed_nodes([node for node, _ in seeds], wanted)
     visitor = Visitor({*wanted, *retained}, needed, trace)
-    leaves = _pass(seeds, not retain, visitor)
-    leaves = {node: hooked(node, bar, is_recorded=trace is not None) for node, bar in leaves.items()}
+    with ending():
+        leaves = _pass(seeds, not retain, visitor)
+        leaves = {node: hooked(node, bar, is_recorded=trace is not None) for node, bar in leaves.items()}
     kept = [(retained.get(node), bar) for node, bar in visitor.captured.items()]
     found = [(x, conjugated(bar)) for x, bar in kept if x is not None]
     if inputs is None:

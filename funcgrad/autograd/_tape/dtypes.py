@@ -141,8 +141,8 @@ def result_dtype(values: Sequence[Any], ufunc: np.ufunc | None = None) -> np.dty
         if ufunc is np.invert:
             raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
         raise NotImplementedError(f'"{_BITWISE[ufunc]}_cpu" not implemented for {type_name(dtype)!r}')
-    if ufunc is np.subtract and dtype != np.bool_ and any(_is_bool(x) for x in values):
-        raise RuntimeError(_MINUS_WITH_BOOLS)
+    if ufunc is np.subtract and dtype != np.bool_:
+        refuse_bools(*values)
     if ufunc is None or not is_integral(dtype):
         return dtype
     if dtype == np.bool_ and ufunc in _MINUS_OF_BOOLS:
@@ -151,8 +151,17 @@ def result_dtype(values: Sequence[Any], ufunc: np.ufunc | None = None) -> np.dty
     return default_dtype() if is_floating(loop[0]) else dtype
 
 
+def refuse_bools(*values: Any) -> None:
+    """Refuse a difference with a bool, in PyTorch's words."""
+    if any(_is_bool(x) for x in values):
+        raise RuntimeError(_MINUS_WITH_BOOLS)
+
+
 def _check_product(x: Array, y: Array) -> None:
-    """Refuse a product of two tensors of different dtypes, in PyTorch's words; an array is converted."""
+    """Refuse a product with a number, or of tensors of two dtypes, in PyTorch's words; an array is converted."""
+    if isinstance(x, _NUMBERS) or isinstance(y, _NUMBERS):
+        kinds = ["'Tensor'" if hasattr(z, "requires_grad") else f"'{type(z).__name__}'" for z in (x, y)]
+        raise TypeError(f"unsupported operand type(s) for @: {' and '.join(kinds)}")
     if not (hasattr(x, "requires_grad") and hasattr(y, "requires_grad")) or x.dtype == y.dtype:
         return
     (a, b), names = (len(x.shape), len(y.shape)), (type_name(x.dtype), type_name(y.dtype))

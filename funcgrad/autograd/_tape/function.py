@@ -67,9 +67,7 @@ class Function:
 
         ``(None, 0)`` stands for an operand that requires no gradient.
         """
-        parents = operands_of(self._node)
-        if parents and parents[0] is not None and is_joint(parents[0]):
-            parents = parents_of(parents[0])
+        parents = operands_of(self._operation())
         return tuple([(None if parent is None else Function(parent, self._trace), 0) for parent in parents])
 
     @property
@@ -92,12 +90,13 @@ class Function:
         """Register a function that each pass calls before this operation's derivative.
 
         Args:
-            hook: gets a tuple of the gradient by the result. A tuple that it returns replaces it.
+            hook: gets a tuple of the gradients by the results. A tuple that it returns replaces it.
 
         Returns:
             A handle whose ``remove()`` removes the hook.
         """
-        return register(self._node, self._hooked_trace(), prehooked(hook))
+        node = self._operation()
+        return register(node, self._hooked_trace(), hook if is_joint(node) else prehooked(hook))
 
     def register_hook(self, hook: Callable[[tuple[Any, ...], tuple[Any, ...]], Any]) -> RemovableHandle:
         """Register a function that each pass calls after this operation's derivative.
@@ -116,7 +115,7 @@ class Function:
             >>> from funcgrad.autograd import tensor
             >>> x = tensor([1.0, 2.0], requires_grad=True)
             >>> y = x.exp() * 3
-            >>> handle = y.grad_fn.register_hook(lambda by_operands, by_result: (by_operands[0] * 10,))
+            >>> handle = y.grad_fn.register_hook(lambda by_operands, by_result: (by_operands[0] * 10, None))
             >>> y.sum().backward()
             >>> x.grad / x.detach().exp()
             tensor([30., 30.])
@@ -125,7 +124,12 @@ class Function:
             raise RuntimeError(
                 "register_hook: AccumulateGrad has no derivative to hook. Use tensor.register_hook on the leaf itself."
             )
-        return register_after(self._node, self._hooked_trace(), hook)
+        return register_after(self._operation(), self._hooked_trace(), hook)
+
+    def _operation(self) -> Any:
+        """Return the node that has the derivative: several results of one operation share it."""
+        parents = parents_of(self._node)
+        return parents[0] if parents and parents[0] is not None and is_joint(parents[0]) else self._node
 
     def _hooked_trace(self) -> TensorTrace:
         assert self._trace is not None

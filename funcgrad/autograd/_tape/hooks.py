@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
 
+from funcgrad._core.trace.tape import is_joint, operands_of
 from funcgrad._types import Array, Tensor
 from funcgrad.autograd._tape.base import TensorNode, TensorTrace, is_tensor
 from funcgrad.autograd._tape.dtypes import type_name
@@ -39,6 +42,23 @@ class Hooks:
 registered: weakref.WeakSet[Hooks] = weakref.WeakSet()
 
 
+# The gradients that groups of tensors have collected in the running pass, each with a function to call at its end.
+at_end: ContextVar[dict[Any, tuple[Any, Callable[[], None]]] | None] = ContextVar("funcgrad_end_of_pass", default=None)
+
+
+@contextlib.contextmanager
+def ending() -> Iterator[None]:
+    """At the end of a pass call the functions that hooks have put into ``at_end``."""
+    collected: dict[Any, tuple[Any, Callable[[], None]]] = {}
+    token = at_end.set(collected)
+    try:
+        yield
+        for _, finish in collected.values():
+            finish()
+    finally:
+        at_end.reset(token)
+
+
 def register(node: TensorNode, trace: TensorTrace, hook: Hook) -> RemovableHandle:
     """Register a function that passes call with the cotangent of a node."""
     return RemovableHandle.register(_hooks_of(node, trace).by_number, hook)
@@ -57,6 +77,8 @@ def hooked(node: Any, bar: Array, *, is_recorded: bool) -> Any:
     hooks = getattr(node, "hooks", None)
     if hooks is None or not hooks.by_number:
         return bar
+    if is_joint(node):
+        return _hooked_together(hooks, bar, is_recorded=is_recorded)
     gradient = conjugated(bar)
     if not is_tensor(gradient):
         # Other code may use the array, and hooks may write to it.
@@ -71,6 +93,15 @@ def hooked(node: Any, bar: Array, *, is_recorded: bool) -> Any:
         return conjugated(gradient)
     value = conjugated(gradient._value)
     return np.array(value) if isinstance(value, np.ndarray) else value
+
+
+def _hooked_together(hooks: Hooks, bars: Any, *, is_recorded: bool) -> list[Any]:
+    """Return the cotangents of the results of a joint operation after its hooks, which take and return tuples."""
+    given = tuple([_as_gradient(hooks, bar) for bar in bars])
+    with recorded(is_recorded):
+        for hook in tuple(hooks.by_number.values()):
+            given = _replaced(hook, given, hook(given))
+    return [None if g is None else conjugated(g if is_recorded else g._value) for g in given]
 
 
 def prehooked(hook: Hook) -> Hook:
@@ -107,27 +138,38 @@ def call_accumulated(tensors: list[Any], *, is_recorded: bool) -> None:
 
 
 def hooked_after(node: Any, x_bars: Any, y_bar: Array, *, is_recorded: bool) -> Any:
-    """Return the cotangents of a node's operands after its hooks."""
+    """Return the cotangents of a node's parents after its hooks, which get ``None`` for operands without gradient."""
     hooks = getattr(node, "hooks", None)
     if hooks is None or not hooks.after:
         return x_bars
-    given = tuple([_as_gradient(hooks, bar) for bar in x_bars])
+    bars = iter(x_bars)
+    is_parent = [is_joint(node) or parent is not None for parent in operands_of(node)]
+    given = tuple([_as_gradient(hooks, next(bars)) if one else None for one in is_parent])
+    by_results = tuple([_as_gradient(hooks, bar) for bar in (y_bar if is_joint(node) else (y_bar,))])
     with recorded(is_recorded):
         for hook in tuple(hooks.after.values()):
-            found = hook(given, (_as_gradient(hooks, y_bar),))
-            if found is None:
-                continue
-            found = found if isinstance(found, tuple) else (found,)
-            if len(found) != len(given):
-                raise RuntimeError(
-                    f"hook '{_name(hook)}' has returned an incorrect number of values (got {len(found)}, but expected "
-                    f"{len(given)})"
-                )
-            for before, after in zip(given, found, strict=True):
-                if before is not None and after is not None:
-                    _check(hook, before, after)
-            given = found
-    return [None if g is None else conjugated(g if is_recorded else g._value) for g in given]
+            given = _replaced(hook, given, hook(given, by_results))
+    return [
+        None if g is None else conjugated(g if is_recorded else g._value)
+        for g, one in zip(given, is_parent, strict=True)
+        if one
+    ]
+
+
+def _replaced(hook: Hook, given: tuple[Any, ...], found: Any) -> tuple[Any, ...]:
+    """Return the gradients that a hook of a node has returned, or the given ones if it has returned none."""
+    if found is None:
+        return given
+    found = found if isinstance(found, tuple) else (found,)
+    if len(found) != len(given):
+        raise RuntimeError(
+            f"hook '{_name(hook)}' has returned an incorrect number of values (got {len(found)}, but expected "
+            f"{len(given)})"
+        )
+    for before, after in zip(given, found, strict=True):
+        if before is not None and after is not None:
+            _check(hook, before, after)
+    return found
 
 
 def _as_gradient(hooks: Hooks, bar: Array) -> Any:

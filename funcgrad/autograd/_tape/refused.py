@@ -11,6 +11,10 @@ from typing import Any
 import numpy as np
 
 Shape = tuple[int, ...]
+_NO_AXES = (
+    "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim "
+    "tensor to a number"
+)
 NO_COPY = (
     "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  If you "
     "were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, see "
@@ -144,7 +148,12 @@ _TRANSLATIONS: tuple[tuple[type, str, Callable[[re.Match[str], list[Shape]], str
     (
         IndexError,
         r"too many indices for array: array is (\d+)-dimensional",
-        lambda m, _: f"too many indices for tensor of dimension {m[1]}",
+        lambda m, _: _NO_AXES if m[1] == "0" else f"too many indices for tensor of dimension {m[1]}",
+    ),
+    (
+        IndexError,
+        "only integers, slices",
+        lambda *_: "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices",
     ),
     (
         np.exceptions.AxisError,

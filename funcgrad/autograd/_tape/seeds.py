@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -16,12 +16,28 @@ from funcgrad.autograd._tape.base import TensorBase, is_tensor
 Seed = tuple[Any, Any]
 
 
+class GradientEdge(NamedTuple):
+    """``torch.autograd.graph.GradientEdge``: an operation of the graph and the number of one of its results.
+
+    Attributes:
+        node: the operation, as ``grad_fn`` shows it.
+        output_nr: the number of the result.
+        ownership_token: the tensor. An edge keeps it in memory.
+    """
+
+    node: Any
+    output_nr: int
+    ownership_token: Any = None
+
+
 def sequence(tensors: Any, name: str) -> tuple[Any, ...]:
-    """Return the given tensors as a tuple: one, several, or the values of a dict."""
+    """Return the given tensors as a tuple: one, several, or the values of a dict; for an edge, its tensor."""
     if is_tensor(tensors):
         return (tensors,)
+    if isinstance(tensors, GradientEdge):
+        return (tensors.ownership_token,)
     if type(tensors) is dict:
-        return tuple(tensors.values())
+        tensors = tuple(tensors.values())
     if isinstance(tensors, Mapping):
         raise TypeError(
             f"`inputs` argument to `{name}()` must be a dict, not {type(tensors).__name__}. Other Mapping types "
@@ -29,13 +45,13 @@ def sequence(tensors: Any, name: str) -> tuple[Any, ...]:
         )
     if not isinstance(tensors, Iterable):
         raise TypeError(f"{name}: inputs is a {type(tensors).__name__}; needed a tensor, or several. Pass [w, b].")
-    return tuple(tensors)
+    return tuple([x.ownership_token if isinstance(x, GradientEdge) else x for x in tensors])
 
 
 def outputs_of(tensors: Any) -> tuple[Any, ...]:
     if not is_tensor(tensors) and not isinstance(tensors, Iterable):
         raise TypeError(f"backward: tensors is a {type(tensors).__name__}; needed a tensor, or several. Pass the loss.")
-    outputs = (tensors,) if is_tensor(tensors) else tuple(tensors)
+    outputs = sequence(tensors, "backward")
     for x in outputs:
         if not is_tensor(x):
             raise TypeError(

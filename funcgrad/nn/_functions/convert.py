@@ -23,6 +23,8 @@ def inexact(x: Any) -> Any:
 
     Integers become float64, as in NumPy's functions; tensors of integers get the default dtype of floats.
     """
+    if isinstance(x, str):
+        raise TypeError("a str was given; needed a tensor, an array or numbers. Convert the text to numbers.")
     dtype = getattr(x, "dtype", None)
     if dtype is not None and getattr(dtype, "kind", "?") in "fc":
         return x

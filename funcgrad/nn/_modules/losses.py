@@ -81,7 +81,7 @@ class CrossEntropyLoss(_ClassLoss):
         label_smoothing: float = 0.0,
     ) -> None:
         super().__init__(weight, size_average, ignore_index, reduce, reduction)
-        if not isinstance(label_smoothing, int | float) or not 0 <= label_smoothing <= 1:
+        if not isinstance(label_smoothing, int | float):
             raise TypeError(
                 f"CrossEntropyLoss: label_smoothing is {shown(label_smoothing)}; needed a number from 0 to 1. "
                 "Pass 0.1, for example."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -14,6 +15,7 @@ from funcgrad.nn import functional as F
 from funcgrad.nn._containers import ModuleList, Sequential
 from funcgrad.nn._module import Module
 from funcgrad.nn._modules.linear import Linear
+from funcgrad.nn._modules.losses import WeightedLossBase
 from funcgrad.numpy.extend import known_value
 
 
@@ -207,3 +209,84 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     def predict(self, input: Array) -> Any:
         """Return the most probable class of each row."""
         return fnp.argmax(self.log_prob(input), axis=1)
+
+
+class LinearCrossEntropyLoss(WeightedLossBase):
+    """Cross entropy of logits that a linear layer of the loss itself computes; see `CrossEntropyLoss`.
+
+    Args:
+        in_features: the length of each input.
+        num_classes: the number of classes.
+        out_features: the lengths of further axes of the target.
+        bias: whether the layer has a bias.
+        device: the device of the layer; only the present one is accepted.
+        dtype: the dtype of the layer.
+        reduction: ``"none"``, ``"mean"`` or ``"sum"``.
+        weight: the weight of each class, dimensionless.
+        ignore_index: a class that does not count; ``None`` is -100.
+        label_smoothing: the share of a uniform distribution in the target, dimensionless.
+        options: PyTorch's options of the order of computation; they change no result.
+
+    Raises:
+        RuntimeError: the shape of ``weight`` or the number ``label_smoothing`` does not fit.
+
+    Example:
+        >>> from funcgrad import nn
+        >>> from funcgrad.autograd import tensor
+        >>> loss = nn.LinearCrossEntropyLoss(2, 3)
+        >>> list(loss.state_dict())
+        ['linear.weight']
+        >>> loss(tensor([[1.0, 2.0]]), tensor([1])).shape
+        ()
+
+    Source: ``torch.nn.LinearCrossEntropyLoss``.
+    """
+
+    def __init__(
+        self,
+        in_features: int,
+        num_classes: int,
+        *,
+        out_features: tuple[int, ...] = (),
+        bias: bool = False,
+        device: DeviceLike = None,
+        dtype: DTypeLike = None,
+        reduction: str = "mean",
+        weight: Array = None,
+        ignore_index: int | None = None,
+        label_smoothing: float = 0.0,
+        options: Any = None,
+    ) -> None:
+        if weight is not None and tuple(weight.shape) != (num_classes,):
+            raise RuntimeError(f"expected weight shape to be {(num_classes,)}, got {tuple(weight.shape)}")
+        if not 0 <= label_smoothing <= 1:
+            raise RuntimeError(f"expected label_smoothing to be in range [0, 1], got {label_smoothing}")
+        super().__init__(weight, None, None, reduction)
+        self.num_classes, self.out_features = num_classes, out_features
+        self.ignore_index, self.label_smoothing, self.options = ignore_index, label_smoothing, options
+        width = math.prod(out_features, start=num_classes)
+        self.linear = Linear(in_features, width, bias=bias, device=device, dtype=dtype)
+
+    def forward(self, input: Array, target: Array) -> Any:
+        """Compute the loss."""
+        shape = self.num_classes, *self.out_features
+        bias = self.linear.bias
+        return F.linear_cross_entropy(
+            input,
+            self.linear.weight.reshape((*shape, self.linear.in_features)),
+            target,
+            linear_bias=None if bias is None else bias.reshape(shape),
+            weight=self.weight,
+            reduction=self.reduction,
+            ignore_index=self.ignore_index,
+            label_smoothing=self.label_smoothing,
+        )
+
+    def extra_repr(self) -> str:
+        """Return the arguments."""
+        names = ("num_classes", "out_features", "reduction", "ignore_index", "label_smoothing", "options")
+        own = {name: getattr(self, name) for name in names}
+        own = {"in_features": self.linear.in_features, **own}
+        order = ("in_features", "num_classes", "out_features", "bias", *names[2:])
+        own["bias"] = self.linear.bias is not None
+        return ", ".join(f"{name}={own[name]}" for name in order)

@@ -12,7 +12,7 @@ from funcgrad import numpy as fnp
 from funcgrad._core.bind import is_engine_value
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._types import Array
-from funcgrad.autograd.extend import is_tensor
+from funcgrad.autograd.extend import is_tensor, type_name
 from funcgrad.nn._functions import activations, random
 from funcgrad.nn._functions.convert import inexact
 from funcgrad.nn._functions.refusals import floating, is_integral_tensor
@@ -186,6 +186,9 @@ def prelu(input: Array, weight: Array) -> Array:
 
     Source: He et al., *Delving deep into rectifiers* (2015), eq. 1.
     """
+    if is_tensor(input) and is_tensor(weight) and input.dtype != weight.dtype:
+        got = f"{type_name(input.dtype)} and {type_name(weight.dtype)}"
+        raise RuntimeError(f"prelu: Type promoting not supported. Got {got}")
     x, weight = inexact(input), inexact(weight)
     count = int(np.prod(weight.shape))
     if count != 1:

@@ -9,7 +9,7 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._types import Array
-from funcgrad.autograd.extend import pytorchs_error
+from funcgrad.autograd.extend import c_type_name, is_tensor, pytorchs_error
 from funcgrad.nn._functions.convert import inexact
 from funcgrad.nn._functions.linear import linear as affine
 from funcgrad.nn._functions.refusals import check_dim, refuse_integers
@@ -72,6 +72,10 @@ def bilinear(input1: Array, input2: Array, weight: Array, bias: Array = None) ->
         >>> F.bilinear(np.array([1.0, 2.0]), np.array([3.0]), np.ones((1, 2, 1)))
         array([9.])
     """
+    given = {"input1": input1, "input2": input2, "weight": weight}
+    if all(map(is_tensor, given.values())) and not input1.dtype == input2.dtype == weight.dtype:
+        got = ", ".join(f"{name}: {c_type_name(value.dtype)}" for name, value in given.items())
+        raise RuntimeError(f"All tensors must have the same dtype, got {got}")
     x, y, weight = inexact(input1), inexact(input2), inexact(weight)
     if len(x.shape) != len(y.shape):
         raise RuntimeError(f"bilinear(): input dimensions do not match: got {len(x.shape)} and {len(y.shape)}")

@@ -14,7 +14,7 @@ from funcgrad.autograd import no_grad
 from funcgrad.autograd.extend import is_tensor
 from funcgrad.nn._functions.convert import inexact
 from funcgrad.nn._functions.normalization import Statistics, moved, normalized, per_channel, standardized
-from funcgrad.nn._functions.refusals import check_dim, floating, narrowed, widened
+from funcgrad.nn._functions.refusals import check_dim, floating, narrowed, refuse_integers, widened
 
 
 def layer_norm(
@@ -347,6 +347,7 @@ def normalize(input: Array, p: float = 2.0, dim: int = 1, eps: float = 1e-12, ou
         >>> F.normalize(np.array([[3.0, 4.0]]))
         array([[0.6, 0.8]])
     """
+    refuse_integers("linalg.vector_norm: Expected a floating point or complex tensor as input. Got {}", input)
     x = inexact(input)
     check_dim(x, dim)
     y = fnp.divide(x, fnp.maximum(vector_norm(x, p, dim), eps))

@@ -87,6 +87,10 @@ def _hook_of(module: Module, kind: type[ComputedWeight], name: str) -> Any:
 def _install(module: Module, made: ComputedWeight) -> Module:
     if _hook_of(module, type(made), made.name) is not None:
         raise RuntimeError(f"Cannot register two {made.title} hooks on the same parameter {made.name}")
+    if isinstance(made, _WeightNorm):
+        getattr(module, made.name)
+    elif made.name not in module._parameters:  # noqa: SLF001  (PyTorch's table)
+        raise KeyError(made.name)
     weight = weight_of(module, made.name)
     with no_grad():
         values: list[Any]
@@ -135,7 +139,7 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
 
     Raises:
         RuntimeError: the weight has such a norm already.
-        ValueError: the module has no such weight.
+        AttributeError: the module has no such weight.
 
     Example:
         >>> from funcgrad import nn
@@ -181,7 +185,8 @@ def spectral_norm(
 
     Raises:
         RuntimeError: the weight has such a norm already.
-        ValueError: the module has no such weight, or ``n_power_iterations`` is not positive.
+        KeyError: the module has no such parameter.
+        ValueError: ``n_power_iterations`` is not positive.
 
     Example:
         >>> from funcgrad import nn

@@ -9,11 +9,12 @@ import ml_dtypes
 import numpy as np
 
 from funcgrad import nn
-from funcgrad._types import Array
+from funcgrad._types import Array, DTypeLike, Tensor
 from funcgrad.autograd.extend import TRACE, is_tensor
 from funcgrad.torch._creation import FUNCTIONS as CREATED
 from funcgrad.torch._functions import of_tensors
 from funcgrad.torch._joined import FUNCTIONS as JOINED
+from funcgrad.torch.linalg import lu_factor
 
 _MINE = "funcgrad."
 
@@ -193,7 +194,20 @@ _ANSWERS = {
     "get_autocast_gpu_dtype": np.dtype(np.float16),
     "is_vulkan_available": False,
 }
-_TENSORS = (alias_copy, slice_copy, view_as_complex_copy, view_as_real_copy, as_strided_copy, as_strided_scatter)
+
+
+def lu(A: Array, pivot: bool = True, get_infos: bool = False) -> Any:  # noqa: N803  (PyTorch's name)
+    """Return LU factors, the rows exchanged, counted from 1, and with ``get_infos`` 0 for each matrix."""
+    factors, pivots = lu_factor(A, pivot=pivot)
+    return (factors, pivots, A.new_zeros(A.shape[:-2], dtype=np.int32)) if get_infos else (factors, pivots)
+
+
+def new_empty_strided(self: Tensor, size: Any, stride: Any, dtype: DTypeLike = None, **options: Any) -> Any:
+    """Return an uninitialized tensor of this one's dtype, whose memory is in the order of the strides."""
+    return empty_strided(size, stride, dtype=self.dtype if dtype is None else dtype, **options)
+
+
+_TENSORS = (lu, alias_copy, slice_copy, view_as_complex_copy, view_as_real_copy, as_strided_copy, as_strided_scatter)
 _PLAIN = (typename, is_distributed, set_flush_denormal, empty_strided, empty_permuted)
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{function.__name__: of_tensors(function) for function in (*_TENSORS, native_batch_norm)},

@@ -153,6 +153,8 @@ class _Call:
     def __init__(self, kind: type[Function], args: tuple[Any, ...], places: list[int], ctx: FunctionCtx) -> None:
         self.kind, self.args, self.places, self.ctx = kind, args, places, ctx
         self.is_one = True
+        # The outputs that are no tensors, by their number. ``backward`` gets ``None`` for them.
+        self.plain: dict[int, Any] = {}
         # The arguments that ``forward`` has changed in place, by the number of the output.
         self.changed: dict[int, Any] = {}
 
@@ -169,17 +171,13 @@ class _Call:
                 out = self.kind.forward(*given)
                 self.kind.setup_context(self.ctx, tuple(given), out)
         self.is_one = not isinstance(out, tuple)
-        for y in (out,) if self.is_one else out:
-            if not is_tensor(y):
-                raise TypeError(
-                    f"{self.kind.__name__}.forward: expected to return Tensors, but got {type(y).__name__}. Return "
-                    "tensors, and keep other values on ctx."
-                )
+        outs = (out,) if self.is_one else out
+        self.plain = {k: y for k, y in enumerate(outs) if not is_tensor(y)}
         if self.ctx.dirty:
-            self._note_changed(given, (out,) if self.is_one else out)
+            self._note_changed(given, [y for y in outs if is_tensor(y)])
         return out
 
-    def _note_changed(self, given: list[Any], outs: tuple[Any, ...]) -> None:
+    def _note_changed(self, given: list[Any], outs: list[Any]) -> None:
         """Note which outputs are arguments that ``forward`` has changed in place."""
         numbers = {id(y): k for k, y in enumerate(outs)}
         if any(one not in numbers for one in self.ctx.dirty):
@@ -205,7 +203,13 @@ class _Call:
             if k in self.changed:
                 y = take_result(self.changed[k], y, title)  # noqa: PLW2901  (the argument itself is the output)
             made.append(y.detach() if is_constant else y)
+        made = self._with_plain(made, self.plain)
         return made[0] if self.is_one else tuple(made)
+
+    def _with_plain(self, tensors: list[Any], plain: dict[int, Any]) -> list[Any]:
+        """Return a value for each output: of tensors in their order, and of the others by their number."""
+        rest = iter(tensors)
+        return [plain[k] if k in plain else next(rest) for k in range(len(tensors) + len(plain))]
 
     def _custom(self) -> Callable[..., Any]:
         function: Any = custom_vjp(self._primal)
@@ -216,9 +220,9 @@ class _Call:
         return function
 
     def _several(self, xs: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Run ``forward`` and return its outputs as a tuple, after noting which are constant, and their types."""
+        """Run ``forward`` and return its tensors as a tuple, after noting which are constant, and their types."""
         out = self.outputs([_as_tensor(x) for x in xs])
-        outs = (out,) if self.is_one else out
+        outs = tuple([y for y in ((out,) if self.is_one else out) if is_tensor(y)])
         self.constant = tuple([id(y) in self.ctx.constant_outputs for y in outs])
         self.avals = tuple([aval_of(y) for y in outs])
         return outs
@@ -260,6 +264,7 @@ class _Call:
         self.ctx.saved_tensors = self.ctx.saved_for_forward
         found = self.kind.jvp(self.ctx, *given)
         dots = found if isinstance(found, tuple) else (found,)
+        dots = [y_dot for k, y_dot in enumerate(dots) if k not in self.plain]
         y_dots = [y * 0 if y_dot is None else y_dot for y, y_dot in zip(outs, dots, strict=True)]
         bare = not any(map(is_tensor, (*xs, *x_dots)))
         return tuple([_value(y) if bare else y for y in outs]), tuple([_value(y) if bare else y for y in y_dots])
@@ -272,6 +277,7 @@ class _Call:
             conjugated(_as_tensor(bar)) if bar is not None else self._absent(aval)
             for bar, aval in zip(bars, self.avals, strict=True)
         ]
+        given = self._with_plain(given, dict.fromkeys(self.plain))
         if (
             is_recorded
             or any(y is not None and is_lifted(y) for y in given)

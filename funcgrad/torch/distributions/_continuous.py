@@ -179,6 +179,8 @@ class MultivariateNormal(Located):
         scale_tril: Array = None,
         validate_args: bool | None = None,
     ) -> None:
+        if getattr(loc, "ndim", 0) < 1:
+            raise ValueError("loc must be at least one-dimensional.")
         given = [m for m in (covariance_matrix, precision_matrix, scale_tril) if m is not None]
         if len(given) != 1:
             raise ValueError("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")

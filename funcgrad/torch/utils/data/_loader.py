@@ -49,13 +49,15 @@ def _stacked(batch: Sequence[Any]) -> Any:
 
 
 def default_convert(data: Any) -> Any:
-    """``torch.utils.data.default_convert``: make tensors of the arrays in an element."""
+    """``torch.utils.data.default_convert``: make tensors of the arrays in an element, and a list of a tuple."""
     if isinstance(data, np.ndarray | np.generic) and data.dtype.kind not in "SUO":
         return TRACE.constant(np.asarray(data))
     if isinstance(data, Mapping):
         return {key: default_convert(value) for key, value in data.items()}
+    if isinstance(data, tuple) and hasattr(data, "_fields"):
+        return type(data)(*[default_convert(each) for each in data])
     if isinstance(data, list | tuple):
-        return type(data)([default_convert(each) for each in data])
+        return [default_convert(each) for each in data]
     return data
 
 
@@ -77,7 +79,7 @@ class DataLoader:
         drop_last: leave out a last batch that is shorter.
         timeout: seconds that a process may take, 0 or more.
         worker_init_fn: accepted, and not called.
-        multiprocessing_context: accepted.
+        multiprocessing_context: accepted if ``num_workers`` is above 0.
         generator: the source of random numbers.
         prefetch_factor: accepted if ``num_workers`` is above 0.
         persistent_workers: accepted if ``num_workers`` is above 0.
@@ -116,7 +118,12 @@ class DataLoader:
         pin_memory_device: str = "",
         in_order: bool = True,
     ) -> None:
-        del multiprocessing_context, pin_memory_device, in_order
+        del pin_memory_device, in_order
+        if multiprocessing_context is not None and not num_workers:
+            raise ValueError(
+                "multiprocessing_context can only be used with multi-process loading (num_workers > 0), but got "
+                f"num_workers={num_workers}"
+            )
         _check_numbers(num_workers, timeout, prefetch_factor, persistent_workers)
         self.dataset, self.num_workers, self.timeout = dataset, num_workers, timeout
         self.pin_memory, self.worker_init_fn, self.generator = pin_memory, worker_init_fn, generator

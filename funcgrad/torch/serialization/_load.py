@@ -1,12 +1,12 @@
-"""``torch.load``: reads PyTorch's files by an unpickler that knows tensors and containers, and nothing else.
+"""``torch.load``: reads PyTorch's files by an unpickler that knows tensors, containers and modules.
 
-A pickle can name any function and have it called. Here it can name only the rows of `_KNOWN`, which are objects without
-attributes, and each row checks its arguments. A hostile file is refused before anything of it runs.
+A pickle can name any function and have it called. Here it can call only the rows of `_KNOWN`, and each row checks its
+arguments. It can make objects of this library's modules, which only hold what it gives, and use the classes and
+functions that the program itself calls safe. A hostile file is refused before anything of it runs.
 """
 
 from __future__ import annotations
 
-import io
 import math
 import pickle
 import zipfile
@@ -19,6 +19,7 @@ import ml_dtypes
 import numpy as np
 
 from funcgrad.autograd.extend import Shape, device, rebuild
+from funcgrad.torch.serialization._unpickler import Known, Unpickler
 
 _STORAGES = {
     "FloatStorage": np.dtype(np.float32),
@@ -42,26 +43,6 @@ DTYPES = {
         *("uint64", "bool", "complex64", "complex128"),
     )
 }
-
-
-class _Known:
-    """A function that a file may name. It has no attributes that the file could set."""
-
-    __slots__ = ("_function",)
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        object.__setattr__(self, "_function", function)
-
-    def __call__(self, *args: Any) -> Any:
-        return self._function(*args)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        raise pickle.UnpicklingError(
-            f"load: the file sets the attribute {name!r} of a function, which no checkpoint does."
-        )
-
-    def __setstate__(self, state: Any) -> None:
-        raise pickle.UnpicklingError("load: the file changes a function, which no checkpoint does.")
 
 
 def _refuse(what: str) -> None:
@@ -101,44 +82,33 @@ def _bytes(text: Any, encoding: Any) -> bytes:
 
 
 _KNOWN: dict[tuple[str, str], Any] = {
-    ("torch._utils", "_rebuild_tensor_v2"): _Known(_tensor),
-    ("torch._utils", "_rebuild_parameter"): _Known(_parameter),
-    ("torch._utils", "_rebuild_parameter_with_state"): _Known(_parameter_with_state),
-    ("collections", "OrderedDict"): _Known(lambda pairs=(): OrderedDict(pairs)),
-    ("collections", "Counter"): _Known(lambda *pairs: Counter(*pairs)),
-    ("collections", "defaultdict"): _Known(lambda *_: {}),
-    ("_codecs", "encode"): _Known(_bytes),
-    ("torch", "Size"): _Known(lambda size=(): Shape(size)),
-    ("torch", "device"): _Known(lambda *name: device(*name)),
-    ("builtins", "set"): _Known(lambda values=(): set(values)),
-    ("__builtin__", "set"): _Known(lambda values=(): set(values)),
-    ("builtins", "complex"): _Known(lambda real, imag=0.0: complex(real, imag)),
-    ("__builtin__", "complex"): _Known(lambda real, imag=0.0: complex(real, imag)),
+    ("torch._utils", "_rebuild_tensor_v2"): Known(_tensor),
+    ("torch._utils", "_rebuild_parameter"): Known(_parameter),
+    ("torch._utils", "_rebuild_parameter_with_state"): Known(_parameter_with_state),
+    ("collections", "OrderedDict"): Known(lambda pairs=(): OrderedDict(pairs)),
+    ("collections", "Counter"): Known(lambda *pairs: Counter(*pairs)),
+    ("collections", "defaultdict"): Known(lambda *_: {}),
+    ("_codecs", "encode"): Known(_bytes),
+    ("torch", "Size"): Known(lambda size=(): Shape(size)),
+    ("torch", "device"): Known(lambda *name: device(*name)),
+    ("builtins", "set"): Known(lambda values=(): set(values)),
+    ("__builtin__", "set"): Known(lambda values=(): set(values)),
+    ("builtins", "complex"): Known(lambda real, imag=0.0: complex(real, imag)),
+    ("__builtin__", "complex"): Known(lambda real, imag=0.0: complex(real, imag)),
     **{("torch", name): dtype for name, dtype in _STORAGES.items()},
     **{("torch.storage", name): dtype for name, dtype in _STORAGES.items()},
     **{("torch", name): dtype for name, dtype in DTYPES.items()},
 }
 
 
-class _Unpickler(pickle.Unpickler):
-    """Reads tensors, numbers, texts, dicts, lists, tuples and sets."""
+class _Storages:
+    """The memory of an archive's tensors: each record is read once."""
 
-    def __init__(self, data: bytes, read: Callable[[str], bytes]) -> None:
-        super().__init__(io.BytesIO(data))
+    def __init__(self, read: Callable[[str], bytes]) -> None:
         self._read = read
         self._storages: dict[str, np.ndarray] = {}
 
-    def find_class(self, module: str, name: str) -> Any:
-        """Return one of the known functions or dtypes; refuse any other name."""
-        if (module, name) not in _KNOWN:
-            raise pickle.UnpicklingError(
-                f"Weights only load failed: the file names {module}.{name}; only tensors, numbers, texts and "
-                "containers of them are read here, for any weights_only. Save a state_dict, not the object: "
-                "torch.save(model.state_dict(), path)."
-            )
-        return _KNOWN[module, name]
-
-    def persistent_load(self, pid: Any) -> np.ndarray:
+    def __call__(self, pid: Any) -> np.ndarray:
         """Return the memory of a tensor: a record of the archive."""
         if not isinstance(pid, tuple) or len(pid) != 5 or pid[0] != "storage" or not isinstance(pid[1], np.dtype):
             _refuse("a storage is described in another way than PyTorch's")
@@ -164,8 +134,9 @@ def load(
 ) -> Any:
     """``torch.load``: read what ``torch.save`` of PyTorch or of this library wrote.
 
-    Only tensors, numbers, texts and containers of them are read, for any ``weights_only``, so a hostile file runs
-    nothing.
+    Only tensors, numbers, texts, containers of them and this library's modules are read, for any ``weights_only``, so
+    a hostile file runs nothing. A file with objects of other classes is read once the program calls these classes safe
+    (``torch.serialization.add_safe_globals``). Whole modules that PyTorch wrote are not read.
 
     Args:
         f: a path, or a file opened for reading bytes.
@@ -180,7 +151,7 @@ def load(
 
     Raises:
         FileNotFoundError: there is no such file.
-        pickle.UnpicklingError: the file names anything but tensors and containers, or is damaged.
+        pickle.UnpicklingError: the file names anything else, or is damaged.
         RuntimeError: the file is in the format of PyTorch before version 1.6, or no file of PyTorch's.
 
     Example:
@@ -221,7 +192,7 @@ def _from_archive(archive: zipfile.ZipFile) -> Any:
             raise pickle.UnpicklingError(f"load: the archive has no record data/{key}; the file is damaged.") from None
 
     try:
-        return _Unpickler(archive.read(names[0]), read).load()
+        return Unpickler(archive.read(names[0]), _KNOWN, _Storages(read)).load()
     except pickle.UnpicklingError:
         raise
     except (ValueError, TypeError, AttributeError, KeyError, IndexError, EOFError, UnicodeDecodeError) as error:

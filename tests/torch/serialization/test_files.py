@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import funcgrad.torch
-from funcgrad.torch._files.load import load
+from funcgrad.torch.serialization._load import load
 
 
 def held(torch: Any) -> dict[str, Any]:
@@ -69,6 +69,7 @@ def test_pytorch_reads_our_files(torch: Any) -> None:
 
 
 def test_a_model_and_its_optimizer_travel(torch: Any, tmp_path: Path) -> None:
+    torch.manual_seed(0)
     theirs = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Tanh(), torch.nn.Linear(3, 1))
     adam = torch.optim.Adam(theirs.parameters(), lr=0.1)
     x = torch.ones(4, 2)
@@ -118,6 +119,82 @@ def test_a_hostile_file_runs_nothing(tmp_path: Path) -> None:
 def test_a_class_is_refused() -> None:
     with pytest.raises(pickle.UnpicklingError, match=r"Save a state_dict, not the object"):
         load(archive(pickle.dumps(np.ones(2), 2)))
+
+
+class Config:
+    """A class of a program's own."""
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+
+
+class Net(funcgrad.torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.config = Config(3)
+        self.out = funcgrad.torch.nn.Linear(2, 3)
+
+    def forward(self, x: Any) -> Any:
+        return self.out(x)
+
+
+def test_modules_of_the_library_are_read() -> None:
+    nn = funcgrad.torch.nn
+    model = nn.Sequential(
+        nn.TransformerEncoderLayer(4, 2, 8), nn.LSTM(4, 4), nn.utils.parametrizations.weight_norm(nn.Linear(2, 2))
+    )
+    found = funcgrad.torch.load(written(funcgrad.torch, model))
+    assert repr(found) == repr(model)
+    for name, value in model.state_dict().items():
+        np.testing.assert_array_equal(found.state_dict()[name].numpy(), value.numpy())
+    assert found[0].activation is nn.functional.relu
+
+
+def test_modules_of_the_program_are_read_once_their_classes_are_safe() -> None:
+    file = written(funcgrad.torch, Net())
+    with pytest.raises(pickle.UnpicklingError, match=r"add_safe_globals\(\[Net\]\)"):
+        funcgrad.torch.load(file, weights_only=False)
+    file.seek(0)
+    serialization = funcgrad.torch.serialization
+    with serialization.safe_globals([Net, Config]):
+        assert serialization.get_safe_globals() == [Net, Config]
+        found = funcgrad.torch.load(file)
+    assert serialization.get_safe_globals() == []
+    assert found.config.width == 3
+    assert found(funcgrad.torch.ones(2)).shape == (3,)
+
+
+def test_a_safe_class_with_a_name_of_the_file() -> None:
+    data = pickle.dumps(Config(2), 2).replace(b"Config", b"Former")
+    with funcgrad.torch.serialization.safe_globals([(Config, f"{__name__}.Former")]):
+        assert load(archive(data)).width == 2
+    with (
+        pytest.raises(TypeError, match="needed classes and functions"),
+        funcgrad.torch.serialization.safe_globals(["Net"]),  # pyright: ignore[reportArgumentType]  (the mistake)
+    ):
+        pass
+
+
+LINEAR = b"cfuncgrad.nn\nLinear\n"
+HARMFUL = {
+    "calls a class": (LINEAR + b"K\x02K\x02\x86R.", "the file calls Linear"),
+    "calls a function": (b"cfuncgrad.nn.functional\nrelu\nK\x02\x85R.", "the file calls relu"),
+    "changes a class": (LINEAR + b"N}X\x07\x00\x00\x00forwardNs\x86b.", "the file changes Linear"),
+    "makes an object with arguments": (LINEAR + b"K\x02\x85\x81.", "makes an object of Linear"),
+    "makes an object of another class": (b"ctorch\nFloatStorage\n)\x81.", "makes an object of a "),
+    "names a function of another module": (b"cfuncgrad.nn._state\nload\n.", "the file names funcgrad.nn._state.load"),
+    "names what a module has imported": (b"cfuncgrad.nn._state\nnp\n.", "the file names"),
+    "names an attribute by dots": (b"cfuncgrad.nn\nLinear.forward\n.", "the file names"),
+    "uses an old instruction": (b"(K\x02ifuncgrad.nn\nLinear\n.", "the file is damaged"),
+    "names by the stack": (b"\x8c\x0cfuncgrad.nn.x\x8c\x06Linear\x93.", "the file is damaged"),
+}
+
+
+@pytest.mark.parametrize("kind", HARMFUL)
+def test_what_modules_do_not_need_is_refused(kind: str) -> None:
+    data, message = HARMFUL[kind]
+    with pytest.raises(pickle.UnpicklingError, match=message):
+        load(archive(b"\x80\x02" + data), weights_only=False)
 
 
 def tensor_pickle(*, offset: int, size: tuple, stride: tuple, count: int = 2, kind: str = "FloatStorage") -> bytes:

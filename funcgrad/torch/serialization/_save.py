@@ -1,4 +1,4 @@
-"""``torch.save``: writes tensors and containers in PyTorch's format, which PyTorch reads."""
+"""``torch.save``: writes tensors, containers and modules in PyTorch's format; PyTorch reads all but modules."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ import sys
 import zipfile
 from collections import OrderedDict
 from pathlib import Path
+from types import FunctionType
 from typing import Any, NamedTuple
 
 import ml_dtypes
 import numpy as np
 
+from funcgrad import nn
 from funcgrad.autograd.extend import Shape, device, is_tensor
 
 _STORAGES = {
@@ -127,24 +129,40 @@ class _Pickler(_Python):
 
 
 def _check(obj: Any) -> None:
-    """Refuse objects that ``load`` would refuse."""
+    """Refuse objects that ``load`` would refuse whatever the program calls safe."""
     if isinstance(obj, (*_PLAIN, dict, list, tuple, set)):
         return
     if isinstance(obj, type) and obj in {OrderedDict, set, complex}:
         return
-    if getattr(obj, "__module__", "") in {"_codecs", "builtins", "collections", "copyreg"}:
+    if getattr(obj, "__module__", "") in {"_codecs", "builtins", "collections", "copyreg"} or _is_named(obj):
+        return
+    if not callable(obj) and _is_named(type(obj)) and type(obj).__reduce__ is object.__reduce__:
+        return
+    if isinstance(obj, nn.Module) and _is_named(type(obj)):
         return
     raise TypeError(
-        f"save: a {type(obj).__name__} was given; needed tensors, numbers, texts, and containers of them, because no "
-        "other object is read again. Save a state_dict, and torch.from_numpy(array) for an array."
+        f"save: a {type(obj).__name__} was given; needed tensors, numbers, texts, containers of them, and objects of "
+        "classes that a module defines, because no other object is read again. Save a state_dict, and "
+        "torch.from_numpy(array) for an array."
     )
 
 
+def _is_named(x: Any) -> bool:
+    """Return whether a class or function is found by its name in its module."""
+    module, name = getattr(x, "__module__", None), getattr(x, "__name__", None)
+    if not isinstance(x, type | FunctionType) or module == "builtins":
+        return False
+    return getattr(sys.modules.get(str(module)), str(name), None) is x
+
+
 def save(obj: Any, f: Any, pickle_module: Any = None, pickle_protocol: int = 2, **options: Any) -> None:
-    """``torch.save``: write tensors, numbers, texts and containers of them, in PyTorch's format.
+    """``torch.save``: write tensors, numbers, texts, containers of them and modules, in PyTorch's format.
+
+    A module is written by the name of its class, which has to exist when the file is read. `load` says which classes it
+    reads. PyTorch reads files without modules.
 
     Args:
-        obj: the object, such as a ``state_dict``, or a dict with one.
+        obj: the object, such as a ``state_dict``, a dict with one, or a module.
         f: a path, or a file opened for writing bytes.
         pickle_module: accepted; the pickler is always this library's.
         pickle_protocol: accepted; it is always 2, PyTorch's.

@@ -1,1 +1,0 @@
-"""Files of PyTorch's: written in its format, and read without running anything that they name."""
