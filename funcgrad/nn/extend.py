@@ -3,7 +3,8 @@
 from funcgrad._public import publish
 from funcgrad.nn._functions.recurrent import Weights, cell
 from funcgrad.nn._modules.recurrent import run_layers
+from funcgrad.nn.functional._normalization import batch_norm_and_statistics
 
-__all__ = ["Weights", "cell", "run_layers"]
+__all__ = ["Weights", "batch_norm_and_statistics", "cell", "run_layers"]
 
 __dir__ = publish(__name__)

@@ -116,6 +116,31 @@ def test_gradients_of_gradients_of_the_last_outputs(name: str, rng: np.random.Ge
         np.testing.assert_allclose(p.grad.numpy(), expected[key], rtol=1e-9, atol=1e-11)
 
 
+@pytest.mark.parametrize("kind", ["RNN", "LSTM", "GRU"])
+@pytest.mark.parametrize("written", ["the hidden weight", "the first state"])
+def test_an_operand_that_was_written_to_is_refused(kind: str, written: str, rng: np.random.Generator) -> None:
+    """The eager loop keeps its operands without copies, as PyTorch's does."""
+    module: Any = getattr(nn, kind)(3, 4)
+    h, c = (tensor(rng.normal(size=(1, 2, 4)).astype(np.float32)) for _ in range(2))
+    y, _ = module(tensor(rng.normal(size=(5, 2, 3)).astype(np.float32)), (h, c) if kind == "LSTM" else h)
+    with autograd.no_grad():
+        (h if written == "the first state" else module.weight_hh_l0).mul_(2)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.sum().backward()
+
+
+def test_outputs_may_be_written_to(rng: np.random.Generator) -> None:
+    """The loop's derivative reads a copy of the states before the steps."""
+    module = nn.LSTM(3, 4, bidirectional=True, dtype=np.float64)
+    x, gradients = tensor(rng.normal(size=(5, 2, 3))), []
+    for writes in (False, True):
+        y = module(x)[0]
+        (y.mul_(2) if writes else y * 2).sum().backward()
+        gradients.append(module.weight_hh_l0.grad.numpy().copy())
+        module.zero_grad()
+    np.testing.assert_array_equal(*gradients)
+
+
 class _Doubled(nn.Module):
     def forward(self, x: Any) -> Any:
         return _doubled(x)

@@ -115,16 +115,15 @@ def _pieces(x: np.ndarray, affine: tuple, norm: Norm) -> tuple[list, np.ndarray,
     centered = seen - mean
     variance = _sum_of_products(centered, centered, norm.axes) / sizes.elements
     inverse = 1 / np.sqrt(variance + norm.eps)
-    if not affine:
-        y = centered * inverse
-    elif sizes.is_short:
-        y = centered * (inverse * affine[0].reshape(sizes.weights))
-    else:
-        y = centered * inverse
-        y *= affine[0].reshape(sizes.weights)
+    result = np.empty(x.shape, x.dtype)
+    y, weights = result.reshape(norm.shape), [each.reshape(sizes.weights) for each in affine]
+    is_scaled = not affine or sizes.is_short
+    np.multiply(centered, inverse * weights[0] if affine and is_scaled else inverse, out=y)
+    if not is_scaled:
+        y *= weights[0]
     if len(affine) == 2:
-        y += affine[1].reshape(sizes.weights)
-    return [y.reshape(x.shape), mean, variance], centered, inverse
+        y += weights[1]
+    return [result, mean, variance], centered, inverse
 
 
 def _standardize_numpy(x: np.ndarray, *affine: np.ndarray, norm: Norm) -> list:
@@ -225,28 +224,35 @@ def _bars(
     if y_bar is not None:
         is_bare = type(y_bar) is type(centered) is type(inverse) is np.ndarray
         if is_bare and (weight is None or type(weight) is np.ndarray):
-            bars = _bars_numpy(y_bar.reshape(norm.shape), (centered, inverse, weight), len(shapes), norm, active)
+            bars = _bars_numpy(y_bar, (centered, inverse, weight), shapes, norm, active)
         else:
             bars = _bars_by_operations(reshape(y_bar, norm.shape), centered, inverse, weight, len(shapes), norm)
+    if (mean_bar is not None or variance_bar is not None) and bars[0] is not None:
+        bars[0] = reshape(bars[0], norm.shape)
     if mean_bar is not None:
         bars[0] = _added(bars[0], broadcast_to(div_p(mean_bar, sizes.elements), norm.shape))
     if variance_bar is not None:
         bars[0] = _added(bars[0], mul_p(centered, div_p(mul_p(variance_bar, 2), sizes.elements)))
-    return [None if bar is None else reshape(bar, shape) for bar, shape in zip(bars, shapes, strict=True)]
+    # A gradient that is no view is handed to the user without a copy.
+    return [
+        bar if bar is None or bar.shape == shape else reshape(bar, shape)
+        for bar, shape in zip(bars, shapes, strict=True)
+    ]
 
 
 def _bars_numpy(
     y_bar: np.ndarray,
     kept: tuple[np.ndarray, np.ndarray, np.ndarray | None],
-    count: int,
+    shapes: tuple[tuple[int, ...], ...],
     norm: Norm,
     active: int,
 ) -> list:
     (centered, inverse, weight), sizes = kept, _sizes(norm)
+    y_bar = y_bar.reshape(norm.shape)
     # Weights are constant along these axes, so all cotangents need these two sums only.
     inner = norm.axes if weight is None else sizes.inner
     sums, moments = _sum(y_bar, inner), _sum_of_products(y_bar, centered, inner)
-    bars: list[Any] = [None] * count
+    bars: list[Any] = [None] * len(shapes)
     if active & 2:
         bars[1] = _weighted_sum(moments, inverse, sizes.outer)
     if active & 4:
@@ -258,12 +264,12 @@ def _bars_numpy(
         weight = weight.reshape(sizes.weights)
         sums, moments = _weighted_sum(sums, weight, norm.axes), _weighted_sum(moments, weight, norm.axes)
         scale = inverse * weight if sizes.is_short else weight
-    x_bar = y_bar * scale
+    bars[0] = np.empty(shapes[0], y_bar.dtype)
+    x_bar = np.multiply(y_bar, scale, out=bars[0].reshape(norm.shape))
     if not (weight is None or sizes.is_short):
         x_bar *= inverse
     x_bar -= centered * (moments * inverse / sizes.elements * inverse * inverse)
     x_bar -= sums * inverse / sizes.elements
-    bars[0] = x_bar
     return bars
 
 

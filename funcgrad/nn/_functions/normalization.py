@@ -32,13 +32,20 @@ class Statistics(NamedTuple):
         return fnp.multiply(self.variance, factor) if variance is None else variance * factor
 
 
-def standardized(x: Array, weight: Array, bias: Array, norm: Norm) -> tuple[Any, Statistics]:
-    """Normalize with the statistics of the array, and return these too; weight and bias may be ``None``."""
+def standardized(x: Array, weight: Array, bias: Array, norm: Norm) -> tuple[Any, Statistics | None]:
+    """Normalize with the statistics of the array, and return these too; weight and bias may be ``None``.
+
+    An array without elements has no statistics. Its cotangents are zeros, as PyTorch's.
+    """
     affine = [each for each in (weight, bias) if each is not None]
     elements = math.prod([norm.shape[axis] for axis in norm.axes])
+    if 0 in norm.shape:
+        y, weight = reshape(x, norm.shape), _seen(weight, norm)
+        y = _shifted(y if weight is None else fnp.multiply(y, weight), _seen(bias, norm))
+        return reshape(y, x.shape), None
     # XLA fuses the parts by itself: with the primitive a step of a transformer takes 1.07 of the time there.
     is_eager = all(type(innermost(each)) is np.ndarray for each in (x, *affine))
-    if is_eager and elements and x.dtype in _WIDE and all(each.dtype == x.dtype for each in affine):
+    if is_eager and x.dtype in _WIDE and all(each.dtype == x.dtype for each in affine):
         added = affine.pop() if weight is None and bias is not None else None
         y, mean, variance = standardize(x, *affine, norm=norm)
         y = y if added is None else fnp.add(reshape(y, norm.shape), _seen(added, norm))

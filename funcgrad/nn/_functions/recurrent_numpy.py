@@ -46,25 +46,38 @@ def _hidden(h: np.ndarray, w: np.ndarray, b: np.ndarray | None) -> np.ndarray:
     return y
 
 
+def _states_before(first: np.ndarray, y: np.ndarray, order: Sequence[int]) -> np.ndarray:
+    """Return the states before the steps: a copy, because the user may write into the outputs ``y``."""
+    before = np.empty_like(y)
+    before[order[0]] = first
+    if order[0] == 0:
+        before[1:] = y[:-1]
+    else:
+        before[:-1] = y[1:]
+    return before
+
+
 def _lstm_forward(
     gates: np.ndarray, states: Arrays, w: np.ndarray, b: np.ndarray | None, order: Sequence[int]
 ) -> tuple[np.ndarray, Arrays, Arrays]:
     h, c = states
-    n = h.shape[-1]
-    acts, before = np.empty_like(gates), np.empty((*gates.shape[:2], n), gates.dtype)
-    y, cells, bent = np.empty_like(before), np.empty_like(before), np.empty_like(before)
+    n, transposed = h.shape[-1], w.T
+    acts, y = np.empty_like(gates), np.empty((*gates.shape[:2], n), gates.dtype)
+    cells, bent = np.empty_like(y), np.empty_like(y)
+    z, added = np.empty_like(gates[0]), np.empty_like(c)
     for t in order:
-        before[t] = h
-        z, a = _hidden(h, w, b), acts[t]
+        a = acts[t]
+        np.dot(h, transposed, out=z)
+        if b is not None:
+            z += b
         z += gates[t]
         # One call for all four gates takes less time than two calls for the three that need it.
         _logistic(z, out=a)
         g = np.tanh(z[:, 2 * n : 3 * n], out=a[:, 2 * n : 3 * n])
-        new = np.multiply(a[:, n : 2 * n], c, out=cells[t])
-        new += a[:, :n] * g
-        c = new
+        c = np.multiply(a[:, n : 2 * n], c, out=cells[t])
+        c += np.multiply(a[:, :n], g, out=added)
         h = np.multiply(a[:, 3 * n :], np.tanh(c, out=bent[t]), out=y[t])
-    return y, (c,), (before, acts, cells, bent)
+    return y, (c,), (_states_before(states[0], y, order), acts, cells, bent)
 
 
 def _lstm_backward(
@@ -82,23 +95,25 @@ def _lstm_backward(
     n = w.shape[1]
     slopes = 1 - acts
     slopes *= acts
-    slopes[..., 2 * n : 3 * n] = 1 - acts[..., 2 * n : 3 * n] ** 2
+    np.subtract(1, np.square(acts[..., 2 * n : 3 * n]), out=slopes[..., 2 * n : 3 * n])
     # The derivative of the output by the cell's state.
-    through = 1 - bent * bent
+    through = np.square(bent)
+    np.subtract(1, through, out=through)
     through *= acts[..., 3 * n :]
     h_bar, c_bar = np.zeros_like(states[0]), last_bars[0].copy()
+    added = np.empty_like(c_bar)
     for k in range(len(order) - 1, -1, -1):
         t = order[k]
         a, bar = acts[t], gates_bar[t]
         h_bar += y_bar[t]
-        c_bar += h_bar * through[t]
+        c_bar += np.multiply(h_bar, through[t], out=added)
         np.multiply(c_bar, a[:, 2 * n : 3 * n], out=bar[:, :n])
         np.multiply(c_bar, cells[order[k - 1]] if k else states[1], out=bar[:, n : 2 * n])
         np.multiply(c_bar, a[:, :n], out=bar[:, 2 * n : 3 * n])
         np.multiply(h_bar, bent[t], out=bar[:, 3 * n :])
         bar *= slopes[t]
         c_bar *= a[:, n : 2 * n]
-        h_bar = np.dot(bar, w)
+        np.dot(bar, w, out=h_bar)
     return h_bar, c_bar
 
 
@@ -107,10 +122,9 @@ def _gru_forward(
 ) -> tuple[np.ndarray, Arrays, Arrays]:
     (h,) = states
     n = h.shape[-1]
-    before = np.empty((*gates.shape[:2], n), gates.dtype)
-    acts, inner, y = np.empty_like(gates), np.empty_like(before), np.empty_like(before)
+    y = np.empty((*gates.shape[:2], n), gates.dtype)
+    acts, inner = np.empty_like(gates), np.empty_like(y)
     for t in order:
-        before[t] = h
         z, a = _hidden(h, w, b), acts[t]
         inner[t] = z[:, 2 * n :]
         z[:, : 2 * n] += gates[t, :, : 2 * n]
@@ -121,7 +135,7 @@ def _gru_forward(
         h = np.subtract(h, new, out=y[t])
         h *= a[:, n : 2 * n]
         h += new
-    return y, (), (before, acts, inner)
+    return y, (), (_states_before(states[0], y, order), acts, inner)
 
 
 def _gru_backward(
@@ -162,13 +176,12 @@ def _rnn(bend: Callable[..., Any], slope: Callable[[np.ndarray], np.ndarray]) ->
         gates: np.ndarray, states: Arrays, w: np.ndarray, b: np.ndarray | None, order: Sequence[int]
     ) -> tuple[np.ndarray, Arrays, Arrays]:
         (h,) = states
-        y, before = np.empty_like(gates), np.empty_like(gates)
+        y = np.empty_like(gates)
         for t in order:
-            before[t] = h
             z = _hidden(h, w, b)
             z += gates[t]
             h = bend(z, out=y[t])
-        return y, (), (before, y)
+        return y, (), (_states_before(states[0], y, order), y)
 
     def backward(
         gates_bar: np.ndarray,

@@ -219,8 +219,7 @@ class _Running(Module):
 
     def _update(self, statistics: Statistics, count: Array) -> None:
         """Move the running statistics toward those of a batch; without momentum they are the mean of all batches."""
-        momentum = self.momentum
-        factor = cast(fnp.divide(1, count), self.running_mean.dtype) if momentum is None else momentum
+        factor = cast(fnp.divide(1, count), self.running_mean.dtype) if self.momentum is None else self.momentum
         with no_grad():
             for name, found in (("running_mean", statistics.mean), ("running_var", statistics.unbiased)):
                 update_buffer(self, name, moved(self._buffers[name], found, factor))
@@ -243,10 +242,11 @@ class _BatchNorm(_Running):
         running = self.running_mean, self.running_var
         by_batch = self.training or running[0] is running[1] is None
         y, statistics = batch_normalized(input, running, self.weight, self.bias, training=by_batch, eps=self.eps)
-        if statistics is not None and self.training and self.track_running_stats:
+        if self.training and self.track_running_stats:
             held = bare(self.num_batches_tracked)
             count = fnp.add(self.num_batches_tracked, 1) if held is None else np.asarray(held + 1)
-            self._update(statistics, count)
+            if statistics is not None:  # A batch without elements counts, but has no statistics.
+                self._update(statistics, count)
             update_buffer(self, "num_batches_tracked", count)
         return y
 

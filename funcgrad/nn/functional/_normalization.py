@@ -145,10 +145,17 @@ def batch_norm(
 
     Source: Ioffe and Szegedy, *Batch normalization* (2015), algorithm 1.
     """
-    y, statistics = batch_normalized(input, (running_mean, running_var), weight, bias, training=training, eps=eps)
+    return batch_norm_and_statistics(input, (running_mean, running_var), weight, bias, training, momentum, eps)[0]
+
+
+def batch_norm_and_statistics(
+    input: Any, running: tuple[Any, Any], weight: Any, bias: Any, training: bool, momentum: float, eps: float
+) -> tuple[Any, Statistics | None]:
+    """Return the result of `batch_norm`, and the statistics of the batch if they were used."""
+    y, statistics = batch_normalized(input, running, weight, bias, training=training, eps=eps)
     if statistics is not None:
-        _update((running_mean, running_var), statistics, momentum)
-    return y
+        _update(running, statistics, momentum)
+    return y, statistics
 
 
 def batch_normalized(
@@ -243,6 +250,8 @@ def instance_normalized(
             f"Expected more than 1 spatial element when training, got input size torch.Size({list(x.shape)})"
         )
     y, statistics = standardized(x, weight, bias, Norm(_flattened(x), (2,), (1,), eps))
+    if statistics is None:
+        return narrowed(y, input), None
     means = [fnp.mean(each, axis=0) for each in (statistics.mean, statistics.variance)]
     return narrowed(y, input), Statistics(means[0], means[1], statistics.elements)
 

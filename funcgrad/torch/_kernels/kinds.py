@@ -8,9 +8,9 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from funcgrad import nn
 from funcgrad._types import Array, DTypeLike, Tensor
 from funcgrad.autograd.extend import TRACE, is_tensor
+from funcgrad.nn.extend import batch_norm_and_statistics
 from funcgrad.torch._creation import FUNCTIONS as CREATED
 from funcgrad.torch._functions import of_tensors
 from funcgrad.torch._joined import FUNCTIONS as JOINED
@@ -157,11 +157,14 @@ def native_batch_norm(
     eps: float,
 ) -> Any:
     """Return the normalized tensor, and the means and inverse standard deviations of the batch."""
-    y = nn.functional.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
-    if not training:
+    if training and 0 in input.shape:
+        raise RuntimeError(f"input tensor must have at least one element, but got input_sizes = {list(input.shape)}")
+    running = running_mean, running_var
+    y, statistics = batch_norm_and_statistics(input, running, weight, bias, training, momentum, eps)
+    if statistics is None:
         return y, input.new_empty(0), input.new_empty(0)
-    axes = [axis for axis in range(len(input.shape)) if axis != 1]
-    return y, input.mean(axes), (input.var(axes, correction=0) + eps).rsqrt()
+    mean, variance = statistics.mean.detach().reshape(-1), statistics.variance.detach().reshape(-1)
+    return y, mean.to(input.dtype), (variance + eps).rsqrt().to(input.dtype)
 
 
 _BRAIN = np.dtype(ml_dtypes.bfloat16)
