@@ -82,6 +82,16 @@ def _frozen_kind(ours: Any, theirs: Any) -> type | None:
     return getattr(sys.modules[kind.__module__], f"{kind.__name__.removesuffix('gen')}frozen", None)
 
 
+def _layers(theirs: Call | None) -> Iterator[Call]:
+    """Return a function and those that it decorates.
+
+    If SCIPY_ARRAY_API=1, the public functions are decorated, and SciPy's own code calls the functions within.
+    """
+    while theirs is not None:
+        yield theirs
+        theirs = getattr(theirs, "__wrapped__", None)
+
+
 def _kind(theirs: Any) -> tuple[type, Any]:
     """Return the key of a distribution. A frozen one holds a copy of the distribution, so identity does not work."""
     return type(theirs), getattr(theirs, "name", None)
@@ -138,7 +148,8 @@ class _Redirect:
                     self._add_class(name, theirs, ours)
                 continue
             if isinstance(ours, FunctionType):
-                self.functions.add(name, theirs, (_calling if room in _CALLING else _stand_in)(theirs, ours))
+                for each in _layers(theirs):
+                    self.functions.add(name, each, (_calling if room in _CALLING else _stand_in)(each, ours))
                 continue
             self.objects[_kind(theirs)] = ours
             for owner, method in _methods(ours, type(theirs)):

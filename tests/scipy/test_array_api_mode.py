@@ -8,7 +8,7 @@ import sys
 import textwrap
 
 PROGRAM = """
-import numpy as np, pytest, scipy.fft, scipy.special as theirs
+import numpy as np, pytest, scipy.fft, scipy.ndimage, scipy.special as theirs
 import funcgrad as fg, funcgrad.numpy as fnp
 from funcgrad.scipy import special as ours
 
@@ -37,6 +37,12 @@ with pytest.raises(fg.errors.UnsupportedFunctionError, match=r"Call fg\\.scipy\\
     slope(theirs.softmax)
 assert np.allclose(slope(lambda x: np.real(scipy.fft.fft(x) * Y)), np.real(np.fft.fft(Y)), rtol=1e-15)
 assert np.array_equal(theirs.expit(X), ours.expit(X))
+# SciPy's filters call the functions that its public functions decorate.
+for make in (scipy.ndimage.sobel, scipy.ndimage.laplace, lambda x: scipy.ndimage.uniform_filter(x, 2)):
+    energy = lambda x: np.sum(make(np.outer(x, Y)) ** 2)
+    with fg.intercept():
+        found = fg.jvp(energy, (X,), (Y,))[1]
+    assert np.isclose(found, (energy(X + 1e-6 * Y) - energy(X - 1e-6 * Y)) / 2e-6, rtol=1e-6)
 """
 
 

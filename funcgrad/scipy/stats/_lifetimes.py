@@ -16,6 +16,7 @@ from funcgrad.scipy.stats._families import Continuous
 from funcgrad.scipy.stats._gamma_tails import log_lower, log_upper
 from funcgrad.scipy.stats._line import LOG_ROOT_TAU, log_both_tails
 from funcgrad.scipy.stats._moments import gamma_entropy, mean_of_root, variance_of_root
+from funcgrad.scipy.stats._passage import log_passage, squared
 
 _POSITIVE = (0.0, math.inf)
 
@@ -144,21 +145,13 @@ burr12 = Continuous(
 )
 
 
-def _passage(x: ArrayLike, mu: ArrayLike, sign: float) -> Any:
-    """Return the logarithm of the probability that Brownian motion with drift has, or has not, arrived by ``x``."""
-    root = fnp.sqrt(x)
-    first = special.log_ndtr(sign * (x / mu - 1) / root)
-    second = 2 / mu + special.log_ndtr(-(x / mu + 1) / root)
-    return first + fnp.log1p(sign * fnp.exp(second - first))
-
-
 invgauss = Continuous(
     "invgauss",
     "mu",
     support=_POSITIVE,
-    logpdf=lambda x, mu: inside(x, lambda x: -LOG_ROOT_TAU - 1.5 * fnp.log(x) - (x / mu - 1) ** 2 / (2 * x)),
-    logcdf=lambda x, mu: _passage(x, mu, 1.0),
-    logsf=lambda x, mu: _passage(x, mu, -1.0),
+    logpdf=lambda x, mu: inside(x, lambda x: -LOG_ROOT_TAU - 1.5 * fnp.log(x) - squared(x, mu)),
+    logcdf=lambda x, mu: log_passage(x, mu, upper=False),
+    logsf=lambda x, mu: log_passage(x, mu, upper=True),
     mean=lambda mu: mu,
     var=lambda mu: mu**3,
 )
