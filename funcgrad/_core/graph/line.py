@@ -116,10 +116,12 @@ def origin(made_at: Callable[[int], Line | None]) -> Line | None:
     frame = sys._getframe(2)
     while frame is not None:
         code = frame.f_code
-        filename = code.co_filename
-        known = _files[filename] if filename in _files else _known(filename)
+        try:
+            known = _files[code.co_filename]
+        except KeyError:
+            known = _known(code.co_filename)
         if known is None:
-            return _line(filename, frame.f_lineno, blocks.get())
+            return _line(code.co_filename, frame.f_lineno, blocks.get())
         if known and (found := known.get(code.co_name)) is not None and found[0] is code:
             return found[1](frame, made_at)
         frame = frame.f_back

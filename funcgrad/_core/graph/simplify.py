@@ -206,7 +206,8 @@ def drop_dead(graph: Graph) -> Graph:
     live: set[Any] = set(graph.outputs)
     kept = []
     for equation in reversed(graph.equations):
-        if not live.isdisjoint(equation.results) or equation.has_effect:
+        is_live = not live.isdisjoint(equation.results)
+        if is_live or ((equation.params or equation.primitive.effect) and equation.has_effect):
             kept.append(equation)
             live.update(equation.operands)
     constants = [(var, value) for var, value in graph.constants if var in live]

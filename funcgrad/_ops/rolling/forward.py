@@ -343,8 +343,7 @@ def _as_dtype(value: Value, dtype: np.dtype) -> Literal | None:
 
 def forwarded(graph: Graph) -> Graph:
     """Return the same program, in which reads of rows that were written get the rows themselves."""
-    has_writes = any(each.primitive is scatter_set_p or each.primitive is scatter_p for each in graph.equations)
-    return Forwarder(graph).run() if has_writes else graph
+    return Forwarder(graph).run()
 
 
 __all__ = ["Row", "forwarded"]

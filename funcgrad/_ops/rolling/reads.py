@@ -2,52 +2,133 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from itertools import chain, repeat
+import functools
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
-from funcgrad._core.graph.ir import Equation, Operand
+from funcgrad._core.graph.ir import Operand, Var
 from funcgrad._core.graph.repeats import Repeat, repeats
-from funcgrad._ops.rolling.rows import Row
+from funcgrad._ops.rolling.rows import HOLE, Row
+from funcgrad._ops.rolling.table import OUTSIDE, Table, first_places
 
-# Stands for what no equation of the program makes.
-OUTSIDE = -1
+
+class RowReads(Mapping[Operand, Row]):
+    """The variables of a program that are rows of arrays. A row is made when it is first asked for.
+
+    Args:
+        table: the program.
+    """
+
+    def __init__(self, table: Table) -> None:
+        reads = self._reads = table.reads
+        self._table = table
+        # For each value of the table: the number of the array that it is a row of, and a number of its part of it.
+        self.bases, self.parts = np.full((2, len(table.types)), OUTSIDE)
+        is_row = (
+            (reads.numbers != OUTSIDE) & ~table.is_weak(reads.equations * table.width) & table.is_variable(reads.bases)
+        )
+        rows = np.flatnonzero(is_row)
+        self.bases[reads.equations[rows] * table.width] = reads.bases[rows]
+        self.parts[reads.equations[rows] * table.width] = reads.numbers[rows]
+        # The rows that were asked for, and those of stacks.
+        self._found: dict[Operand, Row] = {}
+        self._join(rows[self.bases[reads.bases[rows]] != OUTSIDE].tolist())
+        values = reads.equations[rows] * table.width
+        values = values[self.bases[values] != OUTSIDE]
+        # A mask of the equations that are no row reads.
+        self.others = np.ones(len(table.equations), bool)
+        self.others[values // table.width] = False
+        variables = [table.equations[i].results[0] for i in (values // table.width).tolist()]
+        self._values = dict(zip(variables, values.tolist(), strict=True))
+        # The first of the variables that are one row, for each of the others.
+        first, places = first_places(self.bases[values] * (int(self.parts.max(initial=0)) + 1) + self.parts[values])
+        again = np.flatnonzero(first[places] != np.arange(len(places)))
+        firsts = first[places[again]].tolist()
+        self.same: dict[Operand, Operand] = {
+            variables[k]: variables[n] for k, n in zip(again.tolist(), firsts, strict=True)
+        }
+
+    def _join(self, nested: list[int]) -> None:
+        """Note rows of rows as rows of the array, in order. ``x[i][j]`` is ``x[i, j]`` if the first are integers."""
+        table = self._table
+        for k in nested:
+            value, outer = int(self._reads.equations[k]) * table.width, int(self._reads.bases[k])
+            base = self.bases[outer]
+            if base == OUTSIDE:
+                continue
+            pattern, key = table.parts[self.parts[outer]]
+            if any(each != HOLE for each in pattern):
+                self.bases[value] = self.parts[value] = OUTSIDE
+                continue
+            inner = table.parts[self._reads.numbers[k]]
+            self.bases[value], self.parts[value] = base, table.part(((*pattern, *inner[0]), (*key, *inner[1])))
+
+    def __getitem__(self, x: Operand) -> Row:
+        found = self._found.get(x)
+        if found is None:
+            value = self._values[x]
+            base: Any = self._table.value(int(self.bases[value]))
+            found = self._found[x] = Row(base, *self._table.parts[self.parts[value]])
+        return found
+
+    def get(self, x: Operand, default: Any = None) -> Any:
+        found = self._found.get(x, default)
+        return self[x] if found is None and x in self._values else found
+
+    def __contains__(self, x: object) -> bool:
+        return x in self._values or x in self._found
+
+    def __iter__(self) -> Iterator[Operand]:
+        return iter({**self._values, **self._found})
+
+    def __len__(self) -> int:
+        return len({**self._values, **self._found})
+
+    @functools.cached_property
+    def _of(self) -> dict[Operand, list[Operand]]:
+        """The rows of each array that an equation makes."""
+        found: dict[Operand, list[Operand]] = {}
+        for x, value in self._values.items():
+            if self.bases[value] < self._table.size:
+                found.setdefault(self[x].base, []).append(x)
+        return found
+
+    def add(self, x: Var, row: Row) -> None:
+        """Note that a variable is a row of a stack, and so its own parts are."""
+        self._found[x] = row
+        for part in self._of.get(x, ()):
+            _, pattern, key = self[part]
+            self._found[part] = Row(row.base, (HOLE, *pattern), (*row.key, *key))
 
 
 class Reads:
     """The results that operands read. Result ``k`` of equation ``i`` has the number ``i * width + k``.
 
     Args:
-        equations: the program without its row reads.
-        rows: the variables that are rows of arrays, which are no rows themselves.
-        outputs: the program's outputs.
+        table: the program with its row reads.
+        rows: its row reads.
     """
 
-    def __init__(self, equations: Sequence[Equation], rows: dict[Operand, Row], outputs: Iterable[Operand]) -> None:
-        # Each variable is made once, before it is read, so the order of these passes does not matter.
-        results = [equation.results for equation in equations]
-        lengths = set(map(len, results))
-        self.width = width = max(lengths, default=1)
-        if lengths == {1}:
-            numbers: dict[Operand, int] = dict(zip(chain.from_iterable(results), range(len(results)), strict=True))
-        else:
-            numbers = {var: i * width + k for i, found in enumerate(results) for k, var in enumerate(found)}
-        operands = [equation.operands for equation in equations]
-        read = list(chain.from_iterable(operands))
+    def __init__(self, table: Table, rows: RowReads) -> None:
+        kept, bases, parts = rows.others, rows.bases, rows.parts
+        self.width = width = table.width
+        lengths = np.diff(table.starts)
+        read = table.operands[np.repeat(kept, lengths)]
         # The operands of equation i begin at starts[i].
-        self._starts = np.cumsum([0, *map(len, operands)])[:-1]
-        self._made = np.fromiter(map(numbers.get, read, repeat(OUTSIDE)), np.int64, len(read))
-        # For each operand that is a row: its position, and the array that it is a row of.
-        self._bases = np.full(len(read), OUTSIDE)
-        if rows:
-            found = list(map(rows.get, read))
-            bases = [row.base for row in found if row is not None]
-            places = [k for k, row in enumerate(found) if row is not None]
-            self._bases[places] = list(map(numbers.get, bases, repeat(OUTSIDE)))
-        self._last = self._last_reads(len(equations))
-        shown = [x if (row := rows.get(x)) is None else row.base for x in outputs]
-        self._last[[numbers[x] for x in shown if x in numbers]] = len(equations)
+        self._starts = np.cumsum(np.concatenate(([0], lengths[kept])))[:-1]
+        # The numbers of values in the program without row reads.
+        numbers = np.full(len(bases) + 1, OUTSIDE)
+        places = np.flatnonzero(np.repeat(kept, width))
+        numbers[places] = np.arange(len(places))
+        self._made = numbers[read]
+        self._bases = numbers[bases[read]]
+        self._parts = parts[read]
+        count = len(lengths[kept])
+        self._last = self._last_reads(count)
+        shown = numbers[np.concatenate((table.outputs, bases[table.outputs]))]
+        self._last[shown[shown != OUTSIDE]] = count
 
     def _last_reads(self, count: int) -> np.ndarray:
         readers = np.repeat(np.arange(count), np.diff(self._starts, append=len(self._made)))
@@ -80,6 +161,10 @@ class Reads:
     def bases(self, equations: np.ndarray, k: int) -> np.ndarray:
         """Return the number of the array of which operand ``k`` of each of these equations is a row."""
         return self._bases[self._starts[equations] + k]
+
+    def parts(self, equations: np.ndarray, k: int) -> np.ndarray:
+        """Return the number of the part of an array that operand ``k`` of each of these equations is."""
+        return self._parts[self._starts[equations] + k]
 
     def last(self, equations: np.ndarray, k: int) -> np.ndarray:
         """Return the last equation that reads result ``k`` of each of these equations; the count if an output does."""

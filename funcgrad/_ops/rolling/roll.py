@@ -1,8 +1,8 @@
 """``Graph.roll()``: the same program with structured loops for stretches that repeat.
 
     forward.py   reads of rows that were written get the rows; chains of writes become one write
+    table.py     the program as arrays of numbers; the kinds of equations, in which ``graph/repeats.py`` finds repeats
     reads.py     what each operand reads, as arrays of numbers
-    kinds.py     the kinds of equations, of which ``graph/repeats.py`` finds stretches that repeat
     rounds.py    what each round reads: the same value, the next of many, a result of a round before
     roll.py      a `scan` for each stretch; results of rounds are rows of what it stacks
 
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -26,13 +27,14 @@ from funcgrad._core.graph.simplify import drop_dead, simplify
 from funcgrad._ops.index.gather import index_p, scatter_p
 from funcgrad._ops.index.join import stack_p
 from funcgrad._ops.index.plan import SLOT, Index
+from funcgrad._ops.index.scatter import scatter_set_p
 from funcgrad._ops.layout.shape import transpose_p
 from funcgrad._ops.program.scan import Loop, scan_p
 from funcgrad._ops.rolling.forward import forwarded
-from funcgrad._ops.rolling.kinds import kinds_of
-from funcgrad._ops.rolling.reads import Reads
+from funcgrad._ops.rolling.reads import Reads, RowReads
 from funcgrad._ops.rolling.rounds import AlikeRounds, Before, Here, PerRound, RoundReads, Same, Source
 from funcgrad._ops.rolling.rows import FIRST_AXIS, HOLE, Gatherer, Key, Row, entries_of, pattern_of, with_operands
+from funcgrad._ops.rolling.table import Table
 
 # The most bytes of separate operands that are copied into one array, so that a loop can read them one by one.
 _COPIED_BYTES = 1 << 26
@@ -49,7 +51,7 @@ _MANY = 3
 class _Roller(Gatherer):
     """Rolls one program."""
 
-    def __init__(self, graph: Graph, simplifies: bool) -> None:
+    def __init__(self, graph: Graph, simplifies: bool, table: Table | None) -> None:
         super().__init__()
         self._simplifies = simplifies
         # The derivative of an index array would add the shares of rows in another order.
@@ -58,50 +60,20 @@ class _Roller(Gatherer):
             # Fewer rows are read one by one, so that each stays one value, however often the program reads it.
             self.shortest_run = LEAST_ROUNDS
         self._graph = graph
+        self._table = table or Table(graph.equations, graph.outputs)
         # Row reads are not equations of the program here: each operand may be a row of an array.
-        self._rows: dict[Operand, Row] = {}
-        self._rest: list[Equation] = []
-        # One variable for each row, however often it is read.
-        read: dict[Row, Var] = {}
-        same: dict[Operand, Operand] = {}
-        for equation in graph.equations:
-            row = self._row_read(equation, same) if equation.primitive is index_p else None
-            if row is None:
-                if same.keys().isdisjoint(equation.operands):
-                    self._rest.append(equation)
-                else:
-                    self._rest.append(with_operands(equation, tuple([same.get(x, x) for x in equation.operands])))
-            else:
-                (result,) = equation.results
-                same[result] = read.setdefault(row, result)
-                self._rows[result] = row
-        self._parts_of: dict[Operand, list[Operand]] = {}
-        for x, row in self._rows.items():
-            self._parts_of.setdefault(row.base, []).append(x)
-        self._reads = Reads(self._rest, self._rows, graph.outputs)
+        self._rows = RowReads(self._table)
+        self._rest = [*compress(graph.equations, self._rows.others.tolist())]
+        self._reads = Reads(self._table, self._rows)
         self.constants = list(graph.constants)
         self.loops = 0
-
-    def _row_read(self, equation: Equation, same: dict[Operand, Operand]) -> Row | None:
-        """Return the row that an equation reads, if it reads one. A row of a row is a row of the array."""
-        if len(equation.operands) != 1:
-            return None
-        base = same.get(equation.operands[0], equation.operands[0])
-        found = pattern_of(equation.params["index"], base.aval.shape)
-        if found is None or type(base) is not Var or equation.results[0].aval.weak:
-            return None
-        outer = self._rows.get(base)
-        if outer is None:
-            return Row(base, *found)
-        # ``x[i][j]`` is ``x[i, j]`` only if all entries of the first index are integers.
-        is_plain = all(each == HOLE for each in outer.pattern)
-        return Row(outer.base, (*outer.pattern, *found[0]), (*outer.key, *found[1])) if is_plain else None
 
     def run(self) -> Graph:
         """Return the program with loops; the given one if nothing repeats."""
         graph = self._graph
         rounds = RoundReads(self._rest, self._rows, self._reads)
-        found = [stretch for repeat in repeats(kinds_of(self._rest)) for stretch in self._stretches(rounds, repeat)]
+        kinds = self._table.kinds(self._rows.others)
+        found = [stretch for repeat in repeats(kinds) for stretch in self._stretches(rounds, repeat)]
         i = 0
         for stretch in found:
             for equation in self._rest[i : stretch.repeat.start]:
@@ -258,7 +230,7 @@ class _Roller(Gatherer):
                 stack = Var(Aval((repeat.rounds, *local.aval.shape), local.aval.dtype))
                 stacked.append((Here(j, k), stack))
                 for r in needed:
-                    self._is_row(made[r], Row(stack, FIRST_AXIS, (r,)))
+                    self._rows.add(made[r], Row(stack, FIRST_AXIS, (r,)))
         graph = body.graph([here for here, _ in stacked], self._graph.name, self._simplifies)
         operands = (
             *[self.one(x, self._rows) for x in body.constants],
@@ -269,13 +241,6 @@ class _Roller(Gatherer):
         results = [last.get(var) or Var(Aval(var.aval.shape, var.aval.dtype)) for var, _ in body.carries]
         results += [stack for _, stack in stacked]
         self.equations.append(Equation(scan_p, operands, {"loop": loop}, tuple(results), self.source))
-
-    def _is_row(self, x: Var, row: Row) -> None:
-        """Note that a variable is a row of a stack, and so its own parts are."""
-        self._rows[x] = row
-        for part in self._parts_of.get(x, ()):
-            _, pattern, key = self._rows[part]
-            self._rows[part] = Row(row.base, (HOLE, *pattern), (*row.key, *key))
 
     def _first(self, var: Var, x: Operand) -> Operand:
         """Return the first value of a carry."""
@@ -376,16 +341,19 @@ def _is_equal(x: Operand, y: Operand) -> bool:
     return x is y
 
 
-def rolled(graph: Graph, *, simplifies: bool = True) -> Graph:
+def rolled(graph: Graph, *, simplifies: bool = True, table: Table | None = None) -> Graph:
     """Return the same program with loops for what repeats; the given graph where nothing does.
 
     Args:
         graph: the program.
         simplifies: whether the bodies of loops are simplified. A program that is differentiated later is not: it would
             merge equal equations, and their cotangents would be added in another order.
+        table: the program's table, if there is one.
     """
     if len(graph.equations) < LEAST_EQUATIONS:
         return graph
     with rare_collection():
-        found = _Roller(forwarded(graph), simplifies).run()
+        table = table or Table(graph.equations, graph.outputs)
+        found = forwarded(graph) if len(table.of(scatter_set_p, scatter_p)) else graph
+        found = _Roller(found, simplifies, table if found is graph else None).run()
     return found if any(equation.primitive is scan_p for equation in found.equations) else graph

@@ -10,8 +10,9 @@ import numpy as np
 from funcgrad._core.graph.ir import Equation, Literal, Operand
 from funcgrad._core.graph.key import value_key
 from funcgrad._core.graph.repeats import LEAST_ROUNDS, Repeat
-from funcgrad._ops.rolling.reads import OUTSIDE, Reads
-from funcgrad._ops.rolling.rows import Pattern, Row
+from funcgrad._ops.rolling.reads import Reads, RowReads
+from funcgrad._ops.rolling.rows import Pattern
+from funcgrad._ops.rolling.table import OUTSIDE
 
 
 class Same(NamedTuple):
@@ -74,7 +75,7 @@ class RoundReads:
         reads: what each operand reads.
     """
 
-    def __init__(self, equations: Sequence[Equation], rows: dict[Operand, Row], reads: Reads) -> None:
+    def __init__(self, equations: Sequence[Equation], rows: RowReads, reads: Reads) -> None:
         self._equations = equations
         self._rows = rows
         self._reads = reads
@@ -119,19 +120,16 @@ class RoundReads:
         """Return the operand in each round."""
         start, period, rounds = slot.repeat
         equations = self._equations[start + slot.position : start + period * rounds : period]
-        return [equation.operands[slot.operand] for equation in equations]
+        found = [equation.operands[slot.operand] for equation in equations]
+        return [self._rows.same.get(x, x) for x in found] if self._rows.same else found
 
     def _outside(self, parts: Sequence[Operand]) -> Source:
         x = parts[0]
         if type(x) is Literal:
-            is_same = all(type(y) is Literal and value_key(y.value) == value_key(x.value) for y in parts)
+            is_same = all(y is x or (type(y) is Literal and value_key(y.value) == value_key(x.value)) for y in parts)
         else:
-            is_same = all(y is x for y in parts) or self._is_one_row(parts)
+            is_same = all(y is x for y in parts)
         return Same(x) if is_same else PerRound(tuple(parts))
-
-    def _is_one_row(self, parts: Sequence[Operand]) -> bool:
-        rows = [self._rows.get(y) for y in parts]
-        return rows[0] is not None and all(row == rows[0] for row in rows)
 
     def _inside(self, slot: _RoundOperand, numbers: np.ndarray) -> np.ndarray:
         """Return the numbers of results of the stretch, and `OUTSIDE` for all others."""
@@ -167,16 +165,16 @@ class RoundReads:
     def _part(
         self, slot: _RoundOperand, bases: np.ndarray, outside: np.ndarray, middle: int
     ) -> tuple[Source | None, int, int]:
-        rows = [self._rows.get(x) for x in self._parts(slot)]
-        row = rows[middle]
-        assert row is not None
-        same = np.array([other is not None and other[1:] == row[1:] for other in rows])
+        operands = self._parts(slot)
+        row = self._rows[operands[middle]]
+        parts = self._reads.parts(slot.equations, slot.operand)
+        same = parts == parts[middle]
         source, lo, hi = self._carried(slot, np.where(same, bases, OUTSIDE), outside, middle)
         if isinstance(source, Before):
             if not same[: source.lag].all():
                 # The first rounds read something else than a row of the array's first value.
                 return None, 1, hi
-            source = source._replace(first=tuple([each.base for each in rows[: source.lag] if each is not None]))
+            source = source._replace(first=tuple([self._rows[x].base for x in operands[: source.lag]]))
         return (ResultRow(source, row.pattern, row.key) if isinstance(source, Here | Before) else None), lo, hi
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -129,7 +129,7 @@ class Emitter:
             rows = self.emit(transpose_p, rows, permutation=order)
         return rows
 
-    def one(self, x: Operand, rows: dict[Operand, Row]) -> Operand:
+    def one(self, x: Operand, rows: Mapping[Operand, Row]) -> Operand:
         """Return an operand; a row is read where it is first needed."""
         row = rows.get(x) if type(x) is Var else None
         return x if row is None else self.part(*row)
@@ -165,7 +165,7 @@ class Gatherer(Emitter):
             found.append(self._indices[content])
         return found
 
-    def stacked(self, parts: Sequence[Operand], rows: dict[Operand, Row]) -> Operand:
+    def stacked(self, parts: Sequence[Operand], rows: Mapping[Operand, Row]) -> Operand:
         """Return operands stacked along a new first axis; rows of one array that move evenly are read at once."""
         pieces: list[Operand] = []
         start = 0
@@ -188,7 +188,7 @@ class Gatherer(Emitter):
             start = end
         return pieces[0] if len(pieces) == 1 else self.emit(concatenate_p, *pieces, axis=0)
 
-    def _end_of_rows(self, parts: Sequence[Operand], rows: dict[Operand, Row], start: int) -> int:
+    def _end_of_rows(self, parts: Sequence[Operand], rows: Mapping[Operand, Row], start: int) -> int:
         """Return the end of the rows of one array from here on; ``start`` if they lie in few runs."""
         first, end, runs = rows.get(parts[start]), start, 0
         while end < len(parts) and first is not None and (row := rows.get(parts[end])) is not None:
@@ -215,7 +215,7 @@ class Gatherer(Emitter):
         return found
 
 
-def _end_of_run(parts: Sequence[Operand], rows: dict[Operand, Row], start: int) -> int:
+def _end_of_run(parts: Sequence[Operand], rows: Mapping[Operand, Row], start: int) -> int:
     """Return the end of the longest run of rows from here on that move evenly."""
     first = rows.get(parts[start])
     end = start + 1

@@ -7,13 +7,12 @@ differentiated. If not, the equations run again on a tape, as in the gradient of
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import chain
 from typing import Any
 
-from funcgrad._core.aval import is_inexact
+import numpy as np
+
 from funcgrad._core.bind import NO_PARAMS
-from funcgrad._core.graph.ir import Equation, Graph, Operand, Var, trusted_graph
-from funcgrad._core.trace.derivative import CONSTANT
+from funcgrad._core.graph.ir import Graph, Var, trusted_graph
 from funcgrad._core.trace.joint import component, hub
 from funcgrad._core.trace.place import had_writes, settled
 from funcgrad._core.trace.reverse import ReverseTrace, ReverseTracer
@@ -24,6 +23,7 @@ from funcgrad._ops.program.derived import zeros_of
 from funcgrad._ops.rolling.order import keeps_order
 from funcgrad._ops.rolling.reverse import pulled_program
 from funcgrad._ops.rolling.roll import rolled
+from funcgrad._ops.rolling.table import Table
 from funcgrad.tree import LEAF, TreeDef, flatten, unflatten
 from funcgrad.tree import map as tree_map
 
@@ -79,11 +79,11 @@ class Unrecorded:
         leaves, treedef = flatten((out, aux))
         count = len(flatten(out)[0])
         places = [k for k, x in enumerate(leaves) if type(x) is StagedTracer and x._owner is self._staging]
-        graph, captured = self._graph([leaves[k]._variable for k in places])
+        graph, captured, table = self._graph([leaves[k]._variable for k in places])
         found = None
         if len(graph.equations) > max(_LEAST_EQUATIONS, (self._staging.rolls_above or 0) // 3):
             seeded = [k < count for k in places]
-            found = self._shortened(graph, seeded, trace, primals, captured)
+            found = self._shortened(graph, table, seeded, trace, primals, captured)
         if found is None:
             self._staging.drop_effects(self._start)
             with trace:
@@ -92,43 +92,38 @@ class Unrecorded:
             leaves[k] = y
         return unflatten(treedef, leaves)
 
-    def _graph(self, outputs: Sequence[Var]) -> tuple[Graph, list[Any]]:
-        """Return the function's program, and the values of its inputs after the arguments."""
+    def _graph(self, outputs: Sequence[Var]) -> tuple[Graph, list[Any], Table]:
+        """Return the function's program, the values of its inputs after the arguments, and its table."""
         staging = self._staging
-        inputs = self._inputs
-        # The variables that later equations read and that no equation has made yet.
-        needed: set[Operand] = set(outputs)
-        equations: list[Equation] = []
-        for equation in reversed(staging.equations[self._start :]):
-            if not needed.isdisjoint(equation.results) or equation.has_effect:
-                equations.append(equation)
-                needed.difference_update(equation.results)
-                needed.update(equation.operands)
-        equations.reverse()
-        needed.difference_update(inputs)
-        found = {x for x in needed if type(x) is Var}
+        table = Table(staging.equations[self._start :], outputs)
+        live = table.live()
+        if not live.all():
+            table = table.kept(live)
+        inputs = set(self._inputs)
         # In the order of the reads, so that equal functions have equal programs.
-        reads = chain(chain.from_iterable([equation.operands for equation in equations]), outputs)
-        outer = list(dict.fromkeys(x for x in reads if x in found)) if len(found) > 1 else list(found)
-        graph = trusted_graph([*inputs, *outer], (), equations, outputs, "rolled")
-        return graph, [StagedTracer(staging, var) for var in outer]
+        read = zip(table.outside, table.uses()[table.size :], strict=True)
+        outer = [x for x, count in read if count and type(x) is Var and x not in inputs]
+        graph = trusted_graph([*self._inputs, *outer], (), table.equations, outputs, "rolled")
+        return graph, [StagedTracer(staging, var) for var in outer], table
 
     def _shortened(
         self,
         graph: Graph,
+        table: Table,
         seeded: Sequence[bool],
         trace: ReverseTrace,
         primals: Sequence[Any],
         captured: Sequence[Any],
     ) -> list[Any] | None:
         """Return the results of a rolled program; ``None`` where it does not roll or would give other numbers."""
-        active = _active(graph, len(primals))
-        if active is None or not all(
-            x in active for x, is_seeded in zip(graph.outputs, seeded, strict=True) if is_seeded
-        ):
+        # Effects would happen twice.
+        if table.effects.any():
             return None
-        short = rolled(graph, simplifies=False)
-        if len(short.equations) > _SHARE * len(graph.equations) or not keeps_order(graph, short, active):
+        active = table.active(self._inputs)
+        if not active[table.outputs[np.array(seeded, bool)]].all():
+            return None
+        short = rolled(graph, simplifies=False, table=table)
+        if len(short.equations) > _SHARE * len(graph.equations) or not keeps_order(table, short, active):
             return None
         flags = [*[True] * len(primals), *[False] * len(captured)]
         pulled = pulled_program(short, flags, seeded)
@@ -149,24 +144,6 @@ class Unrecorded:
             ReverseTracer(trace, y, next(nodes)) if is_seeded else y
             for y, is_seeded in zip(values, seeded, strict=True)
         ]
-
-
-def _active(graph: Graph, count: int) -> set[Operand] | None:
-    """Return the variables that depend on the first inputs; ``None`` if the program has effects.
-
-    Effects would happen twice.
-    """
-    active: set[Operand] = set(graph.inputs[:count])
-    for equation in graph.equations:
-        primitive = equation.primitive
-        if (equation.params or primitive.effect) and equation.has_effect:
-            return None
-        if primitive.derivative is not CONSTANT and not active.isdisjoint(equation.operands):
-            for var in equation.results:
-                dtype = var.aval.dtype
-                if dtype.kind == "f" or is_inexact(dtype):
-                    active.add(var)
-    return active
 
 
 def with_leaves(
