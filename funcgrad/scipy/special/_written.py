@@ -68,7 +68,7 @@ def _rising(z: ArrayLike, m: ArrayLike) -> Any:
     reflected = _quotient(select(poles, 1.0 - z - m, 1.0), select(poles, m, 0.0))
     signed = select(fnp.remainder(m, 2.0) == 1, -reflected, reflected)
     # The upper gamma function alone has a pole: SciPy's value is infinite.
-    infinite = (z > 0) & (z + m <= 0) & (z + m == fnp.floor(z + m))
+    infinite = ~poles & (z + m <= 0) & (z + m == fnp.floor(z + m))
     simple = poles | infinite
     found = select(poles, signed, _quotient(select(simple, 1.0, z), select(simple, 0.0, m)))
     return select(infinite, math.inf, found)
@@ -80,7 +80,7 @@ def _quotient(z: ArrayLike, m: ArrayLike) -> Any:
     large = (z > 20) & (z + m > 20)
     p, q = select(large, z, 21.0), select(large, m, 1.0)
     a, b = select(large, 1.0, z), select(large, 1.0, m)
-    by_logarithms = fnp.exp(gamma_.gammaln_p(p + q) - gamma_.gammaln_p(p))
+    by_logarithms = fnp.exp(gamma_.gammaln_step(p, q))
     return select(large, by_logarithms, gamma_.gamma_p(a + b) * gamma_.rgamma_p(a))
 
 
