@@ -203,6 +203,23 @@ def test_poch_between_poles() -> None:
     np.testing.assert_allclose(fg.grad(lambda z: special.poch(z, 3.0))(-3.0), 11, rtol=1e-12)
 
 
+@pytest.mark.parametrize("z", [1e8, 1e10, 1e15, 1e17, 1e100, 1e300])
+@pytest.mark.parametrize("m", [-40.0, -1.0, -0.5, 0.3, 1.0, 2.0])
+def test_poch_of_large_numbers(z: float, m: float) -> None:
+    # The gamma functions agree in most digits of their logarithms.
+    with np.errstate(over="ignore", under="ignore"):
+        expected = scipy.special.poch(z, m)
+        np.testing.assert_allclose(special.poch(z, m), expected, rtol=1e-12)
+        np.testing.assert_allclose(fg.jit(special.poch, engine="numpy")(z, m), expected, rtol=1e-12)
+    if 0 < expected < 1e300:
+        slope = fg.grad(special.poch, argnums=1)(z, m)
+        np.testing.assert_allclose(slope, expected * np.log(z), rtol=1e-7)
+
+
+def test_poch_is_infinite_where_only_the_upper_gamma_function_has_a_pole() -> None:
+    assert special.poch(-0.5, 0.5) == special.poch(-0.5, -0.5) == special.poch(2.0, -2.0) == np.inf
+
+
 def test_logsumexp_takes_the_wider_dtype_first() -> None:
     a, b = np.array([2, 1], np.float32), np.array([1.0, -1.0])
     value, pullback = fg.vjp(lambda a, b: special.logsumexp(a, b=b), a, b)

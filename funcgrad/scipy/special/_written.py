@@ -68,7 +68,7 @@ def _rising(z: ArrayLike, m: ArrayLike) -> Any:
     reflected = _quotient(select(poles, 1.0 - z - m, 1.0), select(poles, m, 0.0))
     signed = select(fnp.remainder(m, 2.0) == 1, -reflected, reflected)
     # The upper gamma function alone has a pole: SciPy's value is infinite.
-    infinite = (z > 0) & (z + m <= 0) & (z + m == fnp.floor(z + m))
+    infinite = ~poles & (z + m <= 0) & (z + m == fnp.floor(z + m))
     simple = poles | infinite
     found = select(poles, signed, _quotient(select(simple, 1.0, z), select(simple, 0.0, m)))
     return select(infinite, math.inf, found)
@@ -78,10 +78,13 @@ def _quotient(z: ArrayLike, m: ArrayLike) -> Any:
     """``gamma(z + m) / gamma(z)``."""
     # Use logarithms, because the gamma functions could overflow.
     large = (z > 20) & (z + m > 20)
-    p, q = select(large, z, 21.0), select(large, m, 1.0)
+    # The quotient is the power to all digits, and derivatives of the logarithms overflow.
+    huge = large & (z > 1e30)
+    p, q = select(large & ~huge, z, 21.0), select(large & ~huge, m, 1.0)
     a, b = select(large, 1.0, z), select(large, 1.0, m)
-    by_logarithms = fnp.exp(gamma_.gammaln_p(p + q) - gamma_.gammaln_p(p))
-    return select(large, by_logarithms, gamma_.gamma_p(a + b) * gamma_.rgamma_p(a))
+    by_logarithms = fnp.exp(gamma_.gammaln_step(p, q))
+    powers = fnp.power(select(huge, z, 1.0), select(huge, m, 1.0))
+    return select(huge, powers, select(large, by_logarithms, gamma_.gamma_p(a + b) * gamma_.rgamma_p(a)))
 
 
 def rel_entr(x: ArrayLike, y: ArrayLike, /) -> Any:

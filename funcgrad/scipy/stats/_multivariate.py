@@ -10,6 +10,7 @@ import numpy as np
 from funcgrad import numpy as fnp
 from funcgrad._core.bind import Tracer
 from funcgrad._ops.elementwise.select import select
+from funcgrad._ops.elementwise.special.gamma import gammaln_step
 from funcgrad._ops.program.barrier import stop_gradient_p
 from funcgrad._types import ArrayLike, ShapeLike
 from funcgrad.errors import UnsupportedFunctionError
@@ -182,7 +183,7 @@ class _T(_Density):
         df = number(df)
         normal = df == math.inf
         d = choose(normal, 1.0, df)
-        log_gammas = special.gammaln(0.5 * (d + size)) - special.gammaln(0.5 * d) - 0.5 * size * fnp.log(d * math.pi)
+        log_gammas = gammaln_step(0.5 * d, 0.5 * size) - 0.5 * size * fnp.log(d * math.pi)
         y = log_gammas - 0.5 * log_det - 0.5 * (d + size) * fnp.log1p(distance / d)
         limit = -0.5 * (size * math.log(2 * math.pi) + log_det + distance)
         return _squeezed(choose(normal, limit, y))

@@ -287,3 +287,30 @@ def test_rows_at_known_places_are_read_and_added_by_one_kernel() -> None:
     (kernel,) = with_instructions(prepared(fg.make_graph(gradient)(*given)), lambda plan: plan).equations
     # The values, the places, and the numbers of each dtype; not the places of each row.
     assert len(kernel.operands) < 8
+
+
+def _in_order(x: Any) -> Any:
+    return np.sort(x)
+
+
+def _summed(x: Any) -> Any:
+    return np.cumsum(x)
+
+
+def _folded(x: Any) -> Any:
+    return np.convolve(x, x)[:4]
+
+
+@pytest.mark.parametrize("first", [_in_order, _summed, _folded])
+def test_a_sum_is_made_for_an_operation_that_ends_the_stretch(first: Callable[[Any], Any]) -> None:
+    # The derivative of the first operation reads a sum of one piece, and has no instructions itself.
+    def program(x: Any) -> Any:
+        y = first(x[0])[1:3]
+        for t in range(1, 60):
+            y = np.tanh(y[::-1] * x[t, :2]) + 0.5 * np.sin(y) - 0.1 * y * y + 0.1 * np.cos(y)
+        return np.sum(y)
+
+    x = np.random.default_rng(0).standard_normal((60, 4))
+    ours = fg.jit(fg.grad(program), engine="numba", roll=False)
+    assert _stretches(ours.graph(x))
+    np.testing.assert_allclose(ours(x), fg.grad(program)(x), rtol=1e-12, atol=1e-20)

@@ -194,7 +194,9 @@ def stirling_rest(x: Value) -> Value:
     large = x > 10
     far, near = select(large, x, 10.0), select(large, 1.0, x)
     direct = gammaln_p(near + 1) - (near + 0.5) * log_p(near) + near - 0.5 * math.log(2 * math.pi)
-    return select(large, polynomial(_STIRLING_REST, 1 / (far * far)) / far, direct)
+    # The square of ``far`` may overflow.
+    small = 1 / far
+    return select(large, polynomial(_STIRLING_REST, small * small) * small, direct)
 
 
 def gammaln_step(a: Value, b: Value) -> Any:

@@ -188,10 +188,8 @@ class _Stretch:
         for x in equation.operands:
             if type(x) is Var and x not in lowering.known and x not in self.made:
                 self._reads(x)
-        start = len(lowering.steps)
         lowering.loop = equation.primitive.forms.basic in LOOPS
         if not self._sums.lower(equation):
-            del lowering.steps[start:]
             return False
         self._members.append(equation)
         self.made.update(equation.results)

@@ -92,19 +92,22 @@ class Sums:
         self._copies: dict[Operand, list[tuple[Operand, StridedView]]] = {}
 
     def lower(self, equation: Equation) -> bool:
-        """Add the steps of an equation; return whether it has a form."""
+        """Add the steps of an equation; return whether it has a form.
+
+        The sums that it reads are lowered in either case: they are members of the stretch.
+        """
         basic, (result, *_) = equation.primitive.forms.basic, equation.results
         if basic is Basic.SCATTER and (pieces := self._at_known_places(equation)):
-            done = self._read(equation) and self._joined(equation, pieces)
+            done = self._read(equation) and self._whole(lambda _, each: self._joined(each, pieces), equation)
         elif has_empty(equation):
-            done = self._read(equation) and lowered_empty(self._w, equation)
+            done = self._read(equation) and self._whole(lowered_empty, equation)
         elif basic is Basic.SCATTER and self._can_wait(equation):
             self._waiting[result] = equation
             done = True
         elif equation.primitive.numpy is np.add and self._added(equation):
             done = True
         else:
-            done = self._read(equation) and lowered(self._w, equation)
+            done = self._read(equation) and self._whole(lowered, equation)
         if basic in _VIEWS and done:
             self._keep(equation)
         elif basic is Basic.WRITE:
@@ -115,6 +118,14 @@ class Sums:
             if self._is_plain(equation):
                 self._plain.add(result)
         return done
+
+    def _whole(self, lower: Callable[[Lowering, Equation], bool], equation: Equation) -> bool:
+        """Add all steps of an equation, or none if a part of it has no form."""
+        start = len(self._w.steps)
+        if lower(self._w, equation):
+            return True
+        del self._w.steps[start:]
+        return False
 
     def steps(self) -> list[Step]:
         """Return all steps in their order."""
