@@ -7,10 +7,14 @@ programs keeps the rows of the others in the output, if these come from the same
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import multiprocessing
+import os
+import signal
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +23,7 @@ import numpy as np
 from benchmarks._report import RESULTS, environment
 from benchmarks.npbench import _table
 from benchmarks.npbench._programs import DACE, NOT_DIFFERENTIABLE, SIZES, read
-from benchmarks.npbench._run import CONTENDERS, OURS, apart, write
+from benchmarks.npbench._run import CLOCKS, CONTENDERS, OURS, apart, write
 
 # Starts a process for each contender and program. It has imported the libraries, so that a process begins at once.
 _PROCESSES = multiprocessing.get_context("forkserver")
@@ -39,18 +43,42 @@ def main(arguments: list[str] | None = None) -> int:
         or (DACE if options.dace else None)
         or [name for name in read(options.checkout) if name not in NOT_DIFFERENTIABLE]
     )
-    options.output = options.output or RESULTS / ("npbench_xs.json" if options.size == "XS" else "npbench.json")
+    options.output = options.output or RESULTS / f"{stored(options.size, options.clock)}.json"
     part, parts = map(int, options.part.split("/"))
-    about = {"size": options.size, "limit": options.limit, "remark": options.remark, "environment": environment()}
+    about = {
+        "size": options.size,
+        "clock": options.clock,
+        "limit": options.limit,
+        "remark": options.remark,
+        "environment": environment(),
+    }
     found = kept(options.output, about)
-    for name in names[part - 1 :: parts]:
-        found[name] = run(options, name)
-        print(_table.markdown([found[name]]).splitlines()[2], flush=True)
-        rows = [found[each] for each in sorted(found)]
-        options.output.write_text(json.dumps(about | {"rows": rows}, indent=1) + "\n")
+    with _one_core() if options.clock == "processor" else contextlib.nullcontext():
+        for name in names[part - 1 :: parts]:
+            found[name] = run(options, name)
+            print(_table.markdown([found[name]]).splitlines()[2], flush=True)
+            rows = [found[each] for each in sorted(found)]
+            options.output.write_text(json.dumps(about | {"rows": rows}, indent=1) + "\n")
     rows = [found[each] for each in sorted(found)]
     print(_table.markdown(rows))
     return int(any("wrong" in row["check"] for row in rows))
+
+
+@contextlib.contextmanager
+def _one_core() -> Iterator[None]:
+    """Let the processes that start inside run on one core: threads that wait for each other take processor time."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(before)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def stored(size: str, clock: str) -> str:
+    """Return the name of the results of a size: ``npbench`` for S, ``npbench_m_processor`` for M by processor time."""
+    of_size = "" if size == "S" else f"_{size.lower()}"
+    return f"npbench{of_size}" + ("" if clock == "wall" else f"_{clock}")
 
 
 def kept(output: Path, about: dict[str, Any]) -> dict[str, _table.Row]:
@@ -58,7 +86,8 @@ def kept(output: Path, about: dict[str, Any]) -> dict[str, _table.Row]:
     if not output.exists():
         return {}
     content = json.loads(output.read_text())
-    same = all(_undated(content[key]) == _undated(about[key]) for key in ("size", "environment"))
+    content.setdefault("clock", "wall")
+    same = all(_undated(content[key]) == _undated(about[key]) for key in ("size", "clock", "environment"))
     return {row["program"]: row for row in content["rows"]} if same else {}
 
 
@@ -84,13 +113,16 @@ def run(options: argparse.Namespace, name: str) -> _table.Row:
 
 
 def _contender(options: argparse.Namespace, name: str, contender: str, scratch: str) -> dict[str, Any]:
-    arguments = (str(options.checkout.resolve()), name, options.size, contender, scratch, options.seconds)
-    process = _PROCESSES.Process(target=write, args=arguments)
+    asked = (str(options.checkout.resolve()), name, options.size, contender, scratch)
+    process = _PROCESSES.Process(target=write, args=(*asked, options.seconds, options.clock, options.limit))
     process.start()
-    process.join(options.limit)
+    # The system ends a process by its processor's time.
+    process.join(options.limit if options.clock == "wall" else None)
     if process.is_alive():
         process.kill()
         process.join()
+        return {"status": "failed", "error": f"> {options.limit} s"}
+    if options.clock == "processor" and process.exitcode in (-signal.SIGXCPU, -signal.SIGKILL):
         return {"status": "failed", "error": f"> {options.limit} s"}
     if process.exitcode:
         lines = (Path(scratch) / f"{contender}.txt").read_text().strip().splitlines()
@@ -106,7 +138,7 @@ def _check(scratch: Path, found: dict[str, Any]) -> str:
     if not ours:
         return "none"
     first = gradients[ours[0]]
-    close = CLOSE_SINGLE if any(each.dtype in (np.float32, np.complex64) for each in first) else CLOSE
+    close = CLOSE_SINGLE if any(each.dtype.name in ("float32", "complex64") for each in first) else CLOSE
     wrong = [name for name in ours[1:] if not _equal(gradients[name], first, close)]
     if wrong:
         return f"wrong: {', '.join(wrong)} beside {ours[0]}"
@@ -139,10 +171,15 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--part", default="1/1", metavar="I/N", help="only the I-th of N parts of the programs")
     parser.add_argument("--size", choices=SIZES, default="S")
     parser.add_argument("--limit", type=int, default=60, help="seconds for one program by one contender")
+    parser.add_argument(
+        "--clock", choices=CLOCKS, default="wall", help="processor: one core's, where other programs run"
+    )
     parser.add_argument("--seconds", type=float, default=1.0, help="how long a gradient's runs are repeated")
     parser.add_argument("--without", nargs="*", choices=CONTENDERS, default=[], help="contenders to leave out")
     parser.add_argument("--remark", default="", help="what a reader of the numbers has to know of this run")
-    parser.add_argument("--output", type=Path, help="default: npbench.json among the results; npbench_xs.json for XS")
+    parser.add_argument(
+        "--output", type=Path, help="default: npbench.json among the results; npbench_xs.json for XS, and so on"
+    )
     return parser
 
 

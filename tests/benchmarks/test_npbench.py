@@ -128,11 +128,15 @@ def test_each_contender_has_its_own_count() -> None:
 
 
 def test_a_run_of_some_programs_keeps_the_others(tmp_path: Path) -> None:
-    output, about = tmp_path / "npbench.json", {"size": "S", "limit": 60, "environment": {"date": "today", "cores": 2}}
+    output, about = (
+        tmp_path / "npbench.json",
+        {"size": "S", "limit": 60, "clock": "wall", "environment": {"date": "today", "cores": 2}},
+    )
     assert npbench.kept(output, about) == {}
     output.write_text(json.dumps(about | {"rows": [{"program": "a"}]}))
     assert npbench.kept(output, about | {"environment": {"date": "later", "cores": 2}}) == {"a": {"program": "a"}}
     assert npbench.kept(output, about | {"size": "M"}) == {}
+    assert npbench.kept(output, about | {"clock": "processor"}) == {}
     assert npbench.kept(output, about | {"environment": {"date": "today", "cores": 4}}) == {}
 
 
@@ -155,3 +159,23 @@ def test_processes_answer_fail_and_take_too_long(checkout: Path, capsys: pytest.
     npbench.main([*given, "--limit", "1"])
     (row,) = json.loads(output.read_text())["rows"]
     assert row["contenders"]["eager"]["error"] == "> 1 s"
+
+
+def test_times_of_the_processor(checkout: Path) -> None:
+    """They are those of the process, and so is the limit: a program that computes for ever is ended."""
+    output = checkout / "npbench.json"
+    given = [str(checkout), "rows", "--without", "jax", "numba", "xla", "--seconds", "0", "--output", str(output)]
+    assert npbench.main([*given, "--clock", "processor"]) == 0
+    content = json.loads(output.read_text())
+    assert content["clock"] == "processor"
+    assert 0 < content["rows"][0]["contenders"]["eager"]["first"] < 10
+    version = checkout / "npbench" / "benchmarks" / "small" / "rows" / "rows_numpy.py"
+    version.write_text("def kernel(n, A):\n    while n:\n        pass\n")
+    npbench.main([*given, "--clock", "processor", "--limit", "1"])
+    (row,) = json.loads(output.read_text())["rows"]
+    assert row["contenders"]["eager"]["error"] == "> 1 s"
+
+
+def test_each_size_and_clock_has_results_of_its_own() -> None:
+    names = [npbench.stored(size, clock) for size, clock in (("S", "wall"), ("XS", "wall"), ("M", "processor"))]
+    assert names == ["npbench", "npbench_xs", "npbench_m_processor"]
