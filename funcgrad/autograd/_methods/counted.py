@@ -114,7 +114,7 @@ def _chosen(self: Tensor, found: tuple[Any, ...], asked: tuple[bool, ...]) -> An
     return made[0] if len(made) == 1 else tuple(made)
 
 
-def _multinomial(self: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Tensor:
+def _multinomial(self: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Any:
     """Return positions that are drawn with the probabilities, not normalized, of the elements of each row."""
     weights = _array(self)
     rows = np.atleast_2d(weights).astype(np.float64)
@@ -215,7 +215,7 @@ def _unfold(self: Tensor, dimension: int, size: int, step: int) -> Any:
     return fnp.moveaxis(fnp.take(x, places, axis), axis + 1, -1)
 
 
-def _new_tensor(self: Tensor, data: ArrayLike, dtype: DTypeLike = None, requires_grad: bool = False) -> Tensor:
+def _new_tensor(self: Tensor, data: ArrayLike, dtype: DTypeLike = None, requires_grad: bool = False) -> Any:
     """Return a tensor of data, in this tensor's dtype unless another one is given."""
     made = self._owner.constant(np.array(value_of(data), dtype or self.dtype))
     return made.requires_grad_() if requires_grad else made
@@ -249,7 +249,7 @@ def _float_dtype(x: Array) -> np.dtype:
     return x.dtype if is_inexact(x.dtype) else default_dtype()
 
 
-def _bernoulli(self: Tensor, p: ArrayLike = None, *, generator: Any = None) -> Tensor:
+def _bernoulli(self: Tensor, p: ArrayLike = None, *, generator: Any = None) -> Any:
     """Return ones, with the probabilities that the elements are, and zeros."""
     source = default_generator if generator is None else generator
     chances = _array(self) if p is None else np.broadcast_to(_array(p), self.shape)

@@ -29,7 +29,7 @@ def max_pool1d(
     padding: Padding = 0,
     dilation: PerAxis = 1,
     ceil_mode: bool = False,
-) -> Array:
+) -> Any:
     """Compute the maximum of each window of signals.
 
     The first of equal elements gets the cotangent, as in JAX and PyTorch.
@@ -67,7 +67,7 @@ def max_pool2d(
     padding: Padding = 0,
     dilation: PerAxis = 1,
     ceil_mode: bool = False,
-) -> Array:
+) -> Any:
     """Compute the maximum of each window of images; the arguments are those of `max_pool1d`, for each axis or both.
 
     Args:
@@ -103,7 +103,7 @@ def max_pool3d(
     padding: Padding = 0,
     dilation: PerAxis = 1,
     ceil_mode: bool = False,
-) -> Array:
+) -> Any:
     """Compute the maximum of each window of volumes; the arguments are those of `max_pool1d`, for each axis or all.
 
     Args:
@@ -138,7 +138,7 @@ def avg_pool1d(
     padding: Padding = 0,
     ceil_mode: bool = False,
     count_include_pad: bool = True,
-) -> Array:
+) -> Any:
     """Compute the mean of each window of signals.
 
     Args:
@@ -174,7 +174,7 @@ def avg_pool2d(
     ceil_mode: bool = False,
     count_include_pad: bool = True,
     divisor_override: int | None = None,
-) -> Array:
+) -> Any:
     """Compute the mean of each window of images; the arguments are those of `avg_pool1d`, for each axis or both.
 
     Args:
@@ -213,7 +213,7 @@ def avg_pool3d(
     ceil_mode: bool = False,
     count_include_pad: bool = True,
     divisor_override: int | None = None,
-) -> Array:
+) -> Any:
     """Compute the mean of each window of volumes; the arguments are those of `avg_pool1d`, for each axis or all.
 
     Args:
@@ -296,7 +296,7 @@ def _moves(function: str, shape: tuple[int, ...], how: tuple) -> list[_Along]:
     return moves
 
 
-def _pooled(x: Array, moves: list[_Along], fill: float, merge: Callable[[Any, Any], Any]) -> Array:
+def _pooled(x: Array, moves: list[_Along], fill: float, merge: Callable[[Any, Any], Any]) -> Any:
     if any(move.padding or move.after for move in moves):
         x = pad(x, [(0, 0), (0, 0), *[(move.padding, move.after) for move in moves]], constant_values=fill)
     # Reduce the last axis first, so that of equal elements the first one in memory is chosen.
@@ -308,7 +308,7 @@ def _pooled(x: Array, moves: list[_Along], fill: float, merge: Callable[[Any, An
     return x
 
 
-def _max_pool(function: str, x: Array, how: tuple) -> Array:
+def _max_pool(function: str, x: Array, how: tuple) -> Any:
     x, batched = images(function, inexact(x), how[0])
     if x.dtype.kind == "c":
         raise TypeError(
@@ -318,7 +318,7 @@ def _max_pool(function: str, x: Array, how: tuple) -> Array:
     return y if batched else reshape(y, y.shape[1:])
 
 
-def _avg_pool(function: str, x: Array, how: tuple, count_include_pad: bool, divisor: int | None) -> Array:
+def _avg_pool(function: str, x: Array, how: tuple, count_include_pad: bool, divisor: int | None) -> Any:
     x, batched = images(function, inexact(x), how[0])
     moves = _moves(function, x.shape, how)
     if divisor is None:
