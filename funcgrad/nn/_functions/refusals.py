@@ -8,7 +8,6 @@ import numpy as np
 
 from funcgrad._core.aval import is_inexact
 from funcgrad._ops.elementwise.cast import cast
-from funcgrad._types import Array
 from funcgrad.autograd.extend import c_type_name, is_tensor, out_of_range, type_name
 from funcgrad.nn._functions.convert import inexact
 
@@ -20,7 +19,7 @@ def is_integral_tensor(x: Any) -> bool:
     return is_tensor(x) and not is_inexact(x.dtype)
 
 
-def floating(kernel: str, x: Any) -> Array:
+def floating(kernel: str, x: Any) -> Any:
     """Return ``x`` as floats; refuse a tensor of integers as PyTorch's kernel of this name does."""
     if is_integral_tensor(x):
         raise NotImplementedError(f'"{kernel}" not implemented for {type_name(x.dtype)!r}')
@@ -63,7 +62,7 @@ def check_convolution(x: Any, weight: Any, bias: Any, transposed: bool) -> None:
         raise RuntimeError(f"expected scalar type {type_name(x.dtype)} but found {type_name(weight.dtype)}")
 
 
-def widened(kernel: str, x: Any, *parameters: Any) -> Array:
+def widened(kernel: str, x: Any, *parameters: Any) -> Any:
     """Return the input of a normalization, in the dtype in which it computes.
 
     A tensor in half precision may have parameters of float32, and PyTorch then computes in float32. Other mixtures are
@@ -79,7 +78,7 @@ def widened(kernel: str, x: Any, *parameters: Any) -> Array:
     return cast(x, _FLOAT)
 
 
-def narrowed(y: Any, x: Any) -> Array:
+def narrowed(y: Any, x: Any) -> Any:
     """Return the result of a normalization in the dtype of its input, if that is a tensor."""
     return cast(y, x.dtype) if is_tensor(x) and y.dtype != x.dtype else y
 
