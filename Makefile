@@ -34,6 +34,9 @@ train: $(VENV)/.has-examples
 gallery: $(VENV)/.has-examples
 	$(BIN)/python examples/run_gallery.py $(ARGS)
 
+# Some tests start processes, and each worker imports all tests. Without bytecode each of these compiles the sources again.
+test test-long: export PYTHONDONTWRITEBYTECODE =
+
 # Stretches of tests go to one worker: what neighbours share is computed once.
 test: $(VENV)/.has-test
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not long" $(ARGS)

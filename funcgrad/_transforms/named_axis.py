@@ -19,7 +19,7 @@ from funcgrad._ops.layout.broadcast import reduce_sum
 from funcgrad._ops.layout.shape import transpose
 from funcgrad._ops.reduce.reduce import reduce_max, reduce_min
 from funcgrad._transforms.base.arguments import taken
-from funcgrad._types import Value
+from funcgrad._types import Array, PyTree, Value
 from funcgrad.numpy.extend import as_value
 from funcgrad.tree import map as tree_map
 
@@ -27,7 +27,7 @@ Names = Hashable | tuple[Hashable, ...]
 
 
 @folded
-def psum(x: Value, axis_name: Names) -> Any:
+def psum(x: Value, axis_name: Names) -> PyTree:
     """Add up a value over all elements of a named axis of `vmap`.
 
     Args:
@@ -57,7 +57,7 @@ def psum(x: Value, axis_name: Names) -> Any:
 
 
 @folded
-def pmean(x: Value, axis_name: Names) -> Any:
+def pmean(x: Value, axis_name: Names) -> PyTree:
     """Compute the mean of a value over all elements of a named axis of `vmap`.
 
     Args:
@@ -83,7 +83,7 @@ def pmean(x: Value, axis_name: Names) -> Any:
 
 
 @folded
-def pmax(x: Value, axis_name: Names) -> Any:
+def pmax(x: Value, axis_name: Names) -> PyTree:
     """Compute the greatest value over all elements of a named axis of `vmap`.
 
     Args:
@@ -108,7 +108,7 @@ def pmax(x: Value, axis_name: Names) -> Any:
 
 
 @folded
-def pmin(x: Value, axis_name: Names) -> Any:
+def pmin(x: Value, axis_name: Names) -> PyTree:
     """Compute the least value over all elements of a named axis of `vmap`.
 
     Args:
@@ -133,7 +133,7 @@ def pmin(x: Value, axis_name: Names) -> Any:
 
 
 @folded
-def all_gather(x: Value, axis_name: Hashable, *, axis: int = 0, tiled: bool = False) -> Any:
+def all_gather(x: Value, axis_name: Hashable, *, axis: int = 0, tiled: bool = False) -> PyTree:
     """Collect a value of all elements of a named axis of `vmap`, in each element.
 
     Args:
@@ -159,7 +159,7 @@ def all_gather(x: Value, axis_name: Hashable, *, axis: int = 0, tiled: bool = Fa
     """
     trace = _trace_of("all_gather", axis_name)
 
-    def gathered(x: Value) -> Any:
+    def gathered(x: Value) -> Array:
         y = _gathered(trace, x)
         rank = len(y.shape) - tiled
         if not -rank <= axis < rank:
@@ -176,7 +176,7 @@ def all_gather(x: Value, axis_name: Hashable, *, axis: int = 0, tiled: bool = Fa
 
 
 @folded
-def axis_index(axis_name: Names) -> Any:
+def axis_index(axis_name: Names) -> Array:
     """Return the number of the element along a named axis of `vmap`.
 
     Args:
@@ -214,12 +214,12 @@ def _folded(
     axis_name: Names,
     fold: Callable[[Any], Any],
     fold_same: Callable[[Any, int], Any],
-) -> Any:
+) -> PyTree:
     """Fold each leaf over the named axes. ``fold_same(x, n)`` folds ``n`` values that are all the same."""
     for name in _names(axis_name):
         trace = _trace_of(asked, name)
 
-        def folded(x: Value, trace: BatchTrace = trace) -> Any:
+        def folded(x: Value, trace: BatchTrace = trace) -> Value:
             x = as_value(taken(x))
             if not isinstance(x, Tracer):
                 return fold_same(x, int(trace.size))
@@ -231,13 +231,13 @@ def _folded(
     return x
 
 
-def _gathered(trace: BatchTrace, x: Value) -> Any:
+def _gathered(trace: BatchTrace, x: Value) -> Array:
     axis = axis_of(trace.size)
     assert axis is not None
     return ops.all_gather(as_value(taken(x)), _index_of(trace), axis)
 
 
-def _index_of(trace: BatchTrace) -> Any:
+def _index_of(trace: BatchTrace) -> Array:
     return trace.input(np.arange(int(trace.size)))
 
 

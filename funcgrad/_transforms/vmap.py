@@ -27,7 +27,7 @@ from funcgrad._transforms.base.arguments import (
     taken,
 )
 from funcgrad._transforms.base.pickled import picklable
-from funcgrad._types import PyTree, Value
+from funcgrad._types import Array, PyTree, Value
 from funcgrad.errors import TreeMismatchError
 from funcgrad.tree import TreeDef, broadcast_prefix, flatten, key_path_str, leaves, unflatten
 
@@ -222,14 +222,14 @@ def _argument(f: Callable[..., Any], path: Any) -> str:
     return f"{what} at {rest}" if rest else what
 
 
-def _to_front(x: Value, axis: int) -> Any:
+def _to_front(x: Value, axis: int) -> Array:
     x = x if hasattr(x, "shape") else np.asarray(x)
     axis %= len(x.shape)
     x = untyped(x)
     return x if axis == 0 else transpose(x, (axis, *[i for i in range(len(x.shape)) if i != axis]))
 
 
-def _result(f: Callable[..., Any], trace: BatchTrace, y: Value, place: int | None) -> Any:
+def _result(f: Callable[..., Any], trace: BatchTrace, y: Value, place: int | None) -> Array:
     y = returned("vmap", name_of(f), y)
     value = y._value if type(y) is BatchTracer and y._owner is trace else None
     if place is None:

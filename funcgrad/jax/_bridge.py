@@ -12,7 +12,7 @@ import numpy as np
 
 from funcgrad._core.bind import is_value
 from funcgrad._engines.xla.record import XLA, jax_names, xla
-from funcgrad._types import ArrayLike
+from funcgrad._types import Array, ArrayLike
 from funcgrad.interop.jax import from_jax
 from funcgrad.jax._array import tree_of_arrays
 from funcgrad.numpy.extend import as_value
@@ -47,7 +47,7 @@ def _is_given(arguments: dict[str, Any], name: str) -> bool:
     return arguments.get(name) is not None
 
 
-def _array(x: ArrayLike) -> Any:
+def _array(x: ArrayLike) -> Array:
     return x if hasattr(x, "shape") or not is_value(x) else np.asarray(x)
 
 

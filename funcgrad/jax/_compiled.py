@@ -17,7 +17,7 @@ from funcgrad._transforms import debug
 from funcgrad._transforms import named as names
 from funcgrad._transforms.compiled import jit as compiled
 from funcgrad._transforms.custom.callback import call_numpy
-from funcgrad._types import ArrayLike, DeviceLike
+from funcgrad._types import Array, ArrayLike, DeviceLike
 from funcgrad.jax._array import plain, tree_of_arrays
 from funcgrad.jax._immutable import immutably
 from funcgrad.numpy.extend import numpy_promotion
@@ -188,7 +188,7 @@ def named_scope(name: str) -> Any:
 
 def pure_callback(
     callback: Callable[..., Any], result_shape_dtypes: Any, *args: Any, vmap_method: str | None = None, **kwargs: Any
-) -> Any:
+) -> Array:
     """``jax.pure_callback``: call a pure function of NumPy arrays, also inside compiled programs."""
     del vmap_method  # the function is called for each element of a batch
     return tree_of_arrays(call_numpy(functools.partial(callback, **kwargs), result_shape_dtypes, *args))

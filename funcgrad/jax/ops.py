@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad import numpy as fnp
-from funcgrad._types import ArrayLike
+from funcgrad._types import Array, ArrayLike, ScalarLike
 from funcgrad.jax._names import publish_as_jax
 
 __all__ = ["segment_max", "segment_min", "segment_prod", "segment_sum"]
@@ -25,7 +25,7 @@ def _placed(data: ArrayLike, segment_ids: ArrayLike, num_segments: int | None) -
 
 def segment_sum(
     data: ArrayLike, segment_ids: ArrayLike, num_segments: int | None = None, bucket_size: Any = None, mode: Any = None
-) -> Any:
+) -> Array:
     """``jax.ops.segment_sum``: the sum of each segment; numbers outside of the range do not count."""
     del bucket_size, mode
     data, ids, count = _placed(data, segment_ids, num_segments)
@@ -40,7 +40,7 @@ def _by_ufunc(name: str, ufunc: np.ufunc, start: Callable[[np.dtype], Any]) -> C
         num_segments: int | None = None,
         bucket_size: Any = None,
         mode: Any = None,
-    ) -> Any:
+    ) -> Array:
         del bucket_size, mode
         data, ids, count = _placed(data, segment_ids, num_segments)
         shape = count + 1, *data.shape[ids.ndim :]
@@ -53,7 +53,7 @@ def _by_ufunc(name: str, ufunc: np.ufunc, start: Callable[[np.dtype], Any]) -> C
     return segments
 
 
-def _least(dtype: np.dtype) -> Any:
+def _least(dtype: np.dtype) -> ScalarLike:
     return np.iinfo(dtype).min if dtype.kind in "iu" else -np.inf
 
 

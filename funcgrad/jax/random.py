@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad._types import ArrayLike, DTypeLike, Key, ShapeLike
+from funcgrad._types import Array, ArrayLike, DTypeLike, Key, ShapeLike
 from funcgrad.jax._bridge import of_jax
 from funcgrad.jax._names import publish_as_jax
 from funcgrad.random import (
@@ -88,19 +88,19 @@ __all__ = [
 ]
 
 
-def key(seed: ArrayLike, *, impl: str | None = None) -> Any:
+def key(seed: ArrayLike, *, impl: str | None = None) -> Array:
     """``jax.random.key``: a key for a seed, as an array ``uint32[2]``."""
     if impl not in (None, "threefry2x32"):
         raise ValueError(f'key: impl is {impl!r}; funcgrad has the generator "threefry2x32" alone. Leave impl out.')
     return _key(seed)
 
 
-def PRNGKey(seed: ArrayLike, *, impl: str | None = None) -> Any:  # noqa: N802  (JAX's name)
+def PRNGKey(seed: ArrayLike, *, impl: str | None = None) -> Array:  # noqa: N802  (JAX's name)
     """``jax.random.PRNGKey``: a key for a seed, as an array ``uint32[2]``."""
     return key(seed, impl=impl)
 
 
-def key_data(keys: Key) -> Any:
+def key_data(keys: Key) -> Array:
     """``jax.random.key_data``: the numbers of a key, which is the key itself."""
     return keys
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from funcgrad._types import Array
 from funcgrad.autograd import Tensor, no_grad, tensor
 from funcgrad.autograd.extend import array_of, is_tensor, is_torchs
 from funcgrad.nn._hooks import of_state
@@ -108,7 +109,7 @@ def _is_open(x: Any) -> bool:
     return isinstance(x, Uninitialized)
 
 
-def _value_for(entry: Entry, given: Any, assign: bool) -> Any:
+def _value_for(entry: Entry, given: Any, assign: bool) -> Array:
     """Return a tensor to copy from or, to be assigned, a parameter or buffer with the memory of the given one."""
     held = given if is_tensor(given) else tensor(given)
     if not assign:
@@ -139,7 +140,7 @@ def _unfit(name: str, entry: Entry, given: Any) -> list[str]:
     return []
 
 
-def _plain(x: Any) -> Any:
+def _plain(x: Any) -> Array:
     return x._value if is_tensor(x) else x
 
 

@@ -27,7 +27,7 @@ from funcgrad._engines import NUMPY, is_abstract
 from funcgrad._ops.program.callback import callback_p
 from funcgrad._ops.program.custom import custom_jvp_p, runs_at_once
 from funcgrad._ops.program.derived import staged_graph
-from funcgrad._types import Arguments, ArrayLike, PyTree
+from funcgrad._types import Arguments, Array, ArrayLike, PyTree
 from funcgrad.errors import NotDifferentiableError
 from funcgrad.numpy.extend import as_value
 from funcgrad.random.extend import DrawCheck
@@ -162,7 +162,7 @@ def _as_it_is(
     return Closed(name, evaluate, None, why), [leaves[i] for i in places]
 
 
-def settled_array(y: ArrayLike) -> Any:
+def settled_array(y: ArrayLike) -> Array:
     """Return the result of a user's function (a list, an array of objects) as one array."""
     y = settled(as_value(y))
     return y if hasattr(y, "dtype") else np.asarray(y)[()]

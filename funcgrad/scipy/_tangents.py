@@ -15,7 +15,7 @@ from funcgrad._core.trace.reverse import ReverseTrace, ReverseTracer
 from funcgrad._ops.layout.broadcast import with_batch
 from funcgrad._ops.layout.fill import zeros_like
 from funcgrad._ops.program.batch import mapped
-from funcgrad._types import ArrayLike
+from funcgrad._types import Array, ArrayLike
 from funcgrad.scipy._closed import Flat, is_traced
 
 Mask = tuple[bool, ...]
@@ -42,7 +42,7 @@ def count_of(aval: Aval) -> int:
     return aval.size * (2 if aval.dtype.kind == "c" else 1)
 
 
-def parts_of(x: ArrayLike) -> Any:
+def parts_of(x: ArrayLike) -> Array:
     """Return the real numbers of a value, flat."""
     flat = fnp.reshape(x, (-1,))
     return fnp.concatenate([fnp.real(flat), fnp.imag(flat)]) if flat.dtype.kind == "c" else flat

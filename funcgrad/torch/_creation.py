@@ -10,7 +10,7 @@ import numpy as np
 
 from funcgrad import autograd
 from funcgrad._core.words import shown
-from funcgrad._types import Array, DeviceLike, DTypeLike, ScalarLike, ShapeLike
+from funcgrad._types import Array, DeviceLike, DTypeLike, ScalarLike, ShapeLike, Tensor
 from funcgrad.autograd.extend import (
     TRACE,
     array_of,
@@ -30,7 +30,7 @@ Made = Callable[..., Any]
 _PLACES = ("layout", "pin_memory", "memory_format", "names")
 
 
-def finished(name: str, array: Array, options: dict[str, Any]) -> Any:
+def finished(name: str, array: Array, options: dict[str, Any]) -> Tensor:
     """Return a made array as a tensor, with the options that all functions share."""
     place = options.pop("device", None)
     if place is not None:
@@ -109,7 +109,7 @@ def _number_dtype(x: Array) -> np.dtype:
     return default_dtype() if kind == "f" else np.result_type(default_dtype(), np.complex64)
 
 
-def full(size: ShapeLike, fill_value: ScalarLike, **options: Any) -> Any:
+def full(size: ShapeLike, fill_value: ScalarLike, **options: Any) -> Tensor:
     """``torch.full``: return a tensor of a shape, filled with a number."""
     shape = sizes_of("full", (size,), {})
     if isinstance(fill_value, str):
@@ -132,7 +132,7 @@ def like(name: str, make: Callable[..., Any]) -> Made:
     return titled(function, name, "return a tensor of another one's shape and dtype.")
 
 
-def arange(*args: Any, **options: Any) -> Any:
+def arange(*args: Any, **options: Any) -> Tensor:
     """``torch.arange``: return the numbers from ``start``, 0 by default, to ``end``, in steps of ``step``."""
     names = [name for name in ("start", "end", "step") if name in options]
     given = [options.pop(name) for name in names]
@@ -185,7 +185,7 @@ def logspace(start: ScalarLike, end: ScalarLike, steps: int, base: float = 10.0,
     return finished("logspace", np.logspace(plain(start), plain(end), steps, base=base).astype(dtype), options)
 
 
-def eye(n: int, m: int | None = None, **options: Any) -> Any:
+def eye(n: int, m: int | None = None, **options: Any) -> Tensor:
     """``torch.eye``: return a matrix with ones on the diagonal."""
     if min(n, n if m is None else m) < 0:
         raise RuntimeError(f"n must be greater or equal to 0, got {min(n, n if m is None else m)}")
@@ -199,7 +199,7 @@ def scalar_tensor(s: Any, **options: Any) -> Any:
 
 def tensor(
     data: Any, *, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False, **options: Any
-) -> Any:
+) -> Tensor:
     """``torch.tensor``: return a tensor of a copy of data."""
     if device is not None:
         _check_device("tensor", device)

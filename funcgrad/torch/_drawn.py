@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad._types import Array, DTypeLike, ShapeLike
+from funcgrad._types import Array, DTypeLike, ShapeLike, Tensor
 from funcgrad.autograd.extend import (
     TRACE,
     Generator,
@@ -35,7 +35,7 @@ def _drawn(name: str, draw: Callable[[Generator, tuple[int, ...], np.dtype], Any
 
 def _finished(
     name: str, draw: Callable[[tuple[int, ...]], Any], shape: tuple[int, ...], options: dict[str, Any]
-) -> Any:
+) -> Tensor:
     """Return drawn numbers as a tensor: if they differ by row, draw those of all rows at once, as PyTorch does."""
     if not rows.get():
         return finished(name, draw(shape), options)
@@ -59,11 +59,11 @@ def _source(generator: Any) -> Any:
     return default_generator if generator is None else generator
 
 
-def _uniform(source: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+def _uniform(source: Any, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     return _check_floating("rand", dtype) or source.random(shape, dtype)
 
 
-def _normal(source: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+def _normal(source: Any, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     if dtype.kind == "c":
         parts = source.normal(0.0, math.sqrt(0.5), (*shape, 2), np.dtype(f"f{dtype.itemsize // 2}"))
         return parts.view(dtype)[..., 0]
@@ -128,7 +128,7 @@ def normal(mean: Array, std: Array = 1.0, size: ShapeLike | None = None, **optio
     return finished("normal", (drawn * values[1] + values[0]).astype(like.dtype), options)
 
 
-def poisson(input: Array, generator: Any = None) -> Any:  # noqa: A002  (PyTorch's name)
+def poisson(input: Array, generator: Any = None) -> Tensor:  # noqa: A002  (PyTorch's name)
     """``torch.poisson``: return Poisson distributed numbers, each with the rate that an element is."""
     rates = np.asarray(input.detach())
     if not np.all(rates >= 0):
@@ -136,7 +136,7 @@ def poisson(input: Array, generator: Any = None) -> Any:  # noqa: A002  (PyTorch
     return _each(_source(generator), rejection.poisson, input.dtype, rates)
 
 
-def binomial(count: Array, prob: Array, generator: Any = None) -> Any:
+def binomial(count: Array, prob: Array, generator: Any = None) -> Tensor:
     """``torch.binomial``: return how many of ``count`` trials succeed, each with the probability ``prob``."""
     for name, x in (("count", count), ("prob", prob)):
         if not is_tensor(x):
@@ -147,12 +147,12 @@ def binomial(count: Array, prob: Array, generator: Any = None) -> Any:
     return _each(_source(generator), rejection.binomial, count.dtype, counts, probs)
 
 
-def standard_gamma(concentration: Array, generator: Any = None) -> Any:
+def standard_gamma(concentration: Array, generator: Any = None) -> Tensor:
     """Return gamma distributed numbers of scale 1, without gradients, in float64."""
     return _each(_source(generator), rejection.gamma, np.float64, np.asarray(concentration.detach()))
 
 
-def _each(source: Any, draw: Callable[..., float], dtype: DTypeLike, *parameters: np.ndarray) -> Any:
+def _each(source: Any, draw: Callable[..., float], dtype: DTypeLike, *parameters: np.ndarray) -> Tensor:
     """Draw a number for the parameters of each element, in the order of the elements."""
     rows = zip(*[p.astype(np.float64).ravel().tolist() for p in parameters], strict=True)
     drawn = np.array([draw(source, *row) for row in rows], np.float64)

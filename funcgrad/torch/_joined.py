@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad import numpy as fnp
-from funcgrad._types import Array, AxesLike
+from funcgrad._types import Array, AxesLike, Tensor
 from funcgrad.autograd import tensor
 from funcgrad.autograd.extend import TRACE, is_tensor, pytorchs_error
 from funcgrad.torch._functions import check_tensors, of_tensors
@@ -52,7 +52,7 @@ def cat(tensors: Sequence[Any], dim: int = 0, *, axis: int | None = None) -> Any
     return fnp.concatenate(kept, axis)
 
 
-def stack(tensors: Sequence[Any], dim: int = 0) -> Any:
+def stack(tensors: Sequence[Any], dim: int = 0) -> Tensor:
     """Return the tensors joined along a new axis."""
     given = check_tensors("stack", tensors)
     if not given:

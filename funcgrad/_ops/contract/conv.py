@@ -63,23 +63,23 @@ def _aval(x: Aval, kernel: Aval, *, window: Window) -> Aval:
     return Aval((x.shape[0], kernel.shape[0], *window.lengths(x.shape[2:], kernel.shape[2:])), x.dtype)
 
 
-def _split(x: Value, axis: int, parts: int) -> Any:
+def _split(x: Value, axis: int, parts: int) -> Value:
     """Split an axis in two; the first has this length."""
     return reshape(x, (*x.shape[:axis], parts, x.shape[axis] // parts, *x.shape[axis + 1 :]))
 
 
-def _merged(x: Value, axis: int) -> Any:
+def _merged(x: Value, axis: int) -> Value:
     """Merge an axis with the next one."""
     return reshape(x, (*x.shape[:axis], x.shape[axis] * x.shape[axis + 1], *x.shape[axis + 2 :]))
 
 
-def _swapped(x: Value, a: int, b: int) -> Any:
+def _swapped(x: Value, a: int, b: int) -> Value:
     order = list(range(len(x.shape)))
     order[a], order[b] = b, a
     return transpose(x, tuple(order))
 
 
-def turned(kernel: Value, groups: int) -> Any:
+def turned(kernel: Value, groups: int) -> Value:
     """Return the kernel of the transpose.
 
     Inputs and outputs of each group change places, and spatial axes are reversed.
@@ -88,7 +88,7 @@ def turned(kernel: Value, groups: int) -> Any:
     return _merged(_swapped(_split(flipped, 0, groups), 1, 2), 0)
 
 
-def _to_x(y_bar: Value, kernel: Value, x_shape: Sizes, window: Window) -> Any:
+def _to_x(y_bar: Value, kernel: Value, x_shape: Sizes, window: Window) -> Value:
     strides, padding, spread, dilation, groups = window
     reach = [extent(k, step) - 1 for k, step in zip(kernel.shape[2:], dilation, strict=True)]
     lengths = [extent(n, step) for n, step in zip(x_shape[2:], spread, strict=True)]
@@ -101,7 +101,7 @@ def _to_x(y_bar: Value, kernel: Value, x_shape: Sizes, window: Window) -> Any:
     return conv(y_bar, turned(kernel, groups), Window(spread, back, strides, dilation, groups))
 
 
-def _to_kernel(y_bar: Value, x: Value, kernel_shape: Sizes, window: Window) -> Any:
+def _to_kernel(y_bar: Value, x: Value, kernel_shape: Sizes, window: Window) -> Value:
     strides, padding, spread, dilation, groups = window
     if any(step > 1 for step in spread) and all(step == 1 for step in strides):
         return _to_kernel_of_spread(y_bar, x, kernel_shape, window)
@@ -119,7 +119,7 @@ def _to_kernel(y_bar: Value, x: Value, kernel_shape: Sizes, window: Window) -> A
     return _swapped(found, 0, 1)
 
 
-def _to_kernel_of_spread(y_bar: Value, x: Value, kernel_shape: Sizes, window: Window) -> Any:
+def _to_kernel_of_spread(y_bar: Value, x: Value, kernel_shape: Sizes, window: Window) -> Value:
     """Return the kernel's cotangent without zeros between the elements of ``x``: ``x`` moves over ``y_bar``.
 
     An element of the kernel meets ``x[m]`` at the position ``m * spread + low - i * dilation`` of the result, so the
@@ -167,7 +167,7 @@ class _KeepingColumns(Multilinear):
         return record
 
 
-def _pull_kernel(y_bar: Value, node: Node) -> Any:
+def _pull_kernel(y_bar: Value, node: Node) -> Value:
     x, kernel, columns, window = node[-4:]
     # A tracer among them means that this pass is recorded, by operations that have derivatives.
     if type(y_bar) is type(x) is np.ndarray:
@@ -207,7 +207,7 @@ conv_p = Primitive(
 )
 
 
-def conv(x: Value, kernel: Value, window: Window) -> Any:
+def conv(x: Value, kernel: Value, window: Window) -> Value:
     """Return sums of products of ``kernel[out, in / groups, ...]`` with the part of ``x[batch, in, ...]`` under it.
 
     ``y[n, o, p] = sum(x[n, c, p * stride + i * dilation - low] * kernel[o, c, i])``, over ``c`` and ``i``; the kernel

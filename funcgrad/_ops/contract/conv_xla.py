@@ -32,7 +32,7 @@ _FEW = 16
 _LAID_OUT = 1 << 22
 
 
-def conv_xla(lax: Lax, x: Value, kernel: Value, *, window: Any) -> Any:
+def conv_xla(lax: Lax, x: Value, kernel: Value, *, window: Any) -> Value:
     """Run ``conv`` on XLA; ``window`` is a `Window`."""
     lengths = window.lengths(x.shape[2:], kernel.shape[2:])
     if not (x.size and kernel.size):
@@ -55,7 +55,7 @@ def conv_xla(lax: Lax, x: Value, kernel: Value, *, window: Any) -> Any:
     return _compiled(lax, window, on_cpu)(x, kernel)
 
 
-def convolved(lax: Lax, window: Any, x: Value, kernel: Value) -> Any:
+def convolved(lax: Lax, window: Any, x: Value, kernel: Value) -> Value:
     """Return the convolution that XLA has. On GPUs it has none for integers."""
     if x.dtype.kind in "iu":
         by_rounds = partial(_by_rounds, lax, window)
@@ -63,12 +63,12 @@ def convolved(lax: Lax, window: Any, x: Value, kernel: Value) -> Any:
     return _by_xla(lax, window, x, kernel)
 
 
-def _by_xla(lax: Lax, window: Any, x: Value, kernel: Value) -> Any:
+def _by_xla(lax: Lax, window: Any, x: Value, kernel: Value) -> Value:
     strides, padding, spread, dilation, groups = window
     return lax.conv_general_dilated(x, kernel, strides, padding, spread, dilation, feature_group_count=groups)
 
 
-def _by_platform(lax: Lax, window: Any, on_cpu: Callable[..., Any], x: Value, kernel: Value) -> Any:
+def _by_platform(lax: Lax, window: Any, on_cpu: Callable[..., Any], x: Value, kernel: Value) -> Value:
     return lax.platform_dependent(x, kernel, cpu=partial(on_cpu, lax, window), default=partial(convolved, lax, window))
 
 
@@ -78,7 +78,7 @@ def _compiled(lax: Lax, window: Any, on_cpu: Callable[..., Any]) -> Callable[[An
     return lax.compiled(partial(_by_platform, lax, window, on_cpu))
 
 
-def _by_offsets(lax: Lax, window: Any, x: Value, kernel: Value) -> Any:
+def _by_offsets(lax: Lax, window: Any, x: Value, kernel: Value) -> Value:
     """Return the sum over the kernel's elements of their products with a slice of the image."""
     lengths = window.lengths(x.shape[2:], kernel.shape[2:])
     groups, outs, axes = window.groups, kernel.shape[0] // window.groups, len(lengths)
@@ -122,7 +122,7 @@ def _by_rounds(lax: Lax, window: Any, x: Value, kernel: Value) -> Any:
     return lax.convert_element_type(lax.reshape(y, (n, out, *lengths)), wide)
 
 
-def _by_gathering(lax: Lax, window: Any, x: Value, kernel: Value) -> Any:
+def _by_gathering(lax: Lax, window: Any, x: Value, kernel: Value) -> Value:
     """Return the product of the kernel with a matrix that has a column for each position of the result."""
     lengths = window.lengths(x.shape[2:], kernel.shape[2:])
     (out, inner, *offsets), n = kernel.shape, x.shape[0]
@@ -146,7 +146,7 @@ def _by_gathering(lax: Lax, window: Any, x: Value, kernel: Value) -> Any:
     return lax.convert_element_type(_swapped(lax, y), wide)
 
 
-def _by_scattering(lax: Lax, window: Any, x: Value, kernel: Value) -> Any:
+def _by_scattering(lax: Lax, window: Any, x: Value, kernel: Value) -> Value:
     """Return the sum over the kernel's elements of the images' products with them, each at its positions."""
     lengths = window.lengths(x.shape[2:], kernel.shape[2:])
     (out, inner, *offsets), (n, _, *space) = kernel.shape, x.shape
@@ -169,12 +169,12 @@ def _by_scattering(lax: Lax, window: Any, x: Value, kernel: Value) -> Any:
     return lax.convert_element_type(_swapped(lax, y), wide)
 
 
-def _swapped(lax: Lax, x: Value) -> Any:
+def _swapped(lax: Lax, x: Value) -> Value:
     """Return the array with its first two axes in the other order."""
     return lax.transpose(x, (1, 0, *range(2, x.ndim)))
 
 
-def _by_places(lax: Lax, window: Any, x: Value, kernel: Value) -> Any:
+def _by_places(lax: Lax, window: Any, x: Value, kernel: Value) -> Value:
     """Return for each position of the result the sum of products of the kernel with the image under it."""
     lengths = window.lengths(x.shape[2:], kernel.shape[2:])
     groups, (outs, inner, *offsets) = window.groups, (kernel.shape[0] // window.groups, *kernel.shape[1:])
@@ -207,7 +207,7 @@ def _sum_dtype(lax: Lax, x: Value, kernel: Value) -> tuple[Any, Any, Any]:
     return dtype, x, kernel
 
 
-def _part(lax: Lax, x: Value, starts: Value, lengths: Any, strides: Any) -> Any:
+def _part(lax: Lax, x: Value, starts: Value, lengths: Any, strides: Any) -> Value:
     """Return every ``stride``-th element of the spatial axes, from a start on."""
     ends = [start + (n - 1) * step + 1 for start, n, step in zip(starts, lengths, strides, strict=True)]
     return lax.slice(x, (0, 0, *starts), (*x.shape[:2], *ends), (1, 1, *strides))

@@ -26,7 +26,7 @@ _NO_BATCH = ((), ())
 _BLAS = frozenset("fdFD")
 
 
-def _affine_numpy(x: Array, weight: Array, bias: Array) -> Any:
+def _affine_numpy(x: Array, weight: Array, bias: Array) -> Array:
     y = x.dot(weight.T)
     y += bias
     return y
@@ -38,7 +38,7 @@ def _affine_expanded(x: Value, weight: Value, bias: Value) -> Any:
     )
 
 
-def _affine_xla(lax: Lax, x: Array, weight: Array, bias: Array) -> Any:
+def _affine_xla(lax: Lax, x: Array, weight: Array, bias: Array) -> Array:
     y = lax.dot_general(x, weight, (((1,), (1,)), _NO_BATCH))
     return lax.add(y, lax.broadcast_in_dim(bias, y.shape, (1,)))
 
@@ -57,13 +57,13 @@ def _affine_batch(_: Primitive, size: int, operands: tuple, batched: tuple[bool,
 
 
 # Bare matrices use NumPy directly: the general contraction costs twice as much as a small product.
-def _affine_x_bar(y_bar: Value, weight: Value) -> Any:
+def _affine_x_bar(y_bar: Value, weight: Value) -> Value:
     if type(y_bar) is type(weight) is np.ndarray:
         return y_bar.dot(weight)
     return dot_general(y_bar, weight, ((1,), (0,)))
 
 
-def _affine_weight_bar(y_bar: Value, x: Value) -> Any:
+def _affine_weight_bar(y_bar: Value, x: Value) -> Value:
     if type(y_bar) is type(x) is np.ndarray:
         return y_bar.T.dot(x)
     return dot_general(y_bar, x, ((0,), (0,)))
@@ -95,18 +95,18 @@ affine_p = Primitive(
 """``x @ weight.T + bias`` of matrices of one dtype and a vector."""
 
 
-def _inner_numpy(a: Array, b: Array, *, scale: float) -> Any:
+def _inner_numpy(a: Array, b: Array, *, scale: float) -> Array:
     if a.dtype.char in _BLAS:
         return np.dot(a.reshape(-1), b.reshape(-1)) * scale
     return np.add.reduce(a * b, None, dtype=a.dtype) * scale
 
 
-def _inner_xla(lax: Lax, a: Array, b: Array, *, scale: float) -> Any:
+def _inner_xla(lax: Lax, a: Array, b: Array, *, scale: float) -> Array:
     total = lax.reduce_sum(lax.mul(a, b), tuple(range(a.ndim)))
     return lax.mul(total, lax.full_like(total, scale))
 
 
-def _scaled(other: Value, y_bar: Value, scale: float) -> Any:
+def _scaled(other: Value, y_bar: Value, scale: float) -> Value:
     if type(other) is np.ndarray and isinstance(y_bar, np.inexact):
         return other * (y_bar * scale)
     return mul_p(other, mul_p(y_bar, scale))

@@ -76,7 +76,7 @@ def _layouts(a_ndim: int, b_ndim: int, contract: Pair, batch: Pair) -> tuple[_Ma
     return min(options, key=lambda pair: sum(layout.permutation is not None for layout in pair))
 
 
-def _dot_general_numpy(a: Array, b: Array, *, contract: Pair, batch: Pair) -> Any:
+def _dot_general_numpy(a: Array, b: Array, *, contract: Pair, batch: Pair) -> Array:
     if a.ndim == 2 == b.ndim and len(contract[0]) == 1 and not batch[0]:
         # ``dot`` with transposed views takes 1.5 us; the general path below takes 4.
         return (a if contract[0][0] else a.T).dot(b.T if contract[1][0] else b)
@@ -98,7 +98,7 @@ def _dot_general_numpy(a: Array, b: Array, *, contract: Pair, batch: Pair) -> An
     return y if y.ndim else y[()]
 
 
-def _matmul_numpy(a: Array, b: Array) -> Any:
+def _matmul_numpy(a: Array, b: Array) -> Array:
     if len(a.shape) < 3:
         # The method costs 0.5 us less than the ufunc, and passes transposed matrices to BLAS without a copy.
         return a.dot(b)
@@ -149,17 +149,17 @@ def _b_transposed(y_ndim: int, a_ndim: int, contract: Pair, batch: Pair) -> tupl
     return (a_kept, ans_a), (batch[0], ans_batch), _argsort((*batch[1], *b_contract, *b_kept))
 
 
-def _dot_general_a_bar(y_bar: Value, b: Value, contract: Pair, batch: Pair) -> Any:
+def _dot_general_a_bar(y_bar: Value, b: Value, contract: Pair, batch: Pair) -> Value:
     contract, batch, permutation = _a_transposed(len(y_bar.shape), len(b.shape), contract, batch)
     return _arranged_product(y_bar, b, contract, batch, permutation)
 
 
-def _dot_general_b_bar(y_bar: Value, a: Value, contract: Pair, batch: Pair) -> Any:
+def _dot_general_b_bar(y_bar: Value, a: Value, contract: Pair, batch: Pair) -> Value:
     contract, batch, permutation = _b_transposed(len(y_bar.shape), len(a.shape), contract, batch)
     return _arranged_product(a, y_bar, contract, batch, permutation)
 
 
-def _arranged_product(a: Value, b: Value, contract: Pair, batch: Pair, permutation: Axes) -> Any:
+def _arranged_product(a: Value, b: Value, contract: Pair, batch: Pair, permutation: Axes) -> Value:
     if permutation == (1, 0) and not batch[0] and len(a.shape) == len(contract[0]) + 1:
         # The exchanged product needs no permutation. The gradient then owns its memory instead of being a transposed
         # view.
@@ -167,7 +167,7 @@ def _arranged_product(a: Value, b: Value, contract: Pair, batch: Pair, permutati
     return _arranged(dot_general(a, b, contract, batch), permutation)
 
 
-def _arranged(x: Value, permutation: Axes) -> Any:
+def _arranged(x: Value, permutation: Axes) -> Value:
     return x if permutation == tuple(range(len(permutation))) else transpose(x, permutation)
 
 
@@ -177,7 +177,7 @@ def _dot_general_cost(y: Aval, a: Aval, b: Aval, *, contract: Pair, batch: Pair)
 
 def _dot_general_batch(
     primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict
-) -> Any:
+) -> Array:
     """If both are batched, add a batch axis. If one is, the batch is one of its kept axes, moved to the front."""
     a, b = operands
     contract, batch = [
@@ -193,7 +193,7 @@ def _dot_general_batch(
     return _arranged(y, (place, *[i for i in range(len(y.shape)) if i != place]))
 
 
-def _matmul_batch(primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict) -> Any:
+def _matmul_batch(primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict) -> Array:
     a_ndim, b_ndim = [len(x.shape) - flag for x, flag in zip(operands, batched, strict=True)]
     contract, batch = _matmul_axes(a_ndim, b_ndim)
     return _dot_general_batch(primitive, size, operands, batched, {"contract": contract, "batch": batch})
@@ -251,7 +251,7 @@ dot_general_p = Primitive(
 )
 
 
-def dot_general(a: Value, b: Value, contract: Pair, batch: Pair = NO_BATCH) -> Any:
+def dot_general(a: Value, b: Value, contract: Pair, batch: Pair = NO_BATCH) -> Value:
     """Return the product of arrays of one dtype, summed over the axes ``contract`` and matched over the axes ``batch``.
 
     The result's axes are the batch axes, then the rest of ``a``, then the rest of ``b``.
@@ -274,7 +274,7 @@ def _matmul_cost(y: Aval, a: Aval, b: Aval) -> int:
     return 2 * y.size * a.shape[-1]
 
 
-def _matmul_a_bar(y_bar: Value, b: Value) -> Any:
+def _matmul_a_bar(y_bar: Value, b: Value) -> Value:
     b_ndim = len(b.shape)
     if b_ndim == 2:
         if len(y_bar.shape) == 1:
@@ -287,7 +287,7 @@ def _matmul_a_bar(y_bar: Value, b: Value) -> Any:
     return _dot_general_a_bar(y_bar, b, *_matmul_axes(b_ndim, b_ndim))
 
 
-def _matmul_b_bar(y_bar: Value, a: Value) -> Any:
+def _matmul_b_bar(y_bar: Value, a: Value) -> Value:
     a_ndim = len(a.shape)
     if a_ndim == 2:
         if len(y_bar.shape) == 1:
@@ -300,12 +300,12 @@ def _matmul_b_bar(y_bar: Value, a: Value) -> Any:
     return _dot_general_b_bar(y_bar, a, *_matmul_axes(a_ndim, a_ndim))
 
 
-def _outer(a: Value, b: Value) -> Any:
+def _outer(a: Value, b: Value) -> Value:
     """Return the outer product; one of the operands may be a scalar."""
     return expand_dims(a, (1,)) * b if len(a.shape) and len(b.shape) else a * b
 
 
-def _matmul_xla(lax: Lax, a: Array, b: Array) -> Any:
+def _matmul_xla(lax: Lax, a: Array, b: Array) -> Array:
     return lax.dot_general(a, b, _matmul_axes(a.ndim, b.ndim))
 
 

@@ -37,7 +37,7 @@ class _CastDerivative(Multilinear):
         return super().push(primitive, primals, tangents, y, params) if is_inexact(params["dtype"]) else None
 
 
-def _cast_numpy(x: Array, *, dtype: np.dtype) -> Any:
+def _cast_numpy(x: Array, *, dtype: np.dtype) -> Array:
     if type(x) is complex:
         # Python's class refuses what NumPy's casts do: to drop the imaginary part.
         x = np.complex128(x)
@@ -48,11 +48,11 @@ def _cast_numpy(x: Array, *, dtype: np.dtype) -> Any:
     return dtype.type(x)
 
 
-def _cast_transpose(y_bar: Value, x_aval: Aval) -> Any:
+def _cast_transpose(y_bar: Value, x_aval: Aval) -> Value:
     return cast(y_bar, x_aval.dtype)
 
 
-def _cast_xla(lax: Lax, x: Array, *, dtype: np.dtype) -> Any:
+def _cast_xla(lax: Lax, x: Array, *, dtype: np.dtype) -> Array:
     if x.dtype.kind == "c" and dtype.kind not in "cb":
         x = lax.real(x)
     # XLA has the machine's byte order alone.
@@ -72,7 +72,7 @@ cast_p = Primitive(
 )
 
 
-def cast(x: Value, dtype: np.dtype) -> Any:
+def cast(x: Value, dtype: np.dtype) -> Value:
     """Return ``x`` in another dtype, or ``x`` itself if it has that dtype. A complex value loses its imaginary part."""
     # The default must not be ``None``: NumPy takes it for float64, and they would compare equal.
     if getattr(x, "dtype", False) == dtype:
@@ -100,7 +100,7 @@ weak_cast_p = Primitive(
 weak_cast_p.operator = True
 
 
-def _fit_numpy(x: Array, *, dtype: np.dtype) -> Any:
+def _fit_numpy(x: Array, *, dtype: np.dtype) -> Array:
     y = np.asarray(x).astype(dtype)
     if not np.array_equal(y, x):
         refuse_number(x, dtype)
@@ -184,7 +184,7 @@ conj_p = Primitive(
 real_p.operator = imag_p.operator = conj_p.operator = True
 
 
-def _complex_numpy(a: Array, b: Array) -> Any:
+def _complex_numpy(a: Array, b: Array) -> Array:
     y = np.empty(np.broadcast_shapes(np.shape(a), np.shape(b)), complex_dtype(np.result_type(a, b)))
     y.real = a
     y.imag = b
@@ -203,6 +203,6 @@ complex_p = elementwise(
 )
 
 
-def make_complex(a: Value, b: Value) -> Any:
+def make_complex(a: Value, b: Value) -> Value:
     """Return ``a + ib`` for real parts of one dtype."""
     return complex_p(a, b)

@@ -22,14 +22,14 @@ def _plus_one(x: Value) -> Any:
     return x - -1
 
 
-def _arcsin_map(t: Value, x: Value, x_aval: Aval) -> Any:
+def _arcsin_map(t: Value, x: Value, x_aval: Aval) -> Value:
     if x_aval.dtype.kind == "c":
         return t / (sqrt_p(-(x - 1)) * sqrt_p(_plus_one(x)))
     # The product keeps the digits that 1 - x * x loses near the ends.
     return t / sqrt_p((1 - x) * (1 + x))
 
 
-def _arccos_map(t: Value, x: Value, x_aval: Aval) -> Any:
+def _arccos_map(t: Value, x: Value, x_aval: Aval) -> Value:
     return _arcsin_map(-t, x, x_aval)
 
 

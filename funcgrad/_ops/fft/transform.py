@@ -81,7 +81,7 @@ fft_p = Primitive(
 )
 
 
-def fft(x: Value, axes: tuple[int, ...], *, inverse: bool = False, norm: Norm = "backward") -> Any:
+def fft(x: Value, axes: tuple[int, ...], *, inverse: bool = False, norm: Norm = "backward") -> Value:
     """Return the transform of complex values over different axes, or its inverse; no axis is empty."""
     return fft_p(x, axes=axes, inverse=inverse, norm=norm)
 

@@ -12,7 +12,7 @@ from funcgrad._ops.index.plan import FULL, SLOT, Index, expand_ellipsis, is_adja
 from funcgrad._ops.index.xla import pieces_of
 from funcgrad._ops.layout.broadcast import broadcast_to, with_batch
 from funcgrad._ops.layout.shape import inverse_permutation, reshape, transpose
-from funcgrad._types import Value
+from funcgrad._types import Array, Value
 
 Flags = tuple[bool, ...]
 
@@ -43,7 +43,7 @@ class _Batched:
         """Return the axes of ``x[index]``, of which there are ``ndim``, with the batch leading."""
         return (*self._head, *range(len(self._head), ndim))
 
-    def lay_out(self, v: Value) -> Any:
+    def lay_out(self, v: Value) -> Value:
         """Return a batched value with its axes in the order of the batched ``x[index]``."""
         return _permuted(v, inverse_permutation(self.order(len(v.shape))))
 
@@ -69,11 +69,11 @@ def _place(index: Index, ndim: int) -> int:
     return sum(entry is None or isinstance(entry, slice) for entry in entries[:first])
 
 
-def _permuted(x: Value, order: tuple[int, ...]) -> Any:
+def _permuted(x: Value, order: tuple[int, ...]) -> Value:
     return x if order == tuple(range(len(order))) else transpose(x, order)
 
 
-def index_batch(primitive: Primitive, size: int, operands: tuple, batched: Flags, params: dict) -> Any:
+def index_batch(primitive: Primitive, size: int, operands: tuple, batched: Flags, params: dict) -> Array:
     """Batch ``x[index]`` if ``x``, index arrays, or both are batched."""
     x, *rest = operands
     arrays, flags = tuple(rest), batched[1:]
@@ -88,7 +88,7 @@ def index_batch(primitive: Primitive, size: int, operands: tuple, batched: Flags
     return _permuted(y, (place, *[i for i in range(len(y.shape)) if i != place]))
 
 
-def update_batch(primitive: Primitive, size: int, operands: tuple, batched: Flags, params: dict) -> Any:
+def update_batch(primitive: Primitive, size: int, operands: tuple, batched: Flags, params: dict) -> Array:
     """Batch ``x.at[index].add(v)`` and ``.set(v)``."""
     x, v, *rest = operands
     arrays, flags = tuple(rest), batched[2:]
@@ -100,14 +100,14 @@ def update_batch(primitive: Primitive, size: int, operands: tuple, batched: Flag
     return bind(primitive, (x, v, *ours.arrays), {"index": ours.index})
 
 
-def _whole(v: Value, flag: bool, size: int, shape: tuple[int, ...]) -> Any:
+def _whole(v: Value, flag: bool, size: int, shape: tuple[int, ...]) -> Value:
     """Return an assigned value broadcast to the selected shape, with the batch leading."""
     if flag:
         v = reshape(v, (size, *[1] * (len(shape) - len(v.shape) + 1), *v.shape[1:]))
     return broadcast_to(v, (size, *shape))
 
 
-def scatter_batch(primitive: Primitive, size: int, operands: tuple, batched: Flags, params: dict) -> Any:
+def scatter_batch(primitive: Primitive, size: int, operands: tuple, batched: Flags, params: dict) -> Array:
     """Batch the scatter of pieces into zeros."""
     shape = params["shape"]
     new_operands: list[Any] = []

@@ -26,7 +26,7 @@ from funcgrad._types import Array, Value
 _FLAT_LIMIT = 256
 
 
-def _index_numpy(x: Array, *arrays: Array, index: Index) -> Any:
+def _index_numpy(x: Array, *arrays: Array, index: Index) -> Array:
     if type(x) is not np.ndarray:
         x = np.asarray(x)
     return x[index.filled(arrays) if arrays else index.entries]
@@ -116,12 +116,12 @@ index_p = ViewPrimitive(
 )
 
 
-def index(x: Value, entries: tuple, arrays: tuple = (), *, unique: bool = False) -> Any:
+def index(x: Value, entries: tuple, arrays: tuple = (), *, unique: bool = False) -> Value:
     """Return ``x[entries]``, with a `SLOT` among the entries for each index array."""
     return index_p(x, *arrays, index=Index(entries, unique))
 
 
-def slice_axis(x: Value, axis: int, start: int, stop: int) -> Any:
+def slice_axis(x: Value, axis: int, start: int, stop: int) -> Value:
     """Return ``x[..., start:stop, ...]`` along one axis."""
     return index_p(x, index=Index((*(FULL,) * axis, slice(start, stop))))
 
@@ -196,7 +196,7 @@ scatter_p = Primitive(
 )
 
 
-def scatter(pieces: list[Piece], shape: tuple[int, ...]) -> Any:
+def scatter(pieces: list[Piece], shape: tuple[int, ...]) -> Array:
     """Return zeros of ``shape`` to which each piece ``(v, index, arrays)`` is added at its index."""
     operands = [x for v, _, arrays in pieces for x in (v, *arrays)]
     return scatter_p(*operands, shape=shape, indices=tuple([index for _, index, _ in pieces]))
@@ -220,7 +220,7 @@ class IndexPieces(Pieces):
         self.buffer: np.ndarray | None = None
         self.whole: Any = None
 
-    def add(self, other: Value) -> Any:
+    def add(self, other: Value) -> Pieces:
         if isinstance(other, WrittenBar):
             return other.add(self)
         if type(other) is not IndexPieces:
@@ -276,7 +276,7 @@ class IndexPieces(Pieces):
             buffer += self.buffer
         self.pieces, self.traced, self.buffer = rest, len(rest), None
 
-    def total(self) -> Any:
+    def total(self) -> Array:
         self._settle()
         parts = [part for part in (self.buffer, self.whole) if part is not None]
         if self.pieces:
@@ -326,7 +326,7 @@ class WrittenBar(Pieces):
             self.value = self.value + other
         return self
 
-    def total(self) -> Any:
+    def total(self) -> Array:
         return self.value
 
 

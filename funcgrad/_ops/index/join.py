@@ -47,7 +47,7 @@ class _JoinDerivative(LinearTogether, ByEdges):
         return primitive(*[zeros_like(x) if x_dot is None else x_dot for x, x_dot in pairs], **params)
 
 
-def _part_cotangent(y_bar: Value, index: Index) -> Any:
+def _part_cotangent(y_bar: Value, index: Index) -> Value:
     return index_p(y_bar, index=index)
 
 
@@ -90,7 +90,7 @@ concatenate_p = Primitive(
 )
 
 
-def concatenate(xs: Sequence[Any], axis: int) -> Any:
+def concatenate(xs: Sequence[Any], axis: int) -> Array:
     """Return arrays of one dtype joined along an axis."""
     return xs[0] if len(xs) == 1 else concatenate_p(*xs, axis=axis)
 
@@ -115,7 +115,7 @@ stack_p = Primitive(
 )
 
 
-def stack(xs: Sequence[Any], axis: int) -> Any:
+def stack(xs: Sequence[Any], axis: int) -> Array:
     """Return arrays of one shape and dtype joined along a new axis."""
     return expand_dims(xs[0], (axis,)) if len(xs) == 1 else stack_p(*xs, axis=axis)
 
@@ -129,17 +129,17 @@ def _inside(shape: tuple[int, ...], widths: Widths) -> tuple[slice, ...]:
     return tuple(slice(low, low + n) for n, (low, _) in zip(shape, widths, strict=True))
 
 
-def _pad_numpy(x: Array, *, widths: Widths) -> Any:
+def _pad_numpy(x: Array, *, widths: Widths) -> Array:
     y = np.zeros(tuple(low + n + high for n, (low, high) in zip(x.shape, widths, strict=True)), x.dtype)
     y[_inside(x.shape, widths)] = x
     return y
 
 
-def _pad_transpose(y_bar: Value, x_aval: Aval, widths: Widths) -> Any:
+def _pad_transpose(y_bar: Value, x_aval: Aval, widths: Widths) -> Value:
     return index_p(y_bar, index=Index(_inside(x_aval.shape, widths)))
 
 
-def _pad_batch(primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict) -> Any:
+def _pad_batch(primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict) -> Array:
     return pad(operands[0], ((0, 0), *params["widths"]))
 
 
@@ -156,6 +156,6 @@ pad_p = Primitive(
 )
 
 
-def pad(x: Value, widths: Widths) -> Any:
+def pad(x: Value, widths: Widths) -> Value:
     """Return the array with zeros before and after, ``(before, after)`` per axis."""
     return pad_p(x, widths=widths) if any(low or high for low, high in widths) else x

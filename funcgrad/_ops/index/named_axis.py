@@ -50,6 +50,6 @@ all_gather_p = Primitive(
 )
 
 
-def all_gather(x: Value, index: Any, axis: NamedAxis) -> Any:
+def all_gather(x: Value, index: Any, axis: NamedAxis) -> Value:
     """Return the values of all elements along a new first axis. ``index`` is the number of the element."""
     return all_gather_p(x, index, axis=axis)

@@ -26,13 +26,13 @@ from funcgrad._ops.layout.shape import reshape
 from funcgrad._types import Array, Value
 
 
-def _scatter_add_numpy(x: Array, v: Array, *arrays: Array, index: Index) -> Any:
+def _scatter_add_numpy(x: Array, v: Array, *arrays: Array, index: Index) -> Array:
     y = np.array(x)
     accumulate(y, index, arrays, v)
     return y if y.ndim else y[()]
 
 
-def _scatter_set_numpy(x: Array, v: Array, *arrays: Array, index: Index) -> Any:
+def _scatter_set_numpy(x: Array, v: Array, *arrays: Array, index: Index) -> Array:
     y = np.array(x)
     y[index.filled(arrays)] = v
     return y if y.ndim else y[()]
@@ -65,7 +65,7 @@ class _AddDerivative(_UpdateDerivative):
     def to_x(self, y_bar: Value, index: Index, arrays: tuple) -> Any:
         return y_bar
 
-    def to_v(self, y_bar: Value, index: Index, arrays: tuple) -> Any:
+    def to_v(self, y_bar: Value, index: Index, arrays: tuple) -> Value:
         return index_p(y_bar, *arrays, index=index)
 
     def push(self, primitive: Primitive, primals: tuple, tangents: list, y: Value, params: dict) -> Any:
@@ -80,10 +80,10 @@ class _AddDerivative(_UpdateDerivative):
 class _SetDerivative(_UpdateDerivative):
     __slots__ = ()
 
-    def to_x(self, y_bar: Value, index: Index, arrays: tuple) -> Any:
+    def to_x(self, y_bar: Value, index: Index, arrays: tuple) -> Value:
         return scatter_set_p(y_bar, 0, *arrays, index=index)
 
-    def to_v(self, y_bar: Value, index: Index, arrays: tuple) -> Any:
+    def to_v(self, y_bar: Value, index: Index, arrays: tuple) -> Value:
         v_bar = index_p(y_bar, *arrays, index=index)
         if not arrays or index.unique:
             return v_bar
@@ -97,7 +97,7 @@ class _SetDerivative(_UpdateDerivative):
         return primitive(x_dot, 0 if v_dot is None else v_dot, *primals[2:], **params)
 
 
-def _stays(shape: tuple[int, ...], index: Index, arrays: tuple) -> Any:
+def _stays(shape: tuple[int, ...], index: Index, arrays: tuple) -> Array:
     """Return which elements of the assigned value are in the result.
 
     If two are written to one place, one of them is lost.

@@ -36,7 +36,7 @@ def matrix(values: Value, columns: Value, starts: Value, shape: tuple[int, int])
 
 def _product_numpy(
     values: Array, rows: Array, columns: Array, starts: Array, x: Array, *, shape: tuple[int, int], turned: bool
-) -> Any:
+) -> Array:
     with untraced():
         a = matrix(values, columns, starts, shape)
         return (a.T if turned else a) @ x
@@ -52,7 +52,7 @@ def _product_xla(
     *,
     shape: tuple[int, int],
     turned: bool,
-) -> Any:
+) -> Array:
     to, of = (columns, rows) if turned else (rows, columns)
     terms = reshape(values, (values.size,) + (1,) * (x.ndim - 1)) * x[of]
     return lax.full((shape[turned], *x.shape[1:]), 0, x.dtype).at[to].add(terms)

@@ -24,7 +24,7 @@ from funcgrad._ops.index.plan import Index, is_row, selected_shape
 from funcgrad._ops.index.scatter import _stays, scatter_set_p
 from funcgrad._ops.layout.broadcast import broadcast_to, sum_to_shape
 from funcgrad._ops.layout.shape import reshape
-from funcgrad._types import Value
+from funcgrad._types import Array, Value
 
 _NDARRAY = np.ndarray
 WHOLE = Index((Ellipsis,))
@@ -100,7 +100,7 @@ def _steps(place: Any) -> list[Step]:
     return steps[::-1]
 
 
-def replaced(x: Value, steps: list[Step], v: Value, index: Index, arrays: tuple) -> Any:
+def replaced(x: Value, steps: list[Step], v: Value, index: Index, arrays: tuple) -> Value:
     """Return ``x`` with a value written at an index of the view that the steps lead to."""
     parts = [x]
     for primitive, params in steps:
@@ -118,7 +118,7 @@ def replaced(x: Value, steps: list[Step], v: Value, index: Index, arrays: tuple)
     return new
 
 
-def without_leading(v: Value, shape: tuple[int, ...]) -> Any:
+def without_leading(v: Value, shape: tuple[int, ...]) -> Value:
     """Return a value without superfluous leading axes of length 1, as NumPy ignores them."""
     given = getattr(v, "shape", ())
     extra = len(given) - len(shape)
@@ -209,7 +209,7 @@ def _pull_updated(y_bar: Value, node: Node) -> Any:
     return bar, _taken(bar, *node[4])
 
 
-def _pull_written(y_bar: Value, node: Node) -> Any:
+def _pull_written(y_bar: Value, node: Node) -> Value:
     return _taken(y_bar if type(y_bar) is WrittenBar else WrittenBar(y_bar), *node[3])
 
 
@@ -224,7 +224,7 @@ def _pull_overwritten(y_bar: Value, node: Node) -> Any:
     return bar
 
 
-def _taken(bar: WrittenBar, steps: Any, index: Index, arrays: tuple, shape: tuple[int, ...]) -> Any:
+def _taken(bar: WrittenBar, steps: Any, index: Index, arrays: tuple, shape: tuple[int, ...]) -> Array:
     """Return the cotangent of the written value, and put zeros in its place."""
     whole = bar.value
     part: Any = None

@@ -15,7 +15,7 @@ from funcgrad._types import Array, Lax, Value
 Piece = tuple[Any, Index, tuple]
 
 
-def index_xla(lax: Lax, x: Array, *arrays: Array, index: Index) -> Any:
+def index_xla(lax: Lax, x: Array, *arrays: Array, index: Index) -> Array:
     """Return ``x[index]``."""
     plan = resolve(index, x.shape, tuple([a.shape for a in arrays]))
     y = _cut(lax, x, plan)
@@ -28,7 +28,7 @@ def index_xla(lax: Lax, x: Array, *arrays: Array, index: Index) -> Any:
     return _reshape(lax, y, plan.shape)
 
 
-def update_xla(lax: Lax, x: Array, v: Array, *arrays: Array, index: Index, add: bool) -> Any:
+def update_xla(lax: Lax, x: Array, v: Array, *arrays: Array, index: Index, add: bool) -> Array:
     """Return ``x.at[index].add(v)`` or ``.set(v)``; ``v`` has the shape of ``x[index]`` or is a Python scalar."""
     if add and x.dtype == bool:
         # XLA cannot add booleans. A sum of 0 and 1 is nonzero if one of them is true.
@@ -47,7 +47,7 @@ def update_xla(lax: Lax, x: Array, v: Array, *arrays: Array, index: Index, add: 
     return _paste(lax, x, part, plan, reads=reads)
 
 
-def scatter_xla(lax: Lax, *operands: Array, shape: tuple[int, ...], indices: tuple[Index, ...]) -> Any:
+def scatter_xla(lax: Lax, *operands: Array, shape: tuple[int, ...], indices: tuple[Index, ...]) -> Array:
     """Return the sum of pieces, each at its index among zeros: the transpose of indexing.
 
     Pieces that are intervals of one axis are concatenated. A loop over the rows of an array then becomes one
@@ -108,7 +108,7 @@ def _disjoint(spans: list[tuple[int, int, Any]]) -> list[list[tuple[int, int, An
     return layers
 
 
-def _lay(lax: Lax, layer: list[tuple[int, int, Any]], axis: int, shape: tuple[int, ...]) -> Any:
+def _lay(lax: Lax, layer: list[tuple[int, int, Any]], axis: int, shape: tuple[int, ...]) -> Array:
     """Concatenate disjoint intervals in order, with zeros in the gaps."""
     starts = [start for start, _, _ in layer]
     parts = []
@@ -121,7 +121,7 @@ def _lay(lax: Lax, layer: list[tuple[int, int, Any]], axis: int, shape: tuple[in
     return parts[0] if len(parts) == 1 else lax.concatenate(parts, axis)
 
 
-def _spread(lax: Lax, v: Value, index: Index, arrays: tuple, shape: tuple[int, ...]) -> Any:
+def _spread(lax: Lax, v: Value, index: Index, arrays: tuple, shape: tuple[int, ...]) -> Value:
     """Return one piece among zeros."""
     plan = resolve(index, shape, tuple([a.shape for a in arrays]))
     part = _reshape(lax, v, plan.gathered)
@@ -131,11 +131,11 @@ def _spread(lax: Lax, v: Value, index: Index, arrays: tuple, shape: tuple[int, .
     return _uncut(lax, part, plan, shape)
 
 
-def _reshape(lax: Lax, x: Value, shape: tuple[int, ...]) -> Any:
+def _reshape(lax: Lax, x: Value, shape: tuple[int, ...]) -> Value:
     return x if x.shape == shape else lax.reshape(x, shape)
 
 
-def _cut(lax: Lax, x: Value, plan: ResolvedIndex) -> Any:
+def _cut(lax: Lax, x: Value, plan: ResolvedIndex) -> Value:
     """Apply the static part of an index: slice, reverse, drop axes."""
     if not _is_whole(plan, x.shape):
         if lax.is_traced(x) or any(stride != 1 for stride in plan.strides):
@@ -153,14 +153,14 @@ def _is_whole(plan: ResolvedIndex, shape: tuple[int, ...]) -> bool:
     return plan.highs == shape and not any(plan.lows) and all(stride == 1 for stride in plan.strides)
 
 
-def _restored(lax: Lax, part: Value, plan: ResolvedIndex) -> Any:
+def _restored(lax: Lax, part: Value, plan: ResolvedIndex) -> Value:
     """Return a cut part with its dropped axes, in ascending order."""
     lengths = iter(plan.base)
     part = _reshape(lax, part, tuple(1 if i in plan.dropped else next(lengths) for i in range(len(plan.lows))))
     return lax.rev(part, plan.reversed_axes) if plan.reversed_axes else part
 
 
-def _uncut(lax: Lax, part: Value, plan: ResolvedIndex, shape: tuple[int, ...]) -> Any:
+def _uncut(lax: Lax, part: Value, plan: ResolvedIndex, shape: tuple[int, ...]) -> Value:
     """Return a cut part in its place among zeros."""
     part = _restored(lax, part, plan)
     if _is_whole(plan, shape):
@@ -172,7 +172,7 @@ def _uncut(lax: Lax, part: Value, plan: ResolvedIndex, shape: tuple[int, ...]) -
     return lax.pad(part, np.zeros((), part.dtype), widths)
 
 
-def _paste(lax: Lax, x: Value, part: Value, plan: ResolvedIndex, *, reads: bool) -> Any:
+def _paste(lax: Lax, x: Value, part: Value, plan: ResolvedIndex, *, reads: bool) -> Value:
     """Return ``x`` with a cut part put back; ``reads`` says whether the part may be computed from ``x``."""
     if _is_whole(plan, x.shape):
         return _restored(lax, part, plan)
@@ -189,7 +189,7 @@ def _paste(lax: Lax, x: Value, part: Value, plan: ResolvedIndex, *, reads: bool)
     return lax.select(mask, _uncut(lax, part, plan, x.shape), x)
 
 
-def _gather(lax: Lax, x: Value, plan: ResolvedIndex, arrays: tuple, unique: bool) -> Any:
+def _gather(lax: Lax, x: Value, plan: ResolvedIndex, arrays: tuple, unique: bool) -> Value:
     shape = plan.gathered
     positions, known = _positions(lax, plan, arrays)
     if 0 in shape:
@@ -203,7 +203,7 @@ def _gather(lax: Lax, x: Value, plan: ResolvedIndex, arrays: tuple, unique: bool
     return lax.gather(x, positions, numbers, sizes, unique_indices=unique, mode=mode)
 
 
-def _scatter(lax: Lax, x: Value, v: Value, plan: ResolvedIndex, arrays: tuple, *, unique: bool, add: bool) -> Any:
+def _scatter(lax: Lax, x: Value, v: Value, plan: ResolvedIndex, arrays: tuple, *, unique: bool, add: bool) -> Value:
     positions, known = _positions(lax, plan, arrays)
     if 0 in plan.gathered:
         return x
@@ -220,7 +220,7 @@ def _scatter_numbers(lax: Lax, plan: ResolvedIndex) -> Any:
     )
 
 
-def _set_in_order(lax: Lax, x: Value, v: Value, plan: ResolvedIndex, arrays: tuple, **_: bool) -> Any:
+def _set_in_order(lax: Lax, x: Value, v: Value, plan: ResolvedIndex, arrays: tuple, **_: bool) -> Value:
     """Write values at positions of which some may be equal: as in NumPy, the last one stays.
 
     XLA writes in this order on CPUs alone. On GPUs the order is random, so each value that would be overwritten gets a
@@ -238,7 +238,7 @@ def _set_in_order(lax: Lax, x: Value, v: Value, plan: ResolvedIndex, arrays: tup
             return scatter(x, positions, v, mode="promise_in_bounds")
         return write(x, np.where(lost[..., None], np.array(lengths, positions.dtype), positions), v)
 
-    def last(x: Value, positions: Value, v: Value) -> Any:
+    def last(x: Value, positions: Value, v: Value) -> Value:
         count = len(lengths)
         numbers = lax.ScatterDimensionNumbers((), tuple(range(count)), tuple(range(count)))
         order = lax.reshape(np.arange(math.prod(plan.batch), dtype=np.int32), plan.batch)
@@ -293,7 +293,7 @@ def _checked(a: Value, length: int, axis: int) -> np.ndarray:
     return np.where(a < 0, a + length, a)
 
 
-def _wrapped(lax: Lax, a: Value, length: int, dtype: np.dtype) -> Any:
+def _wrapped(lax: Lax, a: Value, length: int, dtype: np.dtype) -> Value:
     """Return positions counted from the start, also for negative ones."""
     unsigned = a.dtype.kind == "u"
     a = lax.convert_element_type(a, dtype)
@@ -302,7 +302,7 @@ def _wrapped(lax: Lax, a: Value, length: int, dtype: np.dtype) -> Any:
     return lax.select(lax.lt(a, lax.full_like(a, 0)), lax.add(a, lax.full_like(a, length)), a)
 
 
-def _column(lax: Lax, a: Value, batch: tuple[int, ...]) -> Any:
+def _column(lax: Lax, a: Value, batch: tuple[int, ...]) -> Value:
     kept = [i for i, n in enumerate(a.shape, len(batch) - len(a.shape)) if n == batch[i]]
     a = lax.reshape(a, tuple(batch[i] for i in kept))
     return lax.broadcast_in_dim(a, (*batch, 1), tuple(kept))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -81,7 +80,7 @@ def diagonal(x: Value, offset: int = 0) -> Value:
     return diagonal_p(x, offset=offset)
 
 
-def writable_diagonal(x: Value, offset: int = 0) -> Any:
+def writable_diagonal(x: Value, offset: int = 0) -> Value:
     """Return the same diagonal as a writeable view."""
     return writable_diagonal_p(x, offset=offset)
 

@@ -242,6 +242,6 @@ cofactor_curvature_p = CompoundPrimitive(
 )
 
 
-def _curvature(x: Value, t: Value) -> Any:
+def _curvature(x: Value, t: Value) -> Value:
     """Return the derivative of the cofactors of each matrix along ``t``."""
     return bind(cofactor_curvature_p, (x, t), NO_PARAMS)

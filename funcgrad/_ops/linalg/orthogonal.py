@@ -23,13 +23,13 @@ from funcgrad._ops.reduce.reduce import reduce_max
 from funcgrad._types import Array, Lax, Value
 
 
-def _turn(x: Value) -> Any:
+def _turn(x: Value) -> Value:
     """Return the skew-Hermitian matrix with the lower triangle and the imaginary diagonal of ``x``."""
     below = lower_triangle(x, -1)
     return below - adjoint(below) + _imaginary_diagonal(x)
 
 
-def _imaginary_diagonal(x: Value) -> Any:
+def _imaginary_diagonal(x: Value) -> Value:
     if x.dtype.kind != "c":
         return 0
     parts = imag_p(diagonal(x))
@@ -107,7 +107,7 @@ def _residual_maps(x: Value, y: Value) -> tuple[Any, Any]:
     return identity_like(left) - left, identity_like(right) - right
 
 
-def _pinv_push(x_dot: Value, x: Value, y: Value) -> Any:
+def _pinv_push(x_dot: Value, x: Value, y: Value) -> Value:
     unreached, unseen = _residual_maps(x, y)
     y_adjoint, change = adjoint(y), adjoint(x_dot)
     first = product(y, product(y_adjoint, product(change, unreached)))
@@ -115,7 +115,7 @@ def _pinv_push(x_dot: Value, x: Value, y: Value) -> Any:
     return first + second - product(product(y, x_dot), y)
 
 
-def _pinv_pull(y_bar: Value, x: Value, y: Value) -> Any:
+def _pinv_pull(y_bar: Value, x: Value, y: Value) -> Value:
     unreached, unseen = _residual_maps(x, y)
     y_conjugate, change = conjugated(y), adjoint(y_bar)
     first = product(product(product(conjugated(unreached), change), y_conjugate), swapped(y))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from funcgrad._core.bind import NO_PARAMS, bind
@@ -26,7 +24,7 @@ def _unitary_xla(lax: Lax, x: Array) -> Array:
     return product(u, vh)
 
 
-def _push(x_dot: Value, x: Value, y: Value) -> Any:
+def _push(x_dot: Value, x: Value, y: Value) -> Value:
     """Return ``y w + (1 - y y^H) x_dot p^-1``, where ``w p + p w`` is the skew part of ``y^H x_dot``."""
     p = hermitian_part(product(adjoint(y), x))
     along = product(adjoint(y), x_dot)
@@ -37,7 +35,7 @@ def _push(x_dot: Value, x: Value, y: Value) -> Any:
     return y_dot
 
 
-def _pull(y_bar: Value, x: Value, y: Value) -> Any:
+def _pull(y_bar: Value, x: Value, y: Value) -> Value:
     p = hermitian_part(product(adjoint(y), x))
     turn = sylvester(swapped(p), swapped(p), product(swapped(y), y_bar))
     x_bar = product(conjugated(y), turn - adjoint(turn))

@@ -36,7 +36,7 @@ from funcgrad._types import Array, Lax, Value
 from funcgrad.errors import NotDifferentiableError
 
 
-def _real_diagonal(x: Value) -> Any:
+def _real_diagonal(x: Value) -> Value:
     values = diagonal(x)
     return real_p(values) if values.dtype.kind == "c" else values
 
@@ -155,7 +155,7 @@ def _svd_dots(x_dot: Value, u: Value, s: Value, vh: Value) -> list:
     return [u_dot, _real_diagonal(inner), vh_dot]
 
 
-def _phases(values: Value, s: Value) -> Any:
+def _phases(values: Value, s: Value) -> Value:
     """Return ``i Im(values) / s`` on a diagonal; 0 for real matrices."""
     if values.dtype.kind != "c":
         return 0

@@ -163,7 +163,7 @@ def _cond_batch(primitive: Primitive, size: int, operands: tuple, batched: tuple
     return [_select_rows(pred, a, b) for a, b in pairs]
 
 
-def _select_rows(pred: Value, a: Value, b: Value) -> Any:
+def _select_rows(pred: Value, a: Value, b: Value) -> Value:
     """Select by one boolean per row."""
     return select(reshape(pred, (*pred.shape, *[1] * (len(a.shape) - 1))), a, b)
 

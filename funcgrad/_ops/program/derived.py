@@ -21,6 +21,7 @@ from funcgrad._ops.index.gather import index
 from funcgrad._ops.index.join import stack
 from funcgrad._ops.layout.broadcast import broadcast_to_p
 from funcgrad._ops.layout.fill import zeros_like
+from funcgrad._types import Array
 
 Mask = tuple[bool, ...]
 T = TypeVar("T")
@@ -205,7 +206,7 @@ def zeros_equation(aval: Aval) -> Equation:
     return Equation(broadcast_to_p, (zero,), {"shape": aval.shape}, (Var(Aval(aval.shape, aval.dtype)),), None)
 
 
-def zeros_of(aval: Aval) -> Any:
+def zeros_of(aval: Aval) -> Array:
     """Return zeros of a type as NumPy values."""
     return np.zeros(aval.shape, aval.dtype)[()]
 

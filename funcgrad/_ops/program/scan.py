@@ -340,7 +340,7 @@ def _batched_body(loop: Loop, size: int, batched: Mask) -> tuple[Graph, Mask, Ma
         carry = mapped[: loop.carry]
 
 
-def _swapped(x: Value) -> Any:
+def _swapped(x: Value) -> Value:
     """Exchange the axes of batch and steps."""
     return transpose(x, (1, 0, *range(2, len(x.shape))))
 

@@ -209,6 +209,6 @@ key_data_p = Primitive(
 )
 
 
-def untyped(x: Value) -> Any:
+def untyped(x: Value) -> Value:
     """Return the data of a typed key of JAX, ``uint32[..., 2]``, which primitives take; any other value unchanged."""
     return key_data_p(x) if is_engine_value(x) and not isinstance(x.dtype, np.dtype) else x

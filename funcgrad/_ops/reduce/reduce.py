@@ -186,7 +186,7 @@ def reduce_and(x: Value, axes: Axes, keepdims: bool = False) -> Value:
     return bind_one(reduce_and_p, x, {"axes": axes, "keepdims": keepdims})
 
 
-def reduce_or(x: Value, axes: Axes, keepdims: bool = False) -> Any:
+def reduce_or(x: Value, axes: Axes, keepdims: bool = False) -> Value:
     """Return whether any element of a boolean array over ``axes`` is true."""
     return bind_one(reduce_or_p, x, {"axes": axes, "keepdims": keepdims})
 

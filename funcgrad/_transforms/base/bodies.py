@@ -19,7 +19,7 @@ from funcgrad._engines import engine_of
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.program.guard import answer_to
 from funcgrad._transforms.base.arguments import name_of, returned
-from funcgrad._types import Value
+from funcgrad._types import Array, Value
 from funcgrad.errors import TreeMismatchError
 from funcgrad.numpy.extend import (
     Carried,
@@ -110,7 +110,7 @@ def stage_body(
     return Body(canonical(graph), captured, out_tree, graph, found)
 
 
-def _result(transform: str, name: str, y: Value) -> Any:
+def _result(transform: str, name: str, y: Value) -> Value:
     y = returned(transform, name, y)
     y = y if is_value(y) else as_value(y)
     if is_object_array(y):
@@ -121,7 +121,7 @@ def _result(transform: str, name: str, y: Value) -> Any:
     return y
 
 
-def _in_type(y: Value, wanted: Aval | None) -> Any:
+def _in_type(y: Value, wanted: Aval | None) -> Value:
     if wanted is None or wanted.weak or not aval_of(y).weak:
         return y
     return in_type(y, wanted)
@@ -191,7 +191,7 @@ def stage_loop_body(
     return body, [in_type(x, aval) for x, aval in zip(leaves, avals, strict=True)]
 
 
-def in_type(x: Value, aval: Aval) -> Any:
+def in_type(x: Value, aval: Aval) -> Array:
     """Return a value as an array or scalar of this dtype."""
     return cast(x, aval.dtype) if hasattr(x, "dtype") else aval.dtype.type(x)
 

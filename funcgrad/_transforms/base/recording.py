@@ -21,7 +21,7 @@ from funcgrad._engines import lasting
 from funcgrad._ops.index.rows import Rows
 from funcgrad._ops.layout.fill import zeros_like
 from funcgrad._transforms.base.arguments import argument_name, differentiable_leaves, memory_of, own
-from funcgrad._types import PyTree, Value
+from funcgrad._types import Array, PyTree, Value
 from funcgrad.numpy.extend import as_value, holds_tracer, is_foreign_array, is_object_array
 from funcgrad.tree import LEAF, TreeDef, flatten, unflatten
 from funcgrad.tree import map as tree_map
@@ -192,7 +192,7 @@ def _hides_tracer(x: Value) -> bool:
     return is_foreign_array(x) and holds_tracer(x)
 
 
-def _cotangent(x: ReverseTracer, bars: dict[Any, Any], seen: set[int], given: Sequence[Any]) -> Any:
+def _cotangent(x: ReverseTracer, bars: dict[Any, Any], seen: set[int], given: Sequence[Any]) -> Array:
     """Return the cotangent of one leaf, zeros if no output depends on it."""
     bar = bars.get(x._node)
     if type(bar) is _NDARRAY:

@@ -221,7 +221,7 @@ def abstract(leaf: Value) -> Aval:
     return aval
 
 
-def _settled(transform: str, name: str, leaf: Value) -> Any:
+def _settled(transform: str, name: str, leaf: Value) -> Value:
     leaf = returned(transform, name, leaf)
     if not is_value(leaf):
         raise TypeError(

@@ -33,7 +33,7 @@ from funcgrad._transforms.base.arguments import StaticArguments, name_of, owned,
 from funcgrad._transforms.base.shape_dtype import is_array_argument
 from funcgrad._transforms.base.stage import is_stageable, stage_leaves, stage_path
 from funcgrad._transforms.compiled.jitted import Jitted, is_lasting
-from funcgrad._types import Value
+from funcgrad._types import Array, Value
 from funcgrad.errors import ConcretizationTypeError, PathsWarning
 from funcgrad.numpy.extend import arrays_of, innermost, without_kinds
 from funcgrad.tree import TreeDef, flatten, leaves, unflatten
@@ -381,7 +381,7 @@ def _is_computed(x: Value, arguments: dict[Any, Any]) -> bool:
     return type(x) is Literal or x not in arguments
 
 
-def _number(y: Value) -> Any:
+def _number(y: Value) -> Array:
     """Return a Python number's result as NumPy's number, as a compiled program does."""
     if type(y) is WeakFloat:
         return np.float64(y)

@@ -33,7 +33,7 @@ from funcgrad._transforms.base.stage import abstract, is_stageable
 from funcgrad._transforms.compiled.jitted import Jitted
 from funcgrad._transforms.compiled.size import warn_if_large
 from funcgrad._transforms.compiled.widened import noted_widening, warn_if_widened
-from funcgrad._types import Value
+from funcgrad._types import Array, Value
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy.extend import arrays_of, is_foreign_array, is_object_array
 from funcgrad.tree import TreeDef, flatten_with_path, key_path_str, leaves, unflatten
@@ -298,7 +298,7 @@ def _remedy(inside: bool, leaf: Value) -> str:
     )
 
 
-def _as_numbers(x: Value) -> Any:
+def _as_numbers(x: Value) -> Array:
     y = taken(x)
     if is_object_array(y):
         # `abstract` refuses arrays of other objects than numbers.

@@ -12,7 +12,7 @@ from funcgrad._ops.index.gather import index
 from funcgrad._ops.index.join import concatenate, stack
 from funcgrad._ops.layout.shape import reshape
 from funcgrad._transforms.base.arguments import check_callable, name_of, owned, taken
-from funcgrad._types import ArrayLike, PyTree, Value
+from funcgrad._types import Array, ArrayLike, PyTree, Value
 from funcgrad.errors import TreeMismatchError
 from funcgrad.numpy.extend import as_value
 from funcgrad.tree import flatten, unflatten
@@ -100,7 +100,7 @@ def _places(xs: Sequence[Any], axis: int) -> list[int]:
     return places
 
 
-def _fitted(f: Callable[..., Any], y: ArrayLike, x: ArrayLike) -> Any:
+def _fitted(f: Callable[..., Any], y: ArrayLike, x: ArrayLike) -> Array:
     got = aval_of(y) if is_value(y) else None
     needed = aval_of(x)
     if got is None or (got.shape, got.dtype) != (needed.shape, needed.dtype):
@@ -139,7 +139,7 @@ class _Scan:
         )
         return [self._interleaved(*three) for three in zip(even, odd, self.places, strict=True)]
 
-    def _interleaved(self, even: Value, odd: Value, axis: int) -> Any:
+    def _interleaved(self, even: Value, odd: Value, axis: int) -> Array:
         count = odd.shape[axis]
         shape = (*odd.shape[:axis], 2 * count, *odd.shape[axis + 1 :])
         leading = (*[slice(None)] * axis,)

@@ -16,7 +16,7 @@ from funcgrad._core.trace.place import own_place
 from funcgrad._engines import is_abstract
 from funcgrad._transforms.base.arguments import name_of
 from funcgrad._transforms.base.bodies import Body, stage_body
-from funcgrad._types import Value
+from funcgrad._types import Array, Value
 from funcgrad.errors import TreeMismatchError
 from funcgrad.numpy.extend import argument_value, array_if_all, array_test
 from funcgrad.tree import TreeDef, unflatten
@@ -39,7 +39,7 @@ def run_branch(f: Callable[..., Any], operands: tuple) -> Any:
     return tree_map(argument_value, out)
 
 
-def _copied(x: Value) -> Any:
+def _copied(x: Value) -> Array:
     return x.copy() if type(x) is np.ndarray else x
 
 

@@ -219,7 +219,7 @@ def fori_loop(
             )
         start = (first, last, init)
 
-        def below_upper(state: PyTree) -> Any:
+        def below_upper(state: PyTree) -> Array:
             return state[0] < state[1]
 
         @functools.wraps(body)
@@ -309,7 +309,7 @@ def while_loop(cond: Callable[[Any], Any], body: Callable[[Any], Any], init: PyT
 
 
 @folded
-def cond(pred: Value, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any) -> Any:
+def cond(pred: Value, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any) -> PyTree:
     """Apply one of two functions, chosen by a boolean.
 
     If the boolean is traced, both functions are staged, and the program decides. If its value is known (eager code),
@@ -355,7 +355,7 @@ def cond(pred: Value, true_fun: Callable[..., Any], false_fun: Callable[..., Any
     return result_of("cond", bodies, Branches(*graphs)(_truth(pred), *captured, *leaves))
 
 
-def _truth(x: ArrayLike) -> Any:
+def _truth(x: ArrayLike) -> Array:
     """Return whether a real scalar differs from zero; leave other values to the check."""
     aval = aval_of(x) if is_value(x) else None
     return x != 0 if aval and not aval.shape and is_real(aval.dtype) and aval.dtype.kind != "b" else x

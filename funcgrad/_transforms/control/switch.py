@@ -23,13 +23,13 @@ from funcgrad._transforms.control.branches import (
     with_common_inputs,
     with_inputs,
 )
-from funcgrad._types import Value
+from funcgrad._types import PyTree, Value
 from funcgrad.numpy.extend import as_value
 from funcgrad.tree import flatten
 
 
 @folded
-def switch(index: Value, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
+def switch(index: Value, branches: Sequence[Callable[..., Any]], *operands: Any) -> PyTree:
     """Apply one of several functions, chosen by an integer.
 
     If the integer is traced, all functions are staged, and the program decides. Under `vmap` of the index all of them

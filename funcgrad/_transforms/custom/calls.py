@@ -19,7 +19,7 @@ from funcgrad._ops.layout.copy import fresh
 from funcgrad._ops.program.custom_batch import Backward
 from funcgrad._transforms.base.arguments import name_of, returned, taken
 from funcgrad._transforms.base.bodies import body_trace
-from funcgrad._types import PyTree, Value
+from funcgrad._types import Array, PyTree, Value
 from funcgrad.errors import NotDifferentiableError, TreeMismatchError
 from funcgrad.numpy.extend import array_as, array_like_argument, array_test, as_value, with_kinds
 from funcgrad.tree import TreeDef, flatten, flatten_up_to, unflatten
@@ -103,13 +103,13 @@ class CustomCall:
         return any(isinstance(x, Tracer) and x._owner.level >= (self.level or 0) for x in values)
 
 
-def as_array(x: Value) -> Any:
+def as_array(x: Value) -> Array:
     """Return a result leaf as a value with a shape and a dtype."""
     x = as_value(x)
     return x if hasattr(x, "dtype") else np.asarray(x)[()]
 
 
-def _own(fitted: Any, y: Value) -> Any:
+def _own(fitted: Any, y: Value) -> Array:
     """Return a derivative in memory of its own: the user's rule may return an array that other code refers to."""
     return fresh(fitted, y) if type(y) is np.ndarray else fitted
 
@@ -291,7 +291,7 @@ class JvpOfCall:
         )
         return [*ys, *[self._fitted(as_array(y_dot), aval_of(y)) for y, y_dot in zip(ys, y_dots, strict=True)]]
 
-    def _fitted(self, y_dot: PyTree, aval: Aval) -> Any:
+    def _fitted(self, y_dot: PyTree, aval: Aval) -> Array:
         if y_dot.shape != aval.shape:
             raise TreeMismatchError(
                 f"custom_jvp: the rule of {self.name} returned a tangent {aval_of(y_dot)} for a result {aval}; needed "

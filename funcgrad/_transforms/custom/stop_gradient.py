@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from funcgrad import tree
 from funcgrad._core.bind import is_value
 from funcgrad._core.numbers import number_of
 from funcgrad._ops.program.barrier import stop_gradient_p
-from funcgrad._types import Value
+from funcgrad._types import Array, PyTree, Value
 from funcgrad.numpy.extend import array_as
 
 
-def stop_gradient(x: Value) -> Any:
+def stop_gradient(x: Value) -> PyTree:
     """Return the argument as a constant: no derivative flows through it, in any transform.
 
     Args:
@@ -34,7 +32,7 @@ def stop_gradient(x: Value) -> Any:
     return tree.map(lambda leaf: _stopped(leaf) if is_value(leaf) else leaf, x)
 
 
-def _stopped(x: Value) -> Any:
+def _stopped(x: Value) -> Array:
     y = number_of(stop_gradient_p(x))
     # A write to the result must not change the array that it was computed from, as it does not under `jit`.
     return y.copy() if type(y) is np.ndarray else array_as(y, x)

@@ -27,7 +27,7 @@ from funcgrad._transforms.base.arguments import (
 )
 from funcgrad._transforms.debug import evaluated
 from funcgrad._transforms.derivative.reverse import split_aux
-from funcgrad._types import PyTree, Value
+from funcgrad._types import Array, PyTree, Value
 from funcgrad.errors import TreeMismatchError
 from funcgrad.tree import flatten, flatten_up_to, unflatten
 
@@ -89,7 +89,7 @@ def jvp(
     return (*result, _ended(aux)) if has_aux else result
 
 
-def _checked(f: Callable[..., Any], number: int, x: Value, x_dot: PyTree) -> Any:
+def _checked(f: Callable[..., Any], number: int, x: Value, x_dot: PyTree) -> Array:
     needed, x_dot = aval_of(x), taken(x_dot)
     if not hasattr(x_dot, "dtype"):
         x_dot = number_like(x_dot, needed, f"jvp: the tangent of {argument_name(f, number)}")
@@ -127,7 +127,7 @@ class Linearized:
         out_dots = evaluated(self.graph, given)
         return unflatten(out_tree, owned(out_dots, [*given, *[value for _, value in self.graph.constants]]))
 
-    def _checked(self, x_dot: PyTree, needed: Aval) -> Any:
+    def _checked(self, x_dot: PyTree, needed: Aval) -> Array:
         x_dot = taken(x_dot)
         if not hasattr(x_dot, "dtype"):
             x_dot = number_like(x_dot, needed, f"linearize: a tangent passed to {self.graph.name}")

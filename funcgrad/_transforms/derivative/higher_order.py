@@ -73,7 +73,7 @@ def jacfwd(
 
     @folded
     @functools.wraps(f)
-    def jacobian(*args: Any, **kwargs: Any) -> Any:
+    def jacobian(*args: Any, **kwargs: Any) -> PyTree:
         g, chosen = _of_chosen("jacfwd", f, argnums, args, kwargs)
         remedy = "use jvp along the directions you need"
         _check_kind("jacfwd", f"{name_of(f)} is asked by an input", remedy, chosen, holomorphic)
@@ -120,7 +120,7 @@ def jacrev(
 
     @folded
     @functools.wraps(f)
-    def jacobian(*args: Any, **kwargs: Any) -> Any:
+    def jacobian(*args: Any, **kwargs: Any) -> PyTree:
         pulled = _pulled("jacrev", f, argnums, has_aux, args, kwargs)
         return _by_rows("jacrev", f, argnums, pulled, holomorphic)
 
@@ -193,7 +193,7 @@ def jacobian(
 
     @folded
     @functools.wraps(f)
-    def jacobian(*args: Any, **kwargs: Any) -> Any:
+    def jacobian(*args: Any, **kwargs: Any) -> PyTree:
         pulled = _pulled("jacobian", f, argnums, has_aux, args, kwargs)
         inputs, outs = (list(map(aval_of, leaves(tree))) for tree in pulled[:2])
         columns = sum(aval.size for aval in inputs) < sum(aval.size for aval in outs)

@@ -286,7 +286,7 @@ class Pullback:
         scope = engine_scope([*bars, *[value for value, _ in self._outputs]])
         return tuple(self._recording.pull(seeds, [*bars, *self._recording.primals], scope))
 
-    def _checked(self, value: Value, bar: PyTree) -> Any:
+    def _checked(self, value: Value, bar: PyTree) -> Array:
         needed, bar = aval_of(value), taken(bar)
         if not isinstance(bar, Tracer) and not hasattr(bar, "dtype"):
             bar = number_like(bar, needed, f"vjp: a cotangent passed to the pullback of {self._f_name}")

@@ -43,7 +43,7 @@ _PLAIN = frozenset({int, slice, type(None), type(...)})
 _NAMES = frozenset(_VIEWS.split())
 
 
-def shown(x: TensorBase, primitive: Primitive, params: dict) -> Any:
+def shown(x: TensorBase, primitive: Primitive, params: dict) -> Tensor:
     """Return a view."""
     y = x._owner.apply(primitive, (x,), params)
     remember_view(y, x, primitive, params)
@@ -51,21 +51,21 @@ def shown(x: TensorBase, primitive: Primitive, params: dict) -> Any:
     return y
 
 
-def alias(x: TensorBase) -> Any:
+def alias(x: TensorBase) -> Tensor:
     """Return another tensor with the same memory, recorded as a view."""
     made = shown(x, reshape_p, {"shape": x.shape})
     # JAX returns the same array if nothing changes.
     return hold(made, x._value.copy()) if made._value is x._value else made
 
 
-def copied(x: TensorBase) -> Any:
+def copied(x: TensorBase) -> Tensor:
     """Return a copy, through which gradients flow."""
     made = cast_p(x, dtype=x.dtype)
     # JAX does not copy an array that does not change, but a donated step may take its memory.
     return hold(made, x._value.copy()) if made._value is x._value else made
 
 
-def hold(made: TensorBase, value: Array) -> Any:
+def hold(made: TensorBase, value: Array) -> Tensor:
     """Give a new result an equal value in other memory."""
     made._value = value
     if made._node is not None:
@@ -104,7 +104,7 @@ def copying(function: Callable[..., Any]) -> Callable[..., Any]:
     return method
 
 
-def expanded(x: Tensor, shape: tuple[int, ...]) -> Any:
+def expanded(x: Tensor, shape: tuple[int, ...]) -> Tensor:
     """Return a view in which axes of length 1 are repeated."""
     # If nothing is repeated, the view is writable.
     if math.prod(shape) == x.size:
@@ -113,7 +113,7 @@ def expanded(x: Tensor, shape: tuple[int, ...]) -> Any:
     return hold(y, np.broadcast_to(x._value, shape)) if type(x._value) is np.ndarray else y
 
 
-def getitem(self: Tensor, key: IndexLike, /) -> Any:
+def getitem(self: Tensor, key: IndexLike, /) -> Tensor:
     """Return ``x[key]``.
 
     An element is a view without axes, which NumPy gives for an ellipsis at the end of the index.
@@ -218,7 +218,7 @@ def chunk(self: Tensor, chunks: int, dim: int = 0) -> tuple[Any, ...]:
     return split(self, -(-length // chunks), dim) if length else split(self, [0] * chunks, dim)
 
 
-def array_function(self: Tensor, function: Any, types: Any, args: tuple, kwargs: dict) -> Any:
+def array_function(self: Tensor, function: Any, types: Any, args: tuple, kwargs: dict) -> Tensor:
     """Apply NumPy's protocol as for any tracer, and then fix the memory of the results."""
     ours = functions.get(function)
     if ours is None:
@@ -236,7 +236,7 @@ def array_function(self: Tensor, function: Any, types: Any, args: tuple, kwargs:
     return type(y)([_with_own_memory(one, function, args) for one in y]) if type(y) in (tuple, list) else y
 
 
-def _with_own_memory(y: Tensor, function: Any, args: tuple) -> Any:
+def _with_own_memory(y: Tensor, function: Any, args: tuple) -> Tensor:
     """Return a result with the memory that NumPy's would have."""
     if not is_tensor(y):
         return y

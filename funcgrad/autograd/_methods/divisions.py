@@ -34,7 +34,7 @@ def _checked(method: Method, *, turned: bool = False) -> Method:
     """Return a method that refuses integers divided by zero; if it is turned, the tensor is the divisor."""
 
     @functools.wraps(method)
-    def checked(self: Tensor, other: ArrayLike, **options: Any) -> Any:
+    def checked(self: Tensor, other: ArrayLike, **options: Any) -> Tensor:
         if self.dtype.kind in "biu" and hasattr(other, "__float__"):
             _refuse_zero(*((other, self) if turned else (self, other)))
         return method(self, other, **options)

@@ -26,7 +26,7 @@ def adjoint(self: Tensor) -> Any:
     return fnp.conjugate(fnp.matrix_transpose(self)) if self.dtype.kind == "c" else fnp.matrix_transpose(self)
 
 
-def cholesky(self: Tensor, upper: bool = False) -> Any:
+def cholesky(self: Tensor, upper: bool = False) -> Tensor:
     """Return the Cholesky factor of positive definite matrices."""
     factor = fnp.linalg.cholesky(self)
     return adjoint(factor) if upper else factor
@@ -67,7 +67,7 @@ def _svd(self: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
     return RETURN_TYPES["svd"](u, s, adjoint(vh))
 
 
-def _diag_embed(self: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+def _diag_embed(self: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """Return matrices with the elements of the last axis on a diagonal."""
     ndim, size = len(self.shape) + 1, self.shape[-1] + abs(offset)
     axes = normalize_axis(dim1, ndim), normalize_axis(dim2, ndim)

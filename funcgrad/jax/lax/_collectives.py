@@ -7,12 +7,12 @@ from typing import Any
 
 from funcgrad import numpy as fnp
 from funcgrad._transforms import named_axis as axes
-from funcgrad._types import ArrayLike
+from funcgrad._types import Array, ArrayLike, PyTree
 from funcgrad.jax._array import tree_of_arrays
 from funcgrad.tree import map as tree_map
 
 
-def ppermute(x: ArrayLike, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
+def ppermute(x: ArrayLike, axis_name: Any, perm: Sequence[tuple[int, int]]) -> PyTree:
     """``jax.lax.ppermute``: the value of the element that sends to this one, by pairs (from, to); 0 without one."""
     size = axes.psum(1, axis_name)
     sources = [-1] * size
@@ -25,7 +25,7 @@ def ppermute(x: ArrayLike, axis_name: Any, perm: Sequence[tuple[int, int]]) -> A
         sources[target] = source
     source = fnp.take(fnp.asarray(sources), axes.axis_index(axis_name))
 
-    def received(y: ArrayLike) -> Any:
+    def received(y: ArrayLike) -> Array:
         value = fnp.take(y, fnp.maximum(source, 0), axis=0)
         return fnp.where(source >= 0, value, fnp.zeros((), value.dtype))
 
@@ -42,11 +42,11 @@ def pbroadcast(x: ArrayLike, axis_name: Any, source: int) -> Any:
     return tree_of_arrays(tree_map(lambda y: y[source], axes.all_gather(x, axis_name)))
 
 
-def all_to_all(x: ArrayLike, axis_name: Any, split_axis: int, concat_axis: int, *, tiled: bool = False) -> Any:
+def all_to_all(x: ArrayLike, axis_name: Any, split_axis: int, concat_axis: int, *, tiled: bool = False) -> PyTree:
     """``jax.lax.all_to_all``: each element sends its ``i``-th slice along ``split_axis`` to the element ``i``."""
     size = axes.psum(1, axis_name)
 
-    def exchanged(y: ArrayLike) -> Any:
+    def exchanged(y: ArrayLike) -> Array:
         axis = split_axis % (y.ndim - 1) + 1
         _check_split("all_to_all", y.shape[axis], size, tiled)
         parts = fnp.moveaxis(y, axis, 1)
@@ -63,11 +63,11 @@ def pswapaxes(x: ArrayLike, axis_name: Any, axis: int) -> Any:
     return all_to_all(x, axis_name, axis, axis)
 
 
-def psum_scatter(x: ArrayLike, axis_name: Any, *, scatter_dimension: int = 0, tiled: bool = False) -> Any:
+def psum_scatter(x: ArrayLike, axis_name: Any, *, scatter_dimension: int = 0, tiled: bool = False) -> PyTree:
     """``jax.lax.psum_scatter``: the sum over the named axis, of which the element ``i`` gets the ``i``-th slice."""
     size = axes.psum(1, axis_name)
 
-    def own(y: ArrayLike) -> Any:
+    def own(y: ArrayLike) -> Array:
         _check_split("psum_scatter", y.shape[scatter_dimension], size, tiled)
         parts = fnp.moveaxis(y, scatter_dimension, 0)
         if not tiled:

@@ -11,7 +11,7 @@ from funcgrad._transforms.control import associative, loops
 from funcgrad._transforms.control import switch as switches
 from funcgrad._transforms.custom import stop_gradient as constants
 from funcgrad._transforms.vmap import vmap
-from funcgrad._types import ArrayLike, PyTree
+from funcgrad._types import Array, ArrayLike, PyTree
 from funcgrad.jax._array import tree_of_arrays
 from funcgrad.jax._immutable import immutably
 from funcgrad.numpy import concatenate
@@ -33,7 +33,7 @@ def scan(
 
 def fori_loop(
     lower: ArrayLike, upper: ArrayLike, body_fun: Callable[..., Any], init_val: PyTree, **options: Any
-) -> Any:
+) -> Array:
     """``jax.lax.fori_loop``: a loop over whole numbers with a carried state."""
     return tree_of_arrays(loops.fori_loop(lower, upper, immutably(body_fun), init_val, **options))
 
@@ -45,14 +45,14 @@ def while_loop(cond_fun: Callable[..., Any], body_fun: Callable[..., Any], init_
 
 def cond(
     pred: ArrayLike, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: PyTree, **old: Any
-) -> Any:
+) -> PyTree:
     """``jax.lax.cond``: apply one of two functions, chosen by a boolean."""
     if old:
         operands = (*operands, old["operand"])
     return tree_of_arrays(loops.cond(pred, immutably(true_fun), immutably(false_fun), *operands))
 
 
-def switch(index: ArrayLike, branches: Sequence[Callable[..., Any]], *operands: PyTree, **old: Any) -> Any:
+def switch(index: ArrayLike, branches: Sequence[Callable[..., Any]], *operands: PyTree, **old: Any) -> PyTree:
     """``jax.lax.switch``: apply one of several functions, chosen by an integer."""
     if old:
         operands = (*operands, old["operand"])
@@ -64,7 +64,7 @@ def associative_scan(fn: Callable[..., Any], elems: ArrayLike, reverse: bool = F
     return tree_of_arrays(associative.associative_scan(immutably(fn), elems, reverse=reverse, axis=axis))
 
 
-def map(f: Callable[..., Any], xs: PyTree, *, batch_size: int | None = None) -> Any:  # noqa: A001  (JAX's name)
+def map(f: Callable[..., Any], xs: PyTree, *, batch_size: int | None = None) -> PyTree:  # noqa: A001  (JAX's name)
     """``jax.lax.map``: apply a function to the elements of leading axes, one after the other, or in batches."""
     if batch_size is None:
         return scan(lambda carry, x: (carry, f(x)), None, xs)[1]
@@ -97,12 +97,12 @@ def platform_dependent(
     return chosen(*args)
 
 
-def psum(x: PyTree, axis_name: Any) -> Any:
+def psum(x: PyTree, axis_name: Any) -> PyTree:
     """``jax.lax.psum``: the sum over a named axis of `vmap`."""
     return tree_of_arrays(axes.psum(x, axis_name))
 
 
-def pmean(x: PyTree, axis_name: Any) -> Any:
+def pmean(x: PyTree, axis_name: Any) -> PyTree:
     """``jax.lax.pmean``: the mean over a named axis of `vmap`."""
     return tree_of_arrays(axes.pmean(x, axis_name))
 
@@ -117,7 +117,7 @@ def pmin(x: PyTree, axis_name: Any) -> Any:
     return tree_of_arrays(axes.pmin(x, axis_name))
 
 
-def all_gather(x: PyTree, axis_name: Any, **options: Any) -> Any:
+def all_gather(x: PyTree, axis_name: Any, **options: Any) -> PyTree:
     """``jax.lax.all_gather``: the values of all elements of a named axis of `vmap`."""
     return tree_of_arrays(axes.all_gather(x, axis_name, **options))
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad import numpy as fnp
-from funcgrad._types import ArrayLike, DTypeLike
+from funcgrad._types import Array, ArrayLike, DTypeLike
 from funcgrad.numpy.extend import known_value
 from funcgrad.scipy import special
 
@@ -69,7 +69,7 @@ def round(x: ArrayLike, rounding_method: RoundingMethod = RoundingMethod.AWAY_FR
     return fnp.copysign(fnp.floor(fnp.abs(x) + 0.5), x)
 
 
-def rsqrt(x: ArrayLike) -> Any:
+def rsqrt(x: ArrayLike) -> Array:
     """``jax.lax.rsqrt``: ``1 / sqrt(x)``."""
     return 1 / fnp.sqrt(x)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._ops.contract.dot import dot_general as general_product
-from funcgrad._types import ArrayLike, DTypeLike
+from funcgrad._types import Array, ArrayLike, DTypeLike
 from funcgrad.numpy.extend import dtype_of, promote
 
 
@@ -70,7 +70,7 @@ def full_like(x: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike = None, shap
     return fnp.full(lengths, fill_value, x.dtype if dtype is None else dtype)
 
 
-def pad(operand: ArrayLike, padding_value: ArrayLike, padding_config: Sequence[tuple[int, int, int]]) -> Any:
+def pad(operand: ArrayLike, padding_value: ArrayLike, padding_config: Sequence[tuple[int, int, int]]) -> Array:
     """``jax.lax.pad``: the array with numbers around and between its elements; negative widths cut."""
     operand = fnp.asarray(operand)
     shape = tuple([n + max(n - 1, 0) * inside for n, (_, _, inside) in zip(operand.shape, padding_config, strict=True)])

@@ -12,7 +12,7 @@ import numpy as np
 from funcgrad import numpy as fnp
 from funcgrad._ops.contract.conv import Window, extent
 from funcgrad._ops.contract.conv import conv as convolution
-from funcgrad._types import ArrayLike
+from funcgrad._types import Array, ArrayLike
 from funcgrad.jax.lax._shapes import pad
 from funcgrad.jax.numpy import maximum, minimum
 from funcgrad.numpy.extend import promote
@@ -76,7 +76,7 @@ def conv_general_dilated(  # noqa: PLR0917  (JAX's signature)
     dimension_numbers: Any = None,
     feature_group_count: int = 1,
     batch_group_count: int = 1,
-) -> Any:
+) -> Array:
     """``jax.lax.conv_general_dilated``: convolve images of channels; the kernel is not turned round."""
     lhs, rhs = promote(lhs, rhs)
     axes = conv_dimension_numbers(lhs.shape, rhs.shape, dimension_numbers)
@@ -175,7 +175,7 @@ def reduce_window(  # noqa: PLR0917  (JAX's signature)
     padding: Any,
     base_dilation: Sizes | None = None,
     window_dilation: Sizes | None = None,
-) -> Any:
+) -> Array:
     """``jax.lax.reduce_window``: combine the elements of each window by an associative function, axis by axis."""
     operand = fnp.asarray(operand)
     ones = (1,) * operand.ndim

@@ -9,7 +9,7 @@ import numpy as np
 from funcgrad import nn
 from funcgrad import numpy as fnp
 from funcgrad._ops.elementwise.cast import cast
-from funcgrad._types import ArrayLike, DTypeLike, Key
+from funcgrad._types import Array, ArrayLike, DTypeLike, Key
 from funcgrad.numpy.extend import dtype_of
 from funcgrad.scipy import special
 
@@ -19,7 +19,7 @@ def celu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Any:
     return fnp.where(fnp.asarray(x) > 0, x, alpha * fnp.expm1(fnp.minimum(x, 0.0) / alpha))
 
 
-def elu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Any:
+def elu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
     """``jax.nn.elu``: ``x`` above 0, ``alpha * (exp(x) - 1)`` below."""
     above = fnp.asarray(x) > 0
     return fnp.where(above, x, alpha * fnp.expm1(fnp.where(above, 0.0, x)))
@@ -30,7 +30,7 @@ def selu(x: ArrayLike) -> Any:
     return 1.0507009873554805 * elu(x, 1.6732632423543772)
 
 
-def gelu(x: ArrayLike, approximate: bool = True) -> Any:
+def gelu(x: ArrayLike, approximate: bool = True) -> Array:
     """``jax.nn.gelu``: ``x`` times the normal distribution function, by default in its approximation with tanh."""
     return nn.gelu(x, "tanh" if approximate else "none")
 
@@ -101,7 +101,7 @@ def logmeanexp(x: ArrayLike, axis: Any = None, where: ArrayLike = None, keepdims
     return total - fnp.log(fnp.sum(counted, axis=axis, keepdims=keepdims)).astype(total.dtype)
 
 
-def log_softmax(x: ArrayLike, axis: Any = -1, where: ArrayLike = None) -> Any:
+def log_softmax(x: ArrayLike, axis: Any = -1, where: ArrayLike = None) -> Array:
     """``jax.nn.log_softmax``: the logarithm of `softmax`."""
     if where is None:
         return nn.log_softmax(x, axis)
@@ -109,7 +109,7 @@ def log_softmax(x: ArrayLike, axis: Any = -1, where: ArrayLike = None) -> Any:
     return fnp.where(where, x - logsumexp(x, axis=axis, keepdims=True, where=where), -np.inf)
 
 
-def softmax(x: ArrayLike, axis: Any = -1, where: ArrayLike = None) -> Any:
+def softmax(x: ArrayLike, axis: Any = -1, where: ArrayLike = None) -> Array:
     """``jax.nn.softmax``: ``exp(x) / sum(exp(x))`` along an axis; 0 outside of ``where``."""
     if where is None:
         return nn.softmax(x, axis)
@@ -122,7 +122,7 @@ def mish(x: ArrayLike) -> Any:
     return fnp.asarray(x) * fnp.tanh(softplus(x))
 
 
-def one_hot(x: ArrayLike, num_classes: int, *, dtype: DTypeLike = None, axis: int = -1) -> Any:
+def one_hot(x: ArrayLike, num_classes: int, *, dtype: DTypeLike = None, axis: int = -1) -> Array:
     """``jax.nn.one_hot``: for each whole number a row of zeros with a one at its place."""
     x = fnp.asarray(x)
     places = axis % (x.ndim + 1)

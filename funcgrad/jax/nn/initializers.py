@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from funcgrad import numpy as fnp
-from funcgrad._types import ArrayLike, DTypeLike, Key
+from funcgrad._types import Array, ArrayLike, DTypeLike, Key
 from funcgrad.jax import random
 from funcgrad.jax._array import arrays
 from funcgrad.jax._names import publish_as_jax
@@ -68,7 +68,7 @@ def ones(key: Key, shape: Sequence[int], dtype: DTypeLike = None) -> Any:
 def _initializer(draw: Callable[[Any, tuple[int, ...], np.dtype], Any], dtype: DTypeLike) -> Initializer:
     """Return an initializer that draws its numbers by a function of key, shape and dtype."""
 
-    def init(key: Key, shape: Sequence[int], dtype: DTypeLike = dtype, out_sharding: Any = None) -> Any:
+    def init(key: Key, shape: Sequence[int], dtype: DTypeLike = dtype, out_sharding: Any = None) -> Array:
         del out_sharding
         return arrays(draw(key, tuple(shape), _float(dtype)))
 
@@ -140,7 +140,7 @@ def variance_scaling(  # noqa: PLR0917  (JAX's signature)
             "and truncated_normal, normal or uniform."
         )
 
-    def draw(key: Key, shape: tuple[int, ...], kind: np.dtype) -> Any:
+    def draw(key: Key, shape: tuple[int, ...], kind: np.dtype) -> Array:
         variance = scale / _MODES[mode](*_fans(shape, in_axis, out_axis, batch_axis))
         if distribution == "uniform":
             return random.uniform(key, shape, kind, -1) * kind.type(math.sqrt(3 * variance))

@@ -11,7 +11,7 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._transforms.vmap import vmap
-from funcgrad._types import ArrayLike, DTypeLike
+from funcgrad._types import Array, ArrayLike, DTypeLike
 from funcgrad.jax._array import plain
 
 
@@ -152,7 +152,7 @@ def _missing(dtype: np.dtype) -> Any:
     return True if dtype.kind == "b" else dtype.type(np.nan)
 
 
-def asarray(a: ArrayLike, dtype: DTypeLike = None, order: Any = None, *, copy: bool | None = None) -> Any:
+def asarray(a: ArrayLike, dtype: DTypeLike = None, order: Any = None, *, copy: bool | None = None) -> Array:
     """``jax.numpy.asarray``: an array of the same numbers. A plain array of NumPy's is copied: it may change later."""
     return fnp.array(a, dtype, copy=True if copy is None else copy, order=order or "K")
 
@@ -207,14 +207,14 @@ def vectorize(pyfunc: Callable[..., Any], *, excluded: Collection[Any] = (), sig
     del outputs  # the results say their own shapes
 
     @functools.wraps(pyfunc)
-    def broadcasting(*args: Any, **kwargs: Any) -> Any:
+    def broadcasting(*args: Any, **kwargs: Any) -> Array:
         kept = [k for k in range(len(args)) if k not in excluded]
         arrays = [fnp.asarray(args[k]) for k in kept]
         cores = [0] * len(kept) if inputs is None else [len(inputs[k]) for k in kept]
         outer = [x.shape[: x.ndim - core] for x, core in zip(arrays, cores, strict=True)]
         shape = np.broadcast_shapes(*outer)
 
-        def core_function(*values: ArrayLike) -> Any:
+        def core_function(*values: ArrayLike) -> Array:
             every = list(args)
             for k, value in zip(kept, values, strict=True):
                 every[k] = value
@@ -242,7 +242,7 @@ def _over_leading_axes(f: Callable[..., Any], arrays: list, cores: list[int], sh
 def _mapped(f: Callable[..., Any], axes: list, squeezed: list[bool]) -> Callable[..., Any]:
     inner = vmap(f, in_axes=tuple(axes))
 
-    def over(*values: ArrayLike) -> Any:
+    def over(*values: ArrayLike) -> Array:
         return inner(*[x[0] if drop else x for x, drop in zip(values, squeezed, strict=True)])
 
     return over

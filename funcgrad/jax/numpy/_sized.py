@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from funcgrad import numpy as fnp
-from funcgrad._types import ArrayLike
+from funcgrad._types import Array, ArrayLike
 
 
 def nonzero(a: ArrayLike, *, size: int | None = None, fill_value: ArrayLike = None) -> tuple[Any, ...]:
@@ -46,7 +46,7 @@ def where(
     *,
     size: int | None = None,
     fill_value: ArrayLike = None,
-) -> Any:
+) -> Array:
     """``jax.numpy.where``: choose between two arrays, or find the true elements as `nonzero` does."""
     if x is None and y is None:
         return nonzero(condition, size=size, fill_value=fill_value)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any, Self
 
-from funcgrad._types import ArrayLike, Key
+from funcgrad._types import Array, ArrayLike, Key
 from funcgrad.jax import numpy as jnp
 from funcgrad.jax import random
 from funcgrad.jax.scipy.special import logsumexp, ndtr
@@ -54,7 +54,7 @@ class gaussian_kde:  # noqa: N801  (JAX's name)
         self.covariance = covariance * factor**2
         self.inv_cov = jnp.linalg.inv(covariance) / factor**2
 
-    def _factor(self, method: Any) -> Any:
+    def _factor(self, method: Any) -> Array:
         if callable(method):
             return method(self)
         if not isinstance(method, str):
@@ -76,7 +76,7 @@ class gaussian_kde:  # noqa: N801  (JAX's name)
         """The number of points."""
         return self.dataset.shape[1]
 
-    def logpdf(self, x: ArrayLike) -> Any:
+    def logpdf(self, x: ArrayLike) -> Array:
         """Compute the logarithm of the density at points, f64[m] or f64[d, m]."""
         points = jnp.atleast_2d(x)
         if points.shape[0] != self.d and points.shape == (1, self.d):
@@ -91,7 +91,7 @@ class gaussian_kde:  # noqa: N801  (JAX's name)
         norm = jnp.sum(jnp.log(jnp.diag(root))) - 0.5 * self.d * math.log(2 * math.pi)
         return logsumexp(norm - 0.5 * jnp.sum(distances**2, axis=0), axis=1, b=self.weights)
 
-    def evaluate(self, points: ArrayLike) -> Any:
+    def evaluate(self, points: ArrayLike) -> Array:
         """Compute the density at points, f64[m] or f64[d, m]."""
         return jnp.exp(self.logpdf(points))
 

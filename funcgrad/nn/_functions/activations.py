@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Literal
+from typing import Literal
 
 from funcgrad._core.bind import NO_PARAMS, bind
 from funcgrad._ops.elementwise.activation import erf_p, relu_p
@@ -19,7 +19,7 @@ from funcgrad.numpy import add, divide, multiply, power, subtract
 from funcgrad.numpy.extend import normalize_axes
 
 
-def relu(x: Array) -> Any:
+def relu(x: Array) -> Array:
     """Compute ``max(x, 0)``; its derivative at 0 is 0, as in PyTorch.
 
     Example:
@@ -31,7 +31,7 @@ def relu(x: Array) -> Any:
     return bind(relu_p, (inexact(x),), NO_PARAMS)
 
 
-def tanh(x: Array) -> Any:
+def tanh(x: Array) -> Array:
     """Compute the hyperbolic tangent.
 
     Example:
@@ -43,7 +43,7 @@ def tanh(x: Array) -> Any:
     return bind(tanh_p, (inexact(x),), NO_PARAMS)
 
 
-def sigmoid(x: Array) -> Any:
+def sigmoid(x: Array) -> Array:
     """Compute ``1 / (1 + exp(-x))``, without overflow.
 
     Example:
@@ -55,7 +55,7 @@ def sigmoid(x: Array) -> Any:
     return bind(logistic_p, (inexact(x),), NO_PARAMS)
 
 
-def gelu(x: Array, approximate: Literal["none", "tanh"] = "none") -> Any:
+def gelu(x: Array, approximate: Literal["none", "tanh"] = "none") -> Array:
     """Compute ``x`` times the standard normal distribution function of ``x``.
 
     Args:
@@ -87,14 +87,14 @@ def gelu(x: Array, approximate: Literal["none", "tanh"] = "none") -> Any:
     return multiply(multiply(x, 0.5), add(curve, 1))
 
 
-def _shifted(x: Array, axes: tuple[int, ...]) -> Any:
+def _shifted(x: Array, axes: tuple[int, ...]) -> Array:
     """Return ``x`` minus its maximum. The maximum cancels in the callers' formulas, so it needs no derivative."""
     if 0 in x.shape:
         return x
     return subtract(x, bind(stop_gradient_p, (reduce_max(x, axes, keepdims=True),), NO_PARAMS))
 
 
-def softmax(x: Array, axis: int | tuple[int, ...] | None = -1) -> Any:
+def softmax(x: Array, axis: int | tuple[int, ...] | None = -1) -> Array:
     """Compute ``exp(x) / sum(exp(x))`` along an axis, without overflow.
 
     Args:
@@ -116,7 +116,7 @@ def softmax(x: Array, axis: int | tuple[int, ...] | None = -1) -> Any:
     return divide(e, reduce_sum(e, axes, keepdims=True))
 
 
-def log_softmax(x: Array, axis: int | tuple[int, ...] | None = -1) -> Any:
+def log_softmax(x: Array, axis: int | tuple[int, ...] | None = -1) -> Array:
     """Compute ``log(softmax(x))`` along an axis, exact even if the softmax itself would round to 0.
 
     Args:

@@ -22,7 +22,7 @@ def conv1d(
     padding: Padding = 0,
     dilation: PerAxis = 1,
     groups: int = 1,
-) -> Any:
+) -> Array:
     """Convolve signals: each output is the sum of products of the kernel, not flipped, with a window of the input.
 
     Args:
@@ -60,7 +60,7 @@ def conv2d(
     padding: Padding = 0,
     dilation: PerAxis = 1,
     groups: int = 1,
-) -> Any:
+) -> Array:
     """Convolve images; the arguments are those of `conv1d`, with a number for both axes or one for each.
 
     Args:
@@ -104,7 +104,7 @@ def conv3d(
     padding: Padding = 0,
     dilation: PerAxis = 1,
     groups: int = 1,
-) -> Any:
+) -> Array:
     """Convolve volumes; the arguments are those of `conv1d`, with a number for all axes or one for each.
 
     Args:
@@ -142,7 +142,7 @@ def conv_transpose1d(
     output_padding: PerAxis = 0,
     groups: int = 1,
     dilation: PerAxis = 1,
-) -> Any:
+) -> Array:
     """Compute the transpose of `conv1d` with respect to its input: the vector-Jacobian product of the same arguments.
 
     Args:
@@ -181,7 +181,7 @@ def conv_transpose2d(
     output_padding: PerAxis = 0,
     groups: int = 1,
     dilation: PerAxis = 1,
-) -> Any:
+) -> Array:
     """Compute the transpose of `conv2d`; the arguments are those of `conv_transpose1d`, for each axis or for both.
 
     Args:
@@ -221,7 +221,7 @@ def conv_transpose3d(
     output_padding: PerAxis = 0,
     groups: int = 1,
     dilation: PerAxis = 1,
-) -> Any:
+) -> Array:
     """Compute the transpose of `conv3d`; the arguments are those of `conv_transpose1d`, for each axis or for all.
 
     Args:
@@ -251,7 +251,7 @@ def conv_transpose3d(
     return _conv_transpose("conv_transpose3d", x, weight, bias, (3, stride, padding, dilation, groups, output_padding))
 
 
-def _conv(function: str, x: Array, weight: Array, bias: Array, how: tuple) -> Any:
+def _conv(function: str, x: Array, weight: Array, bias: Array, how: tuple) -> Array:
     axes, stride, padding, dilation, groups = how
     x, weight, batched = _operands(function, x, weight, axes)
     strides = per_axis(function, "stride", stride, axes, 1)
@@ -280,7 +280,7 @@ def _too_much_padding(more: tuple[int, ...], strides: tuple[int, ...], dilations
     return RuntimeError(f"output padding must be smaller than either stride or dilation, but got {' '.join(parts)}")
 
 
-def _conv_transpose(function: str, x: Array, weight: Array, bias: Array, how: tuple) -> Any:
+def _conv_transpose(function: str, x: Array, weight: Array, bias: Array, how: tuple) -> Array:
     axes, stride, padding, dilation, groups, output_padding = how
     x, weight, batched = _operands(function, x, weight, axes)
     strides = per_axis(function, "stride", stride, axes, 1)
@@ -342,7 +342,7 @@ def _fitting(function: str, window: Window, x: Array, kernel: Array) -> Window:
     return window
 
 
-def _finished(function: str, y: Array, bias: Array, batched: bool) -> Any:
+def _finished(function: str, y: Array, bias: Array, batched: bool) -> Array:
     if bias is not None:
         bias = inexact(bias)
         if bias.shape != (y.shape[1],):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from funcgrad._core.aval import aval_of, is_integer
@@ -15,7 +13,7 @@ from funcgrad.nn._functions.convert import inexact
 from funcgrad.numpy.extend import as_value
 
 
-def embedding(table: Array, ids: Array, *, sparse_grad: bool = False) -> Any:
+def embedding(table: Array, ids: Array, *, sparse_grad: bool = False) -> Array:
     """Look up rows: ``table[ids]``.
 
     Args:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from funcgrad._core.aval import aval_of
 from funcgrad._core.bind import NO_PARAMS, bind
@@ -15,7 +15,7 @@ from funcgrad.numpy import add
 from funcgrad.numpy.extend import as_value, promote
 
 
-def linear(x: Array, weight: Array, bias: Array = None) -> Any:
+def linear(x: Array, weight: Array, bias: Array = None) -> Array:
     """Compute ``x @ weight.T + bias``, with weights in PyTorch's layout.
 
     Args:

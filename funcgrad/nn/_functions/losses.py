@@ -26,7 +26,7 @@ from funcgrad.numpy.extend import ALL_AXES, as_value, dtype_of, promote
 Reduction = Literal["mean", "sum", "none"]
 
 
-def mse_loss(x: Array, target: Array, reduction: Reduction = "mean") -> Any:
+def mse_loss(x: Array, target: Array, reduction: Reduction = "mean") -> Array:
     """Compute the squared error, elementwise, and its mean or sum.
 
     Args:
@@ -63,7 +63,7 @@ def nll_loss(
     *,
     ignore_index: int = -100,
     reduction: Reduction = "mean",
-) -> Any:
+) -> Array:
     """Compute the negative log-likelihood of classes for given log-probabilities.
 
     Args:
@@ -104,7 +104,7 @@ def cross_entropy(
     ignore_index: int = -100,
     reduction: Reduction = "mean",
     label_smoothing: float = 0.0,
-) -> Any:
+) -> Array:
     """Compute the cross entropy between softmax of logits and targets: class indices or class probabilities.
 
     Args:
@@ -151,7 +151,7 @@ def cross_entropy(
 
 def _probabilities_loss(
     log_p: Array, target: Array, weight: Array, axis: int, reduction: Reduction, label_smoothing: float
-) -> Any:
+) -> Array:
     classes = log_p.shape[axis]
     if label_smoothing:
         target = add(multiply(target, 1 - label_smoothing), label_smoothing / classes)
@@ -167,7 +167,7 @@ def _probabilities_loss(
     return bind(inner_p, (log_p, target), {"scale": -1 / samples if reduction == "mean" else -1})
 
 
-def _weighted(values: Array, weight: Array, axis: int) -> Any:
+def _weighted(values: Array, weight: Array, axis: int) -> Array:
     """Return values times the weight of their class."""
     if weight is None:
         return values
@@ -183,14 +183,14 @@ class _Targets(NamedTuple):
     weight: Any | None
     axis: int
 
-    def picked(self, log_p: Array) -> Any:
+    def picked(self, log_p: Array) -> Array:
         """Return the log-probability of each target, times its weight; 0 if the target is ignored."""
         places = [_along(n, i, len(self.indices.shape)) for i, n in enumerate(self.indices.shape)]
         places.insert(self.axis, self.indices)
         picked = index_p(log_p, *places, index=Index((SLOT,) * len(places)))
         return self.kept(picked if self.weight is None else multiply(picked, self.weight))
 
-    def kept(self, values: Array) -> Any:
+    def kept(self, values: Array) -> Array:
         """Return values, with 0 for each ignored target."""
         return values if self.ignored is None else select(self.ignored, 0, values)
 
@@ -214,7 +214,7 @@ def _targets(name: str, log_p: Array, target: Array, weight: Array, ignore_index
     return _Targets(indices, ignored, take(cast(as_value(weight), log_p.dtype), indices), axis)
 
 
-def _reduce_targets(picked: Array, targets: _Targets, reduction: Reduction) -> Any:
+def _reduce_targets(picked: Array, targets: _Targets, reduction: Reduction) -> Array:
     """Reduce the losses of targets; the mean divides by the sum of the weights of the targets that are not ignored."""
     if reduction != "mean" or (targets.ignored is None and targets.weight is None):
         return _reduced(picked, reduction, math.prod(picked.shape), -1)
@@ -227,7 +227,7 @@ def _reduce_targets(picked: Array, targets: _Targets, reduction: Reduction) -> A
     return divide(total, subtract(ignored, float(math.prod(picked.shape))))
 
 
-def _reduced(values: Array, reduction: Reduction, count: int, sign: int) -> Any:
+def _reduced(values: Array, reduction: Reduction, count: int, sign: int) -> Array:
     """Reduce elementwise losses. The sign is applied to the reduced number, which is cheaper."""
     if reduction != "none":
         values = reduce_sum(values, ALL_AXES[len(values.shape)])

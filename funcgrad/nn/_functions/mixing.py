@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from funcgrad._types import Array
 Kernel = Callable[[np.ndarray], np.ndarray]
 
 
-def mixed(x: Array, axis: int, matrix: np.ndarray) -> Any:
+def mixed(x: Array, axis: int, matrix: np.ndarray) -> Array:
     """Multiply the elements along an axis by a matrix ``[out, in]``."""
     return fnp.moveaxis(fnp.tensordot(x, matrix.astype(x.dtype), ((axis,), (1,))), -1, axis)
 

@@ -58,7 +58,7 @@ def drawing_from(key: Any) -> Iterator[None]:
         _keys.reset(token)
 
 
-def uniform(asked: str, x: Array, shape: tuple[int, ...], dtype: DTypeLike = np.float64) -> Any:
+def uniform(asked: str, x: Array, shape: tuple[int, ...], dtype: DTypeLike = np.float64) -> Array:
     """Draw numbers from 0 to 1 for a computation with ``x``; PyTorch's stream depends on the dtype.
 
     Args:

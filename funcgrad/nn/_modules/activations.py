@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Literal
+from typing import Literal
 
 from funcgrad._types import Array, DeviceLike, DTypeLike
 from funcgrad.nn import functional as F
@@ -30,7 +30,7 @@ class ReLU(_InPlace):
     With ``inplace`` the result is written into ``x``, except into arrays of JAX, which are immutable.
     """
 
-    def forward(self, input: Array) -> Any:
+    def forward(self, input: Array) -> Array:
         """Compute the output."""
         return F.relu(input, self.inplace)
 
@@ -38,7 +38,7 @@ class ReLU(_InPlace):
 class SELU(_InPlace):
     """Compute the scaled exponential linear unit; see `funcgrad.nn.functional.selu`."""
 
-    def forward(self, input: Array) -> Any:
+    def forward(self, input: Array) -> Array:
         """Compute the output."""
         return F.selu(input, self.inplace)
 
@@ -46,7 +46,7 @@ class SELU(_InPlace):
 class SiLU(_InPlace):
     """Compute ``x * sigmoid(x)``; see `funcgrad.nn.functional.silu`."""
 
-    def forward(self, input: Array) -> Any:
+    def forward(self, input: Array) -> Array:
         """Compute the output."""
         return F.silu(input, self.inplace)
 
@@ -54,7 +54,7 @@ class SiLU(_InPlace):
 class Mish(_InPlace):
     """Compute ``x * tanh(softplus(x))``; see `funcgrad.nn.functional.mish`."""
 
-    def forward(self, input: Array) -> Any:
+    def forward(self, input: Array) -> Array:
         """Compute the output."""
         return F.mish(input, self.inplace)
 
@@ -66,7 +66,7 @@ class Hardsigmoid(Module):
         super().__init__()
         self.inplace = inplace
 
-    def forward(self, input: Array) -> Any:
+    def forward(self, input: Array) -> Array:
         """Compute the output."""
         return F.hardsigmoid(input, self.inplace)
 
@@ -78,7 +78,7 @@ class Hardswish(Module):
         super().__init__()
         self.inplace = inplace
 
-    def forward(self, input: Array) -> Any:
+    def forward(self, input: Array) -> Array:
         """Compute the output."""
         return F.hardswish(input, self.inplace)
 
@@ -86,7 +86,7 @@ class Hardswish(Module):
 class Tanh(Module):
     """Compute the hyperbolic tangent."""
 
-    def forward(self, input: Array) -> Any:
+    def forward(self, input: Array) -> Array:
         """Compute the output."""
         return F.tanh(input)
 
@@ -94,7 +94,7 @@ class Tanh(Module):
 class Sigmoid(Module):
     """Compute the logistic function."""
 
-    def forward(self, input: Array) -> Any:
+    def forward(self, input: Array) -> Array:
         """Compute the output."""
         return F.sigmoid(input)
 
@@ -102,7 +102,7 @@ class Sigmoid(Module):
 class LogSigmoid(Module):
     """Compute the logarithm of the logistic function."""
 
-    def forward(self, input: Array) -> Any:
+    def forward(self, input: Array) -> Array:
         """Compute the output."""
         return F.logsigmoid(input)
 
@@ -110,7 +110,7 @@ class LogSigmoid(Module):
 class Softsign(Module):
     """Compute ``x / (1 + abs(x))``."""
 
-    def forward(self, input: Array) -> Any:
+    def forward(self, input: Array) -> Array:
         """Compute the output."""
         return F.softsign(input)
 
@@ -118,7 +118,7 @@ class Softsign(Module):
 class Tanhshrink(Module):
     """Compute ``x - tanh(x)``."""
 
-    def forward(self, input: Array) -> Any:
+    def forward(self, input: Array) -> Array:
         """Compute the output."""
         return F.tanhshrink(input)
 
@@ -134,7 +134,7 @@ class Threshold(Module):
         super().__init__()
         self.threshold, self.value, self.inplace = threshold, value, inplace
 
-    def forward(self, input: Array) -> Any:
+    def forward(self, input: Array) -> Array:
         """Compute the output."""
         return F.threshold(input, self.threshold, self.value, self.inplace)
 
@@ -150,7 +150,7 @@ class RReLU(Module):
         super().__init__()
         self.lower, self.upper, self.inplace = lower, upper, inplace
 
-    def forward(self, input: Array) -> Any:
+    def forward(self, input: Array) -> Array:
         """Compute the output."""
         return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
 
@@ -181,7 +181,7 @@ class Hardtanh(Module):
         if self.max_val <= self.min_val:
             raise AssertionError(f"max_val ({self.max_val}) must be greater than min_val ({self.min_val})")
 
-    def forward(self, input: Array) -> Any:
+    def forward(self, input: Array) -> Array:
         """Compute the output."""
         return F.hardtanh(input, self.min_val, self.max_val, self.inplace)
 
@@ -208,7 +208,7 @@ class ELU(Module):
         super().__init__()
         self.alpha, self.inplace = alpha, inplace
 
-    def forward(self, input: Array) -> Any:
+    def forward(self, input: Array) -> Array:
         """Compute the output."""
         return F.elu(input, self.alpha, self.inplace)
 
@@ -224,7 +224,7 @@ class CELU(Module):
         super().__init__()
         self.alpha, self.inplace = alpha, inplace
 
-    def forward(self, input: Array) -> Any:
+    def forward(self, input: Array) -> Array:
         """Compute the output."""
         return F.celu(input, self.alpha, self.inplace)
 
@@ -240,7 +240,7 @@ class LeakyReLU(Module):
         super().__init__()
         self.negative_slope, self.inplace = negative_slope, inplace
 
-    def forward(self, input: Array) -> Any:
+    def forward(self, input: Array) -> Array:
         """Compute the output."""
         return F.leaky_relu(input, self.negative_slope, self.inplace)
 
@@ -279,7 +279,7 @@ class PReLU(Module):
         """Set the weights to their initial value."""
         init.constant_(self.weight, self.init)
 
-    def forward(self, input: Array) -> Any:
+    def forward(self, input: Array) -> Array:
         """Compute the output."""
         return F.prelu(input, self.weight)
 
@@ -295,7 +295,7 @@ class GELU(Module):
         super().__init__()
         self.approximate: Literal["none", "tanh"] = approximate
 
-    def forward(self, input: Array) -> Any:
+    def forward(self, input: Array) -> Array:
         """Compute the output."""
         return F.gelu(input, self.approximate)
 
@@ -311,7 +311,7 @@ class Softplus(Module):
         super().__init__()
         self.beta, self.threshold = beta, threshold
 
-    def forward(self, input: Array) -> Any:
+    def forward(self, input: Array) -> Array:
         """Compute the output."""
         return F.softplus(input, self.beta, self.threshold)
 
@@ -333,7 +333,7 @@ class _Shrink(Module):
 class Softshrink(_Shrink):
     """Move numbers towards 0 by ``lambd``."""
 
-    def forward(self, input: Array) -> Any:
+    def forward(self, input: Array) -> Array:
         """Compute the output."""
         return F.softshrink(input, self.lambd)
 
@@ -341,6 +341,6 @@ class Softshrink(_Shrink):
 class Hardshrink(_Shrink):
     """Set numbers within ``lambd`` of 0 to 0."""
 
-    def forward(self, input: Array) -> Any:
+    def forward(self, input: Array) -> Array:
         """Compute the output."""
         return F.hardshrink(input, self.lambd)

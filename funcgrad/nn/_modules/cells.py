@@ -102,7 +102,7 @@ class RNNCell(RNNCellBase):
         super().__init__(input_size, hidden_size, bias, 1, device, dtype)
         self.nonlinearity = nonlinearity
 
-    def forward(self, input: Array, hx: Array = None) -> Any:
+    def forward(self, input: Array, hx: Array = None) -> Array:
         """Compute the new state ``f32[batch, hidden_size]`` from the input ``f32[batch, input_size]`` and the state."""
         if self.nonlinearity not in ("tanh", "relu"):
             raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
@@ -140,6 +140,6 @@ class GRUCell(RNNCellBase):
     ) -> None:
         super().__init__(input_size, hidden_size, bias, 3, device, dtype)
 
-    def forward(self, input: Array, hx: Array = None) -> Any:
+    def forward(self, input: Array, hx: Array = None) -> Array:
         """Compute the new state ``f32[batch, hidden_size]`` from the input ``f32[batch, input_size]`` and the state."""
         return self._step("GRU", input, None if hx is None else (hx,))[0]

@@ -108,7 +108,7 @@ class _Forward(_Conv):
         numbers: Any = self.padding
         return [n for pad in reversed(numbers) for n in (pad, pad)]
 
-    def forward(self, input: Array) -> Any:
+    def forward(self, input: Array) -> Array:
         """Compute ``[batch, in, ...] -> [batch, out, ...]``, with or without the batch."""
         padding = self.padding
         if self.padding_mode != "zeros":
@@ -192,7 +192,7 @@ class _Transposed(_Conv):
         self._set_options((in_channels, out_channels), kernel_size, steps, groups, padding_mode)
         self._make_parameters(bias, device, dtype)
 
-    def forward(self, input: Array, output_size: PerAxis | None = None) -> Any:
+    def forward(self, input: Array, output_size: PerAxis | None = None) -> Array:
         """Compute ``[batch, in, ...] -> [batch, out, ...]``; ``output_size`` chooses the lengths of the result."""
         convolve = (F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d)[self._axes - 1]
         more = self.output_padding if output_size is None else self._more(input, output_size)

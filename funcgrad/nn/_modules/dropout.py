@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from funcgrad._types import Array
 from funcgrad.nn import functional as F
 from funcgrad.nn._module import Module
@@ -41,7 +39,7 @@ class Dropout(_Dropout):
     Source: ``torch.nn.Dropout``.
     """
 
-    def forward(self, input: Array) -> Any:
+    def forward(self, input: Array) -> Array:
         """Compute the output."""
         return F.dropout(input, self.p, self.training, self.inplace)
 
@@ -52,7 +50,7 @@ class Dropout1d(_Dropout):
     Source: ``torch.nn.Dropout1d``.
     """
 
-    def forward(self, input: Array) -> Any:
+    def forward(self, input: Array) -> Array:
         """Compute the output."""
         return F.dropout1d(input, self.p, self.training, self.inplace)
 
@@ -63,7 +61,7 @@ class Dropout2d(_Dropout):
     Source: ``torch.nn.Dropout2d``.
     """
 
-    def forward(self, input: Array) -> Any:
+    def forward(self, input: Array) -> Array:
         """Compute the output."""
         return F.dropout2d(input, self.p, self.training, self.inplace)
 
@@ -74,7 +72,7 @@ class Dropout3d(_Dropout):
     Source: ``torch.nn.Dropout3d``.
     """
 
-    def forward(self, input: Array) -> Any:
+    def forward(self, input: Array) -> Array:
         """Compute the output."""
         return F.dropout3d(input, self.p, self.training, self.inplace)
 
@@ -85,7 +83,7 @@ class AlphaDropout(_Dropout):
     Source: ``torch.nn.AlphaDropout``.
     """
 
-    def forward(self, input: Array) -> Any:
+    def forward(self, input: Array) -> Array:
         """Compute the output."""
         return F.alpha_dropout(input, self.p, self.training, self.inplace)
 
@@ -96,6 +94,6 @@ class FeatureAlphaDropout(_Dropout):
     Source: ``torch.nn.FeatureAlphaDropout``.
     """
 
-    def forward(self, input: Array) -> Any:
+    def forward(self, input: Array) -> Array:
         """Compute the output."""
         return F.feature_alpha_dropout(input, self.p, self.training, self.inplace)

@@ -84,7 +84,7 @@ class Embedding(_Table):
         self._make((num_embeddings, embedding_dim), padding_idx, _weight, (device, dtype))
         self.weight.requires_grad_(not _freeze)
 
-    def forward(self, input: Array) -> Any:
+    def forward(self, input: Array) -> Array:
         """Compute ``i64[...] -> f32[..., embedding_dim]``."""
         return F.embedding(
             input,
@@ -160,7 +160,7 @@ class EmbeddingBag(_Table):
         self.include_last_offset = include_last_offset
         self._make((num_embeddings, embedding_dim), padding_idx, _weight, (device, dtype))
 
-    def forward(self, input: Array, offsets: Array = None, per_sample_weights: Array = None) -> Any:
+    def forward(self, input: Array, offsets: Array = None, per_sample_weights: Array = None) -> Array:
         """Compute ``i64[bags, n] -> f32[bags, embedding_dim]``."""
         return F.embedding_bag(
             input,

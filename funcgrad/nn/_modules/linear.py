@@ -51,7 +51,7 @@ class Linear(Module):
         fill_uniformly(self.weight, self.in_features)
         fill_uniformly(self.bias, self.in_features)
 
-    def forward(self, input: Array) -> Any:
+    def forward(self, input: Array) -> Array:
         """Compute the output: ``f32[..., in] -> f32[..., out]``."""
         parameters = self._parameters
         # A weight that is computed, such as a parametrized one, is no parameter.
@@ -97,7 +97,7 @@ class Bilinear(Module):
         fill_uniformly(self.weight, self.in1_features)
         fill_uniformly(self.bias, self.in1_features)
 
-    def forward(self, input1: Array, input2: Array) -> Any:
+    def forward(self, input1: Array, input2: Array) -> Array:
         """Compute ``f32[..., in1], f32[..., in2] -> f32[..., out]``."""
         return F.bilinear(input1, input2, self.weight, self.bias)
 
@@ -115,7 +115,7 @@ class Identity(Module):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
 
-    def forward(self, input: Array) -> Any:
+    def forward(self, input: Array) -> Array:
         """Return the input."""
         return input
 
@@ -131,7 +131,7 @@ class Flatten(Module):
         self.start_dim = start_dim
         self.end_dim = end_dim
 
-    def forward(self, input: Array) -> Any:
+    def forward(self, input: Array) -> Array:
         """Compute ``[n, ...] -> [n, rest]``."""
         x = input
         ndim = max(len(x.shape), 1)
@@ -167,7 +167,7 @@ class Unflatten(Module):
         self.dim = dim
         self.unflattened_size = unflattened_size
 
-    def forward(self, input: Array) -> Any:
+    def forward(self, input: Array) -> Array:
         """Compute ``[..., n, ...] -> [..., *unflattened_size, ...]``."""
         shape, axis = input.shape, normalize_axis(self.dim, len(input.shape))
         sizes = tuple(self.unflattened_size)
@@ -192,7 +192,7 @@ class CosineSimilarity(Module):
         super().__init__()
         self.dim, self.eps = dim, eps
 
-    def forward(self, x1: Array, x2: Array) -> Any:
+    def forward(self, x1: Array, x2: Array) -> Array:
         """Compute the output."""
         return F.cosine_similarity(x1, x2, self.dim, self.eps)
 
@@ -204,6 +204,6 @@ class PairwiseDistance(Module):
         super().__init__()
         self.norm, self.eps, self.keepdim = p, eps, keepdim
 
-    def forward(self, x1: Array, x2: Array) -> Any:
+    def forward(self, x1: Array, x2: Array) -> Array:
         """Compute the output."""
         return F.pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)

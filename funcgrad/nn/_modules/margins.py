@@ -27,7 +27,7 @@ class HingeEmbeddingLoss(LossBase):
         super().__init__(size_average, reduce, reduction)
         self.margin = margin
 
-    def forward(self, input: Array, target: Array) -> Any:
+    def forward(self, input: Array, target: Array) -> Array:
         """Compute the loss."""
         return F.hinge_embedding_loss(input, target, self.margin, reduction=self.reduction)
 
@@ -48,7 +48,7 @@ class MarginRankingLoss(LossBase):
         super().__init__(size_average, reduce, reduction)
         self.margin = margin
 
-    def forward(self, input1: Array, input2: Array, target: Array) -> Any:
+    def forward(self, input1: Array, input2: Array, target: Array) -> Array:
         """Compute the loss."""
         return F.margin_ranking_loss(input1, input2, target, self.margin, reduction=self.reduction)
 
@@ -69,7 +69,7 @@ class CosineEmbeddingLoss(LossBase):
         super().__init__(size_average, reduce, reduction)
         self.margin = margin
 
-    def forward(self, input1: Array, input2: Array, target: Array) -> Any:
+    def forward(self, input1: Array, input2: Array, target: Array) -> Array:
         """Compute the loss."""
         return F.cosine_embedding_loss(input1, input2, target, self.margin, reduction=self.reduction)
 
@@ -98,7 +98,7 @@ class MultiMarginLoss(WeightedLossBase):
             )
         self.p, self.margin = p, margin
 
-    def forward(self, input: Array, target: Array) -> Any:
+    def forward(self, input: Array, target: Array) -> Array:
         """Compute the loss."""
         return F.multi_margin_loss(input, target, self.p, self.margin, self.weight, reduction=self.reduction)
 
@@ -124,7 +124,7 @@ class TripletMarginLoss(LossBase):
             raise ValueError(f"TripletMarginLoss: expected margin to be greater than 0, got {margin} instead")
         self.margin, self.p, self.eps, self.swap = margin, p, eps, swap
 
-    def forward(self, anchor: Array, positive: Array, negative: Array) -> Any:
+    def forward(self, anchor: Array, positive: Array, negative: Array) -> Array:
         """Compute the loss."""
         how = self.margin, self.p, self.eps, self.swap
         return F.triplet_margin_loss(anchor, positive, negative, *how, reduction=self.reduction)
@@ -152,7 +152,7 @@ class TripletMarginWithDistanceLoss(LossBase):
         self.distance_function = PairwiseDistance() if distance_function is None else distance_function
         self.margin, self.swap = margin, swap
 
-    def forward(self, anchor: Array, positive: Array, negative: Array) -> Any:
+    def forward(self, anchor: Array, positive: Array, negative: Array) -> Array:
         """Compute the loss."""
         return F.triplet_margin_with_distance_loss(
             anchor,

@@ -108,7 +108,7 @@ class MaxUnpool1d(_MaxUnpool):
 
     _axes = 1
 
-    def forward(self, input: Array, indices: Array, output_size: PerAxis | None = None) -> Any:
+    def forward(self, input: Array, indices: Array, output_size: PerAxis | None = None) -> Array:
         """Compute the output from maxima and their positions."""
         return F.max_unpool1d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
@@ -121,7 +121,7 @@ class MaxUnpool2d(_MaxUnpool):
 
     _axes = 2
 
-    def forward(self, input: Array, indices: Array, output_size: PerAxis | None = None) -> Any:
+    def forward(self, input: Array, indices: Array, output_size: PerAxis | None = None) -> Array:
         """Compute the output from maxima and their positions."""
         return F.max_unpool2d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
@@ -134,7 +134,7 @@ class MaxUnpool3d(_MaxUnpool):
 
     _axes = 3
 
-    def forward(self, input: Array, indices: Array, output_size: PerAxis | None = None) -> Any:
+    def forward(self, input: Array, indices: Array, output_size: PerAxis | None = None) -> Array:
         """Compute the output from maxima and their positions."""
         return F.max_unpool3d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
@@ -159,7 +159,7 @@ class AvgPool1d(Module):
         self.padding = per_axis("AvgPool1d", "padding", padding, 1, 0)
         self.ceil_mode, self.count_include_pad = ceil_mode, count_include_pad
 
-    def forward(self, input: Array) -> Any:
+    def forward(self, input: Array) -> Array:
         """Compute ``[batch, channels, length] -> [batch, channels, ...]``, with or without the batch."""
         how = self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad
         return F.avg_pool1d(input, *how)
@@ -200,7 +200,7 @@ class AvgPool2d(_AvgPool):
     Source: ``torch.nn.AvgPool2d``.
     """
 
-    def forward(self, input: Array) -> Any:
+    def forward(self, input: Array) -> Array:
         """Compute ``[batch, channels, ...] -> [batch, channels, ...]``, with or without the batch."""
         return F.avg_pool2d(input, *self._how())
 
@@ -211,7 +211,7 @@ class AvgPool3d(_AvgPool):
     Source: ``torch.nn.AvgPool3d``.
     """
 
-    def forward(self, input: Array) -> Any:
+    def forward(self, input: Array) -> Array:
         """Compute ``[batch, channels, ...] -> [batch, channels, ...]``, with or without the batch."""
         return F.avg_pool3d(input, *self._how())
 
@@ -237,7 +237,7 @@ class LPPool1d(_LPPool):
     Source: ``torch.nn.LPPool1d``.
     """
 
-    def forward(self, input: Array) -> Any:
+    def forward(self, input: Array) -> Array:
         """Compute ``[batch, channels, ...] -> [batch, channels, ...]``, with or without the batch."""
         return F.lp_pool1d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
 
@@ -248,7 +248,7 @@ class LPPool2d(_LPPool):
     Source: ``torch.nn.LPPool2d``.
     """
 
-    def forward(self, input: Array) -> Any:
+    def forward(self, input: Array) -> Array:
         """Compute ``[batch, channels, ...] -> [batch, channels, ...]``, with or without the batch."""
         return F.lp_pool2d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
 
@@ -259,7 +259,7 @@ class LPPool3d(_LPPool):
     Source: ``torch.nn.LPPool3d``.
     """
 
-    def forward(self, input: Array) -> Any:
+    def forward(self, input: Array) -> Array:
         """Compute ``[batch, channels, ...] -> [batch, channels, ...]``, with or without the batch."""
         return F.lp_pool3d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
 
@@ -271,7 +271,7 @@ class _AdaptiveAvgPool(Module):
         super().__init__()
         self.output_size = output_size
 
-    def forward(self, input: Array) -> Any:
+    def forward(self, input: Array) -> Array:
         """Compute ``[batch, channels, ...] -> [batch, channels, *output_size]``, with or without the batch."""
         return self._pool(input, self.output_size)
 

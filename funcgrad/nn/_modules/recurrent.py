@@ -218,7 +218,7 @@ def run_layers(
     return x, [fnp.stack(each) for each in zip(*lasts, strict=True)]
 
 
-def _permuted(x: Array, order: Any) -> Any:
+def _permuted(x: Array, order: Any) -> Array:
     return x if order is None else fnp.take(x, order, axis=1)
 
 

@@ -22,7 +22,7 @@ class _Pad(Module):
         least = -(2**31)
         self.padding = per_axis(type(self).__name__, "padding", padding, 2 * self._axes, least)
 
-    def forward(self, input: Array) -> Any:
+    def forward(self, input: Array) -> Array:
         """Compute the longer array."""
         return F.pad(input, self.padding, self._mode)
 
@@ -34,7 +34,7 @@ class _Pad(Module):
 class _CircularPad(_Pad):
     _mode = "circular"
 
-    def forward(self, input: Array) -> Any:
+    def forward(self, input: Array) -> Array:
         """Compute the longer array."""
         if len(input.shape) not in (self._axes + 1, self._axes + 2):
             raise ValueError(f"expected {self._axes + 1}D or {self._axes + 2}D input (got {len(input.shape)}D input)")
@@ -48,7 +48,7 @@ class _ConstantPad(_Pad):
         super().__init__(padding)
         self.value = value
 
-    def forward(self, input: Array) -> Any:
+    def forward(self, input: Array) -> Array:
         """Compute the longer array."""
         return F.pad(input, self.padding, "constant", self.value)
 
@@ -192,7 +192,7 @@ class Upsample(Module):
         self.scale_factor = scale_factor or None
         self.mode, self.align_corners, self.recompute_scale_factor = mode, align_corners, recompute_scale_factor
 
-    def forward(self, input: Array) -> Any:
+    def forward(self, input: Array) -> Array:
         """Compute ``[batch, channels, ...] -> [batch, channels, ...]``."""
         first = self.size, self.scale_factor, self.mode, self.align_corners
         return F.interpolate(input, *first, self.recompute_scale_factor)
@@ -224,7 +224,7 @@ class PixelShuffle(Module):
         super().__init__()
         self.upscale_factor = upscale_factor
 
-    def forward(self, input: Array) -> Any:
+    def forward(self, input: Array) -> Array:
         """Compute ``[..., c * r**2, h, w] -> [..., c, h * r, w * r]``."""
         return F.pixel_shuffle(input, self.upscale_factor)
 
@@ -240,7 +240,7 @@ class PixelUnshuffle(Module):
         super().__init__()
         self.downscale_factor = downscale_factor
 
-    def forward(self, input: Array) -> Any:
+    def forward(self, input: Array) -> Array:
         """Compute ``[..., c, h * r, w * r] -> [..., c * r**2, h, w]``."""
         return F.pixel_unshuffle(input, self.downscale_factor)
 
@@ -256,7 +256,7 @@ class ChannelShuffle(Module):
         super().__init__()
         self.groups = groups
 
-    def forward(self, input: Array) -> Any:
+    def forward(self, input: Array) -> Array:
         """Compute ``[batch, channels, ...] -> [batch, channels, ...]``."""
         return F.channel_shuffle(input, self.groups)
 
@@ -272,7 +272,7 @@ class Unfold(Module):
         super().__init__()
         self.kernel_size, self.dilation, self.padding, self.stride = kernel_size, dilation, padding, stride
 
-    def forward(self, input: Array) -> Any:
+    def forward(self, input: Array) -> Array:
         """Compute ``[batch, channels, height, width] -> [batch, channels * kernel, windows]``."""
         return F.unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)
 
@@ -296,7 +296,7 @@ class Fold(Unfold):
         super().__init__(kernel_size, dilation, padding, stride)
         self.output_size = output_size
 
-    def forward(self, input: Array) -> Any:
+    def forward(self, input: Array) -> Array:
         """Compute ``[batch, channels * kernel, windows] -> [batch, channels, *output_size]``."""
         return F.fold(input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride)
 

@@ -75,10 +75,10 @@ class _Layer(Module):
             setattr(self, f"dropout{i}", Dropout(dropout))
         self.activation = _activation(activation)
 
-    def _forwarded(self, x: Array, last: Module) -> Any:
+    def _forwarded(self, x: Array, last: Module) -> Array:
         return last(self.linear2(self.dropout(self.activation(self.linear1(x)))))
 
-    def _with(self, x: Array, norm: Module, part: Callable[[Any], Any]) -> Any:
+    def _with(self, x: Array, norm: Module, part: Callable[[Any], Any]) -> Array:
         """Add a part to its input, with the normalization before or after."""
         return x + part(norm(x)) if self.norm_first else norm(x + part(x))
 
@@ -113,10 +113,10 @@ class TransformerEncoderLayer(_Layer):
 
     def forward(
         self, src: Array, src_mask: Array = None, src_key_padding_mask: Array = None, is_causal: bool = False
-    ) -> Any:
+    ) -> Array:
         """Compute ``f32[length, batch, d_model] -> f32[length, batch, d_model]``; the masks are those of attention."""
 
-        def attended(x: Array) -> Any:
+        def attended(x: Array) -> Array:
             how: Any = {"attn_mask": src_mask, "key_padding_mask": src_key_padding_mask, "is_causal": is_causal}
             return self.dropout1(self.self_attn(x, x, x, need_weights=False, **how)[0])
 
@@ -144,14 +144,14 @@ class TransformerDecoderLayer(_Layer):
         memory_key_padding_mask: Array = None,
         tgt_is_causal: bool = False,
         memory_is_causal: bool = False,
-    ) -> Any:
+    ) -> Array:
         """Compute ``f32[targets, batch, d_model]`` from targets and the memory ``f32[sources, batch, d_model]``."""
 
-        def own(x: Array) -> Any:
+        def own(x: Array) -> Array:
             how: Any = {"attn_mask": tgt_mask, "key_padding_mask": tgt_key_padding_mask, "is_causal": tgt_is_causal}
             return self.dropout1(self.self_attn(x, x, x, need_weights=False, **how)[0])
 
-        def remembered(x: Array) -> Any:
+        def remembered(x: Array) -> Array:
             how: Any = {"attn_mask": memory_mask, "key_padding_mask": memory_key_padding_mask}
             attend = self.multihead_attn
             found = attend(x, memory, memory, need_weights=False, is_causal=memory_is_causal, **how)
@@ -191,7 +191,7 @@ class TransformerEncoder(Module):
 
     def forward(
         self, src: Array, mask: Array = None, src_key_padding_mask: Array = None, is_causal: bool | None = None
-    ) -> Any:
+    ) -> Array:
         """Compute ``f32[length, batch, d_model] -> f32[length, batch, d_model]``; the masks are those of attention."""
         for layer in self.layers:
             src = layer(src, mask, src_key_padding_mask, is_causal=bool(is_causal))
@@ -220,7 +220,7 @@ class TransformerDecoder(Module):
         memory_key_padding_mask: Array = None,
         tgt_is_causal: bool | None = None,
         memory_is_causal: bool = False,
-    ) -> Any:
+    ) -> Array:
         """Compute ``f32[targets, batch, d_model]`` from targets and the memory ``f32[sources, batch, d_model]``."""
         masks = tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask
         for layer in self.layers:
@@ -310,7 +310,7 @@ class Transformer(Module):
         src_is_causal: bool | None = None,
         tgt_is_causal: bool | None = None,
         memory_is_causal: bool = False,
-    ) -> Any:
+    ) -> Array:
         """Compute ``f32[targets, batch, d_model]`` from sources and targets; the masks are those of attention."""
         axis = 0 if self.batch_first else 1
         if len(src.shape) == 3 and src.shape[axis] != tgt.shape[axis]:

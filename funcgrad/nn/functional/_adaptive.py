@@ -31,7 +31,7 @@ def _sizes(name: str, x: Array, output_size: OutputSize, axes: int) -> tuple[int
     return sizes
 
 
-def _adaptive_avg(name: str, input: Array, output_size: OutputSize, axes: int) -> Any:
+def _adaptive_avg(name: str, input: Array, output_size: OutputSize, axes: int) -> Array:
     if output_size == 1 or (isinstance(output_size, tuple | list) and tuple(output_size) == (1,) * axes):
         refuse_integers(OF_MEAN, input)
     x = floating("adaptive_avg_pool2d" if axes < 3 else "adaptive_avg_pool3d_cpu", input)
@@ -157,7 +157,7 @@ def fractional_max_pool3d(
     return found if return_indices else found[0]
 
 
-def adaptive_avg_pool1d(input: Array, output_size: OutputSize) -> Any:
+def adaptive_avg_pool1d(input: Array, output_size: OutputSize) -> Array:
     """Compute means of signals over as many windows as the result has elements.
 
     Args:
@@ -193,7 +193,7 @@ def adaptive_max_pool1d(input: Array, output_size: OutputSize, return_indices: b
     return _adaptive_max("adaptive_max_pool1d", input, output_size, 1, return_indices)
 
 
-def adaptive_avg_pool2d(input: Array, output_size: OutputSize) -> Any:
+def adaptive_avg_pool2d(input: Array, output_size: OutputSize) -> Array:
     """Compute means of images over as many windows as the result has elements.
 
     Args:
@@ -231,7 +231,7 @@ def adaptive_max_pool2d(input: Array, output_size: OutputSize, return_indices: b
     return _adaptive_max("adaptive_max_pool2d", input, output_size, 2, return_indices)
 
 
-def adaptive_avg_pool3d(input: Array, output_size: OutputSize) -> Any:
+def adaptive_avg_pool3d(input: Array, output_size: OutputSize) -> Array:
     """Compute means of volumes over as many windows as the result has elements.
 
     Args:

@@ -17,7 +17,7 @@ from funcgrad._core.trace.place import writable
 from funcgrad._ops.contract.dot import matmul_p
 from funcgrad._ops.elementwise import arithmetic as ops
 from funcgrad._ops.elementwise.cast import cast, weak_cast_p
-from funcgrad._types import ArrayLike
+from funcgrad._types import Array, ArrayLike
 from funcgrad.numpy._base import concrete
 from funcgrad.numpy._base.caller import caller, refuse_comparison
 from funcgrad.numpy._base.foreign import defers_to
@@ -160,7 +160,7 @@ def _counting(function: Callable[..., Any]) -> Callable[..., Any]:
     return method
 
 
-def _round(x: Tracer, ndigits: int | None = None) -> Any:
+def _round(x: Tracer, ndigits: int | None = None) -> Array:
     return rounding.round_(x, ndigits or 0)
 
 

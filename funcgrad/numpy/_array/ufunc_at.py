@@ -15,7 +15,7 @@ from funcgrad._ops.index.scatter import scatter_add_p
 from funcgrad._ops.index.write import WHOLE, check_fits, write
 from funcgrad._ops.layout.broadcast import broadcast_to
 from funcgrad._ops.layout.shape import reshape
-from funcgrad._types import ArrayLike
+from funcgrad._types import Array, ArrayLike
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy._base.concrete import innermost
 from funcgrad.numpy._base.convert import operands_for, strong
@@ -57,7 +57,7 @@ def ufunc_at(ufunc: np.ufunc, x: ArrayLike, indices: ArrayLike, *operands: Array
         write(target, cast(new, target.dtype), part[0], part[1], f"numpy.{name}")
 
 
-def _spread(v: ArrayLike, shape: tuple[int, ...]) -> Any:
+def _spread(v: ArrayLike, shape: tuple[int, ...]) -> Array:
     """Return an operand in the shape of the selected elements."""
     given = v.shape
     extra = len(given) - len(shape)

@@ -22,7 +22,7 @@ from funcgrad._ops.index.shown import ByNumbers
 from funcgrad._ops.index.write import check_fits, write, write_new
 from funcgrad._ops.layout.broadcast import broadcast_to
 from funcgrad._ops.layout.shape import reshape
-from funcgrad._types import ArrayLike, IndexLike
+from funcgrad._types import Array, ArrayLike, IndexLike
 from funcgrad.errors import TracerAssignmentError
 from funcgrad.numpy._base.concrete import innermost
 from funcgrad.numpy._base.convert import as_value
@@ -69,7 +69,7 @@ def _check_assignable(x: Tracer) -> None:
         raise TypeError(f"'{x.dtype.name}' object does not support item assignment")
 
 
-def _as_assigned(x: Tracer, value: ArrayLike) -> Any:
+def _as_assigned(x: Tracer, value: ArrayLike) -> Array:
     """Return a value in the dtype of the array that it is written to; refuse a traced one that would lose a part."""
     dtype = x.dtype
     if type(value) in PYTHON_NUMBERS or type(value) is bool:
@@ -133,7 +133,7 @@ def _selected_axis(value: ArrayLike, rest: int) -> int | None:
     return axis if axis >= 0 and given[axis] != 1 else None
 
 
-def _masked(x: ArrayLike, mask: ArrayLike, value: ArrayLike, axis: int) -> Any:
+def _masked(x: ArrayLike, mask: ArrayLike, value: ArrayLike, axis: int) -> Array:
     """Return ``x`` with a value where the mask of its axes from ``axis`` on is true.
 
     Other axes may have other values.

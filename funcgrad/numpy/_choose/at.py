@@ -46,7 +46,7 @@ class Selection:
         self._shape = x.shape
         self._x, self._index, self._arrays = parse(x, key)
 
-    def get(self, *, mode: str | None = None, fill_value: ArrayLike = None) -> Any:
+    def get(self, *, mode: str | None = None, fill_value: ArrayLike = None) -> Array:
         """Return the elements, ``x[index]``.
 
         Args:
@@ -72,27 +72,27 @@ class Selection:
         """Return the array with a value added to the elements."""
         return self._updated(scatter_add_p, "add", value)
 
-    def subtract(self, value: ArrayLike) -> Any:
+    def subtract(self, value: ArrayLike) -> Array:
         """Return the array with a value subtracted from the elements."""
         return self._updated(scatter_add_p, "subtract", elementwise.negative(value))
 
-    def multiply(self, value: ArrayLike, *, unique_indices: bool = False) -> Any:
+    def multiply(self, value: ArrayLike, *, unique_indices: bool = False) -> Array:
         """Return the array with the elements multiplied."""
         return self._combined(elementwise.multiply, "multiply", value, unique_indices)
 
-    def divide(self, value: ArrayLike, *, unique_indices: bool = False) -> Any:
+    def divide(self, value: ArrayLike, *, unique_indices: bool = False) -> Array:
         """Return the array with the elements divided."""
         return self._combined(elementwise.divide, "divide", value, unique_indices)
 
-    def power(self, value: ArrayLike, *, unique_indices: bool = False) -> Any:
+    def power(self, value: ArrayLike, *, unique_indices: bool = False) -> Array:
         """Return the array with the elements raised to a power."""
         return self._combined(elementwise.power, "power", value, unique_indices)
 
-    def min(self, value: ArrayLike, *, unique_indices: bool = False) -> Any:
+    def min(self, value: ArrayLike, *, unique_indices: bool = False) -> Array:
         """Return the array with the smaller of element and value."""
         return self._combined(elementwise.minimum, "min", value, unique_indices)
 
-    def max(self, value: ArrayLike, *, unique_indices: bool = False) -> Any:
+    def max(self, value: ArrayLike, *, unique_indices: bool = False) -> Array:
         """Return the array with the greater of element and value."""
         return self._combined(elementwise.maximum, "max", value, unique_indices)
 
@@ -115,7 +115,7 @@ class Selection:
 
     def _combined(
         self, function: Callable[[Any, Any], Any], method: str, value: ArrayLike, unique_indices: bool
-    ) -> Any:
+    ) -> Array:
         self._check_distinct(method, unique_indices)
         return self._updated(scatter_set_p, method, function(self.get(), value))
 

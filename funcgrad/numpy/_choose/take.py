@@ -41,7 +41,7 @@ def take(
     out: Array = None,
     mode: TakeMode = "raise",
     fill_value: ArrayLike = None,
-) -> Any:
+) -> Array:
     """``numpy.take``, with JAX's mode ``"fill"``: an index out of bounds gives ``fill_value``.
 
     A program on XLA cannot raise. There the result is NaN, the least signed integer, the greatest unsigned one, or
@@ -83,7 +83,7 @@ def _bounded(indices: ArrayLike, length: int, mode: str) -> Any:
 
 
 @implements(np.take_along_axis)
-def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: int | None = -1) -> Any:
+def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: int | None = -1) -> Array:
     """``numpy.take_along_axis``."""
     arr = as_value(arr)
     if axis is None:
@@ -145,7 +145,7 @@ def choose_method(self: Array, *choices: Any, out: Array = None, mode: Mode = "r
 
 
 @implements(np.diag)
-def diag(v: ArrayLike, k: int = 0) -> Any:
+def diag(v: ArrayLike, k: int = 0) -> Array:
     """Return ``numpy.diag``: the matrix with a diagonal, or the diagonal of a matrix."""
     v = as_value(v)
     if len(v.shape) == 1:
@@ -162,7 +162,7 @@ def diagflat(v: ArrayLike, k: int = 0) -> Any:
     return diag(ravel(v), k)
 
 
-def _triangle(m: ArrayLike, k: int, *, lower: bool) -> Any:
+def _triangle(m: ArrayLike, k: int, *, lower: bool) -> Array:
     m = as_value(m)
     if len(m.shape) == 1:
         # NumPy repeats a vector as the rows of a square.
@@ -171,13 +171,13 @@ def _triangle(m: ArrayLike, k: int, *, lower: bool) -> Any:
 
 
 @implements(np.tril)
-def tril(m: ArrayLike, k: int = 0) -> Any:
+def tril(m: ArrayLike, k: int = 0) -> Array:
     """``numpy.tril``."""
     return _triangle(m, k, lower=True)
 
 
 @implements(np.triu)
-def triu(m: ArrayLike, k: int = 0) -> Any:
+def triu(m: ArrayLike, k: int = 0) -> Array:
     """``numpy.triu``."""
     return _triangle(m, k, lower=False)
 

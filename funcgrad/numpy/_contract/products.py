@@ -109,7 +109,7 @@ def _axis_last(x: ArrayLike, axis: int) -> Tensor:
 
 @implements(np.dot)
 @takes_out
-def dot(a: ArrayLike, b: ArrayLike, out: Array = None) -> Any:
+def dot(a: ArrayLike, b: ArrayLike, out: Array = None) -> Array:
     """``numpy.dot``."""
     a, b = promote(as_value(a), as_value(b))
     a_ndim, b_ndim = len(a.shape), len(b.shape)

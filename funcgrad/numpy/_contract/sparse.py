@@ -9,14 +9,14 @@ import numpy as np
 from funcgrad._core.aval import type_text
 from funcgrad._core.bind import untraced
 from funcgrad._ops.index.sparse import sparse_product
-from funcgrad._types import ArrayLike
+from funcgrad._types import Array, ArrayLike
 from funcgrad.numpy._base.convert import as_value, promote
 from funcgrad.numpy._base.foreign import is_sparse
 from funcgrad.numpy._contract.products import matmul
 from funcgrad.numpy._layout.shape import transpose
 
 
-def matmul_or_sparse(x: ArrayLike, y: ArrayLike, /) -> Any:
+def matmul_or_sparse(x: ArrayLike, y: ArrayLike, /) -> Array:
     """Return ``x @ y``. One of the operands may be sparse."""
     if is_sparse(x):
         return _product(x, as_value(y), turned=False)

@@ -130,7 +130,7 @@ def dstack(tup: ArrayLike) -> Any:
 
 
 @implements(np.column_stack)
-def column_stack(tup: ArrayLike) -> Any:
+def column_stack(tup: ArrayLike) -> Array:
     """``numpy.column_stack``: vectors become columns."""
     arrays = [as_array(x) for x in tup]
     return concatenate([x if len(x.shape) > 1 else swapaxes(atleast_2d(x), 0, 1) for x in arrays], 1)

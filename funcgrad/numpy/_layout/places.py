@@ -12,7 +12,7 @@ from funcgrad._core.bind import NO_PARAMS, bind
 from funcgrad._ops.elementwise.arithmetic import max_p, min_p
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.elementwise.rounding import floor_divide_p, remainder_p
-from funcgrad._types import ArrayLike, ShapeLike
+from funcgrad._types import Array, ArrayLike, ShapeLike
 from funcgrad.numpy._base.concrete import concrete_value, known_value
 from funcgrad.numpy._base.convert import as_value
 from funcgrad.numpy._base.dispatch import implements
@@ -30,7 +30,7 @@ def _steps(shape: tuple[int, ...], order: Order) -> list[int]:
     return [math.prod(lengths) for lengths in ahead]
 
 
-def _places(name: str, x: ArrayLike) -> Any:
+def _places(name: str, x: ArrayLike) -> Array:
     x = as_array(x)
     if not is_integer(x.dtype):
         raise TypeError(
@@ -39,7 +39,7 @@ def _places(name: str, x: ArrayLike) -> Any:
     return cast(x, _INDEX)
 
 
-def _within(x: ArrayLike, length: int) -> Any:
+def _within(x: ArrayLike, length: int) -> Array:
     return bind(min_p, (bind(max_p, (x, 0), NO_PARAMS), length - 1), NO_PARAMS)
 
 

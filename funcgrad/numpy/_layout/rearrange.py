@@ -22,7 +22,7 @@ from funcgrad.numpy._layout.shape import Axes, as_array, normalize_tuple, ravel,
 
 
 @implements(np.flip)
-def flip(m: ArrayLike, axis: Axes | None = None) -> Any:
+def flip(m: ArrayLike, axis: Axes | None = None) -> Array:
     """``numpy.flip``."""
     m = as_array(m)
     ndim = len(m.shape)

@@ -154,7 +154,7 @@ def copied(a: ArrayLike, order: Order | None) -> Array:
     return ops.transpose(copy_op(ops.transpose(a, axes)), tuple(np.argsort(axes).tolist()))
 
 
-def copy_method(self: Array, order: Order = "C") -> Any:
+def copy_method(self: Array, order: Order = "C") -> Array:
     """``x.copy()``."""
     y = copied(self, order)
     return y if self.shape or is_number(self) else no_number(y)
@@ -194,7 +194,7 @@ permute_dims = transpose
 
 
 @implements(np.matrix_transpose, np.linalg.matrix_transpose)
-def matrix_transpose(x: ArrayLike, /) -> Any:
+def matrix_transpose(x: ArrayLike, /) -> Array:
     """Return ``numpy.matrix_transpose``: the last two axes exchanged."""
     x = as_array(x)
     if len(x.shape) < 2:

@@ -16,7 +16,7 @@ from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.elementwise.trigonometric import arctan2_p
 from funcgrad._ops.layout.copy import fresh
 from funcgrad._ops.layout.fill import zeros_like
-from funcgrad._types import ArrayLike, Tensor
+from funcgrad._types import Array, ArrayLike, Tensor
 from funcgrad.numpy._base.concrete import as_number, concrete_value, no_number
 from funcgrad.numpy._base.convert import as_value, dtype_of, operands_for, promote
 from funcgrad.numpy._base.dispatch import implements, in_numpys_mode
@@ -43,7 +43,7 @@ conj = conjugate
 
 
 @implements(np.real)
-def real(val: ArrayLike) -> Any:
+def real(val: ArrayLike) -> Array:
     """``numpy.real``."""
     x = as_value(val)
     return real_p(x) if dtype_of(x).kind == "c" else x

@@ -19,7 +19,7 @@ from funcgrad._ops.index.join import concatenate
 from funcgrad._ops.layout.broadcast import broadcast_to
 from funcgrad._ops.layout.shape import reshape
 from funcgrad._ops.reduce.sort import argsort, gather_along_axis, searchsorted
-from funcgrad._types import ArrayLike
+from funcgrad._types import Array, ArrayLike
 from funcgrad.numpy._base.axes import given_axes, normalize_axis
 from funcgrad.numpy._base.convert import as_value, promote, promote_weakly
 from funcgrad.numpy._base.dispatch import implements, in_numpys_mode
@@ -31,7 +31,7 @@ from funcgrad.numpy._reduce.statistics import inexact
 
 @implements(np.diff)
 @in_numpys_mode
-def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: ArrayLike = None, append: ArrayLike = None) -> Any:
+def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: ArrayLike = None, append: ArrayLike = None) -> Array:
     """``numpy.diff``."""
     if n < 0:
         raise ValueError(f"diff: the order is {n}; needed a non-negative one.")

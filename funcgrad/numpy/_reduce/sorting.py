@@ -13,7 +13,7 @@ from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.elementwise.logic import isnan_p
 from funcgrad._ops.layout.shape import flip
 from funcgrad._ops.reduce import sort as ops
-from funcgrad._types import ArrayLike
+from funcgrad._types import Array, ArrayLike
 from funcgrad.numpy._base.axes import normalize_axis
 from funcgrad.numpy._base.concrete import known_value
 from funcgrad.numpy._base.convert import promote
@@ -48,7 +48,7 @@ def argsort(
     *,
     stable: bool | None = None,
     descending: bool | None = None,
-) -> Any:
+) -> Array:
     """Return ``numpy.argsort``, always stable. The result carries no derivative."""
     a = as_array(a)
     _check_kind(a, kind, order, stable)
@@ -110,7 +110,7 @@ def _along(a: ArrayLike, axis: int | None) -> tuple[Any, int]:
 
 
 @implements(np.searchsorted)
-def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: ArrayLike = None) -> Any:
+def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: ArrayLike = None) -> Array:
     """``numpy.searchsorted``; the result carries no derivative."""
     a, v = promote(as_array(a), as_array(v))
     if sorter is not None:

@@ -162,7 +162,7 @@ def std(
     where: ArrayLike = True,
     mean: ArrayLike = None,
     correction: float | None = None,
-) -> Any:
+) -> Array:
     """``numpy.std``."""
     variance = var(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction)
     return bind(sqrt_p, (variance,), NO_PARAMS)

@@ -40,11 +40,11 @@ def _as_complex(x: ArrayLike) -> Array:
     return cast(x, np.result_type(x.dtype, 1j))
 
 
-def _forward(x: ArrayLike, n: int, axis: int, norm: ops.Norm) -> Any:
+def _forward(x: ArrayLike, n: int, axis: int, norm: ops.Norm) -> Array:
     return ops.fft(_fit(_as_complex(x), axis, n), (axis,), norm=norm)
 
 
-def _inverse(x: ArrayLike, n: int, axis: int, norm: ops.Norm) -> Any:
+def _inverse(x: ArrayLike, n: int, axis: int, norm: ops.Norm) -> Array:
     return ops.fft(_fit(_as_complex(x), axis, n), (axis,), inverse=True, norm=norm)
 
 

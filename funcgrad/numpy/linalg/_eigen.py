@@ -57,7 +57,7 @@ def eigh(a: ArrayLike, UPLO: Triangle = "L") -> Any:  # noqa: N803  (NumPy's nam
 
 
 @implements(np.linalg.eigvalsh)
-def eigvalsh(a: ArrayLike, UPLO: Triangle = "L") -> Any:  # noqa: N803  (NumPy's name)
+def eigvalsh(a: ArrayLike, UPLO: Triangle = "L") -> Array:  # noqa: N803  (NumPy's name)
     """Return ``numpy.linalg.eigvalsh``, which reads one triangle of each matrix; see `eigh`."""
     return _eigh("linalg.eigvalsh", a, UPLO)[0]
 
@@ -85,7 +85,7 @@ def eig(a: ArrayLike) -> Any:
 
 
 @beside_numpys(np.linalg.eigvals)
-def eigvals(a: ArrayLike) -> Any:
+def eigvals(a: ArrayLike) -> Array:
     """``numpy.linalg.eigvals``; see `eig`."""
     return (
         general.eig(squares("linalg.eigvals", a))[0]
@@ -94,7 +94,7 @@ def eigvals(a: ArrayLike) -> Any:
     )
 
 
-def real_eigvals(name: str, a: ArrayLike) -> Any:
+def real_eigvals(name: str, a: ArrayLike) -> Array:
     """Return the eigenvalues of known matrices: real ones, if the matrices and all eigenvalues are real."""
     a = squares(name, a)
     w = general.eig(a)[0]

@@ -12,7 +12,7 @@ from funcgrad._ops.elementwise.cast import cast, real_dtype
 from funcgrad._ops.layout.broadcast import reduced_shape
 from funcgrad._ops.layout.shape import reshape, transpose
 from funcgrad._ops.linalg.spectral import svd
-from funcgrad._types import ArrayLike
+from funcgrad._types import Array, ArrayLike
 from funcgrad.numpy._base.axes import Axis, normalize_axis
 from funcgrad.numpy._base.dispatch import implements
 from funcgrad.numpy._math.elementwise import power
@@ -22,7 +22,7 @@ from funcgrad.numpy._reduce.statistics import inexact, squared
 
 
 @implements(np.linalg.norm)
-def norm(x: ArrayLike, ord: Any = None, axis: Axis = None, keepdims: bool = False) -> Any:  # noqa: A002  (NumPy's name)
+def norm(x: ArrayLike, ord: Any = None, axis: Axis = None, keepdims: bool = False) -> Array:  # noqa: A002  (NumPy's name)
     """Return ``numpy.linalg.norm``: of vectors in any order, of matrices in all orders of NumPy."""
     x = inexact(x)
     ndim = len(x.shape)
@@ -40,7 +40,7 @@ def norm(x: ArrayLike, ord: Any = None, axis: Axis = None, keepdims: bool = Fals
     return _matrix_norm(x, ord, axes, keepdims)
 
 
-def _vector_norm(x: ArrayLike, order: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+def _vector_norm(x: ArrayLike, order: Any, axes: tuple[int, ...], keepdims: bool) -> Array:
     if isinstance(order, str):
         raise ValueError(f"norm: the order {order!r} is one of matrices; needed a number for vectors.")
     if order == 2:
@@ -58,7 +58,7 @@ def _vector_norm(x: ArrayLike, order: Any, axes: tuple[int, ...], keepdims: bool
     return power(sum_(power(sizes, order), axes, keepdims=keepdims), 1 / order)
 
 
-def _matrix_norm(x: ArrayLike, order: Any, axes: tuple[int, int], keepdims: bool) -> Any:
+def _matrix_norm(x: ArrayLike, order: Any, axes: tuple[int, int], keepdims: bool) -> Array:
     if axes[0] == axes[1]:
         raise ValueError(f"norm: axis {axes[0]} was given twice; needed two different ones.")
     if order in (None, "fro", "f"):
@@ -82,7 +82,7 @@ def _greatest(sizes: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
     return max_(sizes, axes, keepdims=keepdims, initial=0 if empty else None)
 
 
-def _spectral_norm(x: ArrayLike, order: Any, axes: tuple[int, int], keepdims: bool) -> Any:
+def _spectral_norm(x: ArrayLike, order: Any, axes: tuple[int, int], keepdims: bool) -> Array:
     """Return the greatest, the least or the sum of the singular values."""
     rest = tuple([i for i in range(len(x.shape)) if i not in axes])
     _, values, _ = svd(transpose(x, (*rest, *axes)))

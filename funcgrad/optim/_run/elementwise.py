@@ -27,7 +27,7 @@ from funcgrad._ops.layout.fill import full_like_p
 from funcgrad._ops.layout.shape import reshape_p
 from funcgrad._ops.program.barrier import stop_gradient_p
 from funcgrad._transforms.base.stage import stage_flat
-from funcgrad._types import Array
+from funcgrad._types import Array, ArrayLike
 from funcgrad.errors import RuleError
 
 # The step is staged for both shapes. They have different sizes and ranks, and do not broadcast to each other.
@@ -163,7 +163,7 @@ def _form(graph: Graph) -> tuple[Any, ...]:
     variables += [var for equation in graph.equations for var in equation.results]
     numbers = {var: i for i, var in enumerate(variables)}
 
-    def place(x: Array) -> Any:
+    def place(x: Array) -> ArrayLike:
         return value_key(x.value) if type(x) is Literal else numbers[x]
 
     lines = [(e.primitive, *map(place, e.operands), params_key(e.params)) for e in graph.equations]

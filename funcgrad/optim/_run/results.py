@@ -55,7 +55,7 @@ def results_of(asked: str, made: Any, slots: Mapping[str, Aval], p: Aval) -> lis
     return [_typed(asked, "p", new_p, p), *[_typed(asked, f"slot {name!r}", new[name], slots[name]) for name in slots]]
 
 
-def _typed(asked: str, what: str, x: Array, needed: Aval) -> Any:
+def _typed(asked: str, what: str, x: Array, needed: Aval) -> Array:
     """Return a result with the needed type; a Python number becomes an array."""
     arrived = aval_of(x) if is_value(x) else None
     if arrived is not None and arrived.shape == needed.shape:

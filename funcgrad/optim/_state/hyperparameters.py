@@ -113,7 +113,7 @@ def as_entry(rule: str, kind: Number | Choice, given: Any, path: str = "") -> An
     return as_number(rule, kind, value, path)
 
 
-def as_number(rule: str, kind: Number | Choice, value: ScalarLike, path: str = "") -> Any:
+def as_number(rule: str, kind: Number | Choice, value: ScalarLike, path: str = "") -> ScalarLike:
     """Return the number of a hyperparameter: a Python float if it is known, else a float64 of shape []."""
     if is_host(value):
         return float(value)

@@ -217,7 +217,7 @@ class State(Shown):
         """Describe the structure that a state must have to be loaded from a file; the rest is data."""
         return terms_of(self.rule, self.hypers)
 
-    def value_of(self, name: str) -> Any:
+    def value_of(self, name: str) -> PyTree:
         """Return a hyperparameter: a number, a schedule, a flag, or a tree of them."""
         place = self.rule.names.index(name)
         prefix = self.hypers.prefixes[place]

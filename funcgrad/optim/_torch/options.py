@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.words import shown
+from funcgrad._types import ScalarLike
 from funcgrad.autograd.extend import is_tensor
 from funcgrad.errors import HyperparameterError
 from funcgrad.optim._rules.rule import Choice, Number
@@ -27,7 +28,7 @@ def option_of(options: dict[str, Any], kind: Number | Choice) -> Any:
     return options[kind.name]
 
 
-def number_of(value: Any) -> Any:
+def number_of(value: Any) -> ScalarLike:
     """Return the number in a tensor or array of one element; other values unchanged."""
     return value.item() if is_tensor(value) or isinstance(value, np.ndarray) else value
 

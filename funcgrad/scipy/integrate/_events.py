@@ -15,7 +15,7 @@ from funcgrad import numpy as fnp
 from funcgrad._core.aval import Aval, aval_of
 from funcgrad._ops.layout.broadcast import with_batch
 from funcgrad._ops.program.batch import mapped
-from funcgrad._types import ArrayLike
+from funcgrad._types import Array, ArrayLike
 from funcgrad.numpy.extend import known_value
 from funcgrad.scipy._closed import Closed, close, settled_array, solved
 from funcgrad.scipy._implicit import RootOfEach
@@ -56,7 +56,7 @@ def plain_events(events: Sequence[Event]) -> list[Callable[..., Any]]:
 def _plain_event(event: Event) -> Any:
     program, rest = event.g.program(), [np.asarray(known_value(x)) for x in event.rest]
 
-    def g(t: ArrayLike, y: np.ndarray) -> Any:
+    def g(t: ArrayLike, y: np.ndarray) -> Array:
         return program(np.float64(t), y, *rest)[0]
 
     setattr(g, "terminal", event.terminal)  # noqa: B010  (functions have no such attributes to type checkers)

@@ -25,7 +25,7 @@ from funcgrad._core.graph.same import same_value
 from funcgrad._ops.layout.broadcast import with_batch
 from funcgrad._ops.layout.fill import zeros_like
 from funcgrad._ops.program.batch import mapped
-from funcgrad._types import ArrayLike, DTypeLike
+from funcgrad._types import Array, ArrayLike, DTypeLike
 from funcgrad.scipy._closed import Closed, Flat, Solver, close, settled_array, solved
 from funcgrad.scipy._tangents import all_directions, all_rows, count_of, directions_of, moves, parts_of
 
@@ -87,7 +87,7 @@ def closed_slope(
             )
         return [fnp.broadcast_to(fnp.astype(flat, y.dtype), y.shape)]
 
-    def plainly(t: ArrayLike, y: ArrayLike, *args: Any) -> Any:
+    def plainly(t: ArrayLike, y: ArrayLike, *args: Any) -> Array:
         y = y[:, None] if vectorized else y
         return fun(t, y, *args) if tfirst else fun(y, t, *args)
 
@@ -143,11 +143,11 @@ class Flow(Solver):
             y_dot = along if y_dot is None else y_dot + along
         return ys, [zeros_like(y) if y_dot is None else y_dot]
 
-    def _slopes(self, times: ArrayLike, y: ArrayLike, rest: Sequence[Any]) -> Any:
+    def _slopes(self, times: ArrayLike, y: ArrayLike, rest: Sequence[Any]) -> Array:
         (slopes,), (flag,) = mapped(lambda t, y: self.f.evaluate(t, y, *rest), self.times, [times, y], (True, True))
         return with_batch(slopes, self.times, flag)
 
-    def _sensitivities(self, xs: Sequence[Any], moving: tuple[bool, ...]) -> Any:
+    def _sensitivities(self, xs: Sequence[Any], moving: tuple[bool, ...]) -> Array:
         """Return the derivatives with respect to each active real and imaginary part: [directions, times, unknowns]."""
         t0, _, times, y0, *rest = xs
         n, dtype = self.y0.size, self.y0.dtype

@@ -10,7 +10,7 @@ import numpy as np
 from funcgrad import numpy as fnp
 from funcgrad._core.aval import type_text
 from funcgrad._ops.linalg.matrices import conjugated, swapped
-from funcgrad._types import ArrayLike
+from funcgrad._types import Array, ArrayLike
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy.extend import as_value, innermost
 
@@ -48,7 +48,7 @@ def refuse_infinite(name: str, asked: bool, *xs: ArrayLike | None) -> None:
             )
 
 
-def mirrored(a: ArrayLike, lower: bool, *, conjugate: bool) -> Any:
+def mirrored(a: ArrayLike, lower: bool, *, conjugate: bool) -> Array:
     """Return the whole matrix from one triangle; Hermitian, or symmetric."""
     read, left = (fnp.tril(a), fnp.tril(a, -1)) if lower else (fnp.triu(a), fnp.triu(a, 1))
     if conjugate and a.dtype.kind == "c":
@@ -58,7 +58,7 @@ def mirrored(a: ArrayLike, lower: bool, *, conjugate: bool) -> Any:
     return read + swapped(left)
 
 
-def embedded(diagonal: ArrayLike, offset: int) -> Any:
+def embedded(diagonal: ArrayLike, offset: int) -> Array:
     """Return a square matrix with this diagonal, as ``numpy.diag``; stacks are allowed."""
     size = diagonal.shape[-1] + abs(offset)
     places = np.arange(size)
@@ -68,12 +68,12 @@ def embedded(diagonal: ArrayLike, offset: int) -> Any:
     return fnp.where(shown, widened(diagonal, 0, offset)[..., :, None], fnp.zeros((), dtype=diagonal.dtype))
 
 
-def widened(x: ArrayLike, before: int, after: int) -> Any:
+def widened(x: ArrayLike, before: int, after: int) -> Array:
     """Pad the last axis with zeros before and after."""
     return fnp.pad(x, [(0, 0)] * (len(x.shape) - 1) + [(before, after)])
 
 
-def of_bands(bands: ArrayLike, lower: bool) -> Any:
+def of_bands(bands: ArrayLike, lower: bool) -> Array:
     """Return the triangle of a matrix whose diagonals are rows, as ``scipy.linalg.solveh_banded`` expects."""
     count, size = bands.shape[-2:]
     if not count or not size:

@@ -12,12 +12,12 @@ from funcgrad._ops.layout.broadcast import broadcast_to
 from funcgrad._ops.linalg.banded import banded_solve, diagonals, shifted, stacked, transposed
 from funcgrad._ops.linalg.factor import cholesky
 from funcgrad._ops.linalg.matrices import conjugated
-from funcgrad._types import ArrayLike
+from funcgrad._types import Array, ArrayLike
 from funcgrad.numpy.extend import promote
 from funcgrad.scipy.linalg._arguments import array, mirrored, of_bands, refuse_infinite
 
 
-def _inexact(x: ArrayLike) -> Any:
+def _inexact(x: ArrayLike) -> Array:
     x = array(x)
     return x if x.dtype.kind in "fc" else fnp.astype(x, np.dtype(float))
 
@@ -49,7 +49,7 @@ def solve_banded(
     overwrite_ab: bool = False,
     overwrite_b: bool = False,
     check_finite: bool = True,
-) -> Any:
+) -> Array:
     """Solve ``a x = b`` with a banded matrix, in time and memory that grow with its diagonals.
 
     Args:
@@ -90,7 +90,7 @@ def solve_banded(
     return y[..., 0] if vector else y
 
 
-def _both_sides(bands: ArrayLike, lower: bool) -> Any:
+def _both_sides(bands: ArrayLike, lower: bool) -> Array:
     """Return all diagonals of a Hermitian matrix, from those on one side."""
     rows = diagonals(bands)
     main, *beside = rows if lower else rows[::-1]
@@ -110,7 +110,7 @@ def solveh_banded(
     overwrite_b: bool = False,
     lower: bool = False,
     check_finite: bool = True,
-) -> Any:
+) -> Array:
     """Solve ``a x = b`` with a Hermitian banded matrix, as a general one.
 
     Args:
@@ -140,7 +140,7 @@ def solveh_banded(
     return y[..., 0] if vector else y
 
 
-def cholesky_banded(ab: ArrayLike, overwrite_ab: bool = False, lower: bool = False, check_finite: bool = True) -> Any:
+def cholesky_banded(ab: ArrayLike, overwrite_ab: bool = False, lower: bool = False, check_finite: bool = True) -> Array:
     """Factor a Hermitian positive definite banded matrix, computed as a whole one.
 
     Args:
@@ -174,13 +174,13 @@ def cholesky_banded(ab: ArrayLike, overwrite_ab: bool = False, lower: bool = Fal
     return stacked([shifted(conjugated(row), -k) for k, row in enumerate(below)][::-1])
 
 
-def _padded(row: ArrayLike, k: int) -> Any:
+def _padded(row: ArrayLike, k: int) -> Array:
     return fnp.pad(row, [(0, 0)] * (len(row.shape) - 1) + [(0, k)])
 
 
 def cho_solve_banded(
     cb_and_lower: tuple[Any, bool], b: ArrayLike, overwrite_b: bool = False, check_finite: bool = True
-) -> Any:
+) -> Array:
     """Solve ``a x = b`` from the banded Cholesky factor of ``a``, as `cholesky_banded` gives it.
 
     Args:

@@ -11,7 +11,7 @@ from funcgrad._core.aval import type_text
 from funcgrad._ops.layout.broadcast import broadcast_to
 from funcgrad._ops.linalg.matrices import adjoint, conjugated, identity_like, product
 from funcgrad._ops.linalg.sylvester import sylvester
-from funcgrad._types import ArrayLike
+from funcgrad._types import Array, ArrayLike
 from funcgrad.numpy.extend import promote, squares
 from funcgrad.scipy.linalg._arguments import array, refuse_infinite
 
@@ -19,7 +19,7 @@ from funcgrad.scipy.linalg._arguments import array, refuse_infinite
 _SMALL = 10
 
 
-def solve_sylvester(a: ArrayLike, b: ArrayLike, q: ArrayLike) -> Any:
+def solve_sylvester(a: ArrayLike, b: ArrayLike, q: ArrayLike) -> Array:
     """Solve ``a x + x b = q``.
 
     Args:
@@ -54,7 +54,7 @@ def solve_sylvester(a: ArrayLike, b: ArrayLike, q: ArrayLike) -> Any:
     return sylvester(*[broadcast_to(x, (*stack, *x.shape[-2:])) for x in (a, b, q)])
 
 
-def solve_continuous_lyapunov(a: ArrayLike, q: ArrayLike) -> Any:
+def solve_continuous_lyapunov(a: ArrayLike, q: ArrayLike) -> Array:
     """Solve ``a x + x a^H = q``.
 
     Args:
@@ -80,7 +80,7 @@ def solve_lyapunov(a: ArrayLike, q: ArrayLike) -> Any:
     return solve_continuous_lyapunov(a, q)
 
 
-def solve_discrete_lyapunov(a: ArrayLike, q: ArrayLike, method: str | None = None) -> Any:
+def solve_discrete_lyapunov(a: ArrayLike, q: ArrayLike, method: str | None = None) -> Array:
     """Solve ``a x a^H - x + q = 0``.
 
     Args:

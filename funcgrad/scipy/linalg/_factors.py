@@ -9,12 +9,12 @@ import numpy as np
 from funcgrad import numpy as fnp
 from funcgrad._ops.linalg import factor
 from funcgrad._ops.linalg.matrices import adjoint, identity_like
-from funcgrad._types import ArrayLike
+from funcgrad._types import Array, ArrayLike
 from funcgrad.numpy.extend import squares
 from funcgrad.scipy.linalg._arguments import array, refuse, refuse_infinite
 
 
-def cholesky(a: ArrayLike, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+def cholesky(a: ArrayLike, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Array:
     """Factor a Hermitian positive definite matrix: ``a = U^H U`` with ``U`` upper triangular, or ``L L^H``.
 
     Args:
@@ -223,5 +223,5 @@ def rq(
     return (first, *rest) if rest else first
 
 
-def _turned(a: ArrayLike) -> Any:
+def _turned(a: ArrayLike) -> Array:
     return a[..., ::-1, ::-1]

@@ -12,12 +12,12 @@ from funcgrad._ops.linalg import exponential, general, logarithm, root
 from funcgrad._ops.linalg.matrices import product, scaled_columns
 from funcgrad._ops.linalg.solve import solve
 from funcgrad._ops.program.barrier import stop_gradient_p
-from funcgrad._types import ArrayLike
+from funcgrad._types import Array, ArrayLike
 from funcgrad.numpy.extend import as_value, concrete_value, known_value, promote, squares
 from funcgrad.scipy.linalg._arguments import array, refuse, refuse_infinite
 
 
-def expm(A: ArrayLike) -> Any:  # noqa: N803  (SciPy's name)
+def expm(A: ArrayLike) -> Array:  # noqa: N803  (SciPy's name)
     """Compute the exponential of a square matrix, the sum of ``A^k / k!``.
 
     Args:
@@ -80,7 +80,7 @@ def expm_frechet(
     return (exponential.expm(a), along) if compute_expm else along
 
 
-def _principal(function: Any, x: ArrayLike) -> Any:
+def _principal(function: Any, x: ArrayLike) -> Array:
     """Compute a function that may have no real value for a real matrix.
 
     If the numbers are known, the result is then complex.
@@ -93,7 +93,7 @@ def _principal(function: Any, x: ArrayLike) -> Any:
     return y
 
 
-def sqrtm(A: ArrayLike) -> Any:  # noqa: N803  (SciPy's name)
+def sqrtm(A: ArrayLike) -> Array:  # noqa: N803  (SciPy's name)
     """Compute the principal square root of a square matrix, ``X X = A``.
 
     Args:
@@ -117,7 +117,7 @@ def sqrtm(A: ArrayLike) -> Any:  # noqa: N803  (SciPy's name)
     return _principal(root.sqrtm, squares("scipy.linalg.sqrtm", A, "A"))
 
 
-def logm(A: ArrayLike) -> Any:  # noqa: N803  (SciPy's name)
+def logm(A: ArrayLike) -> Array:  # noqa: N803  (SciPy's name)
     """Compute the principal logarithm of a square matrix, ``expm(X) = A``.
 
     Args:
@@ -142,11 +142,11 @@ def logm(A: ArrayLike) -> Any:  # noqa: N803  (SciPy's name)
     return _principal(logarithm.logm, _double(squares("scipy.linalg.logm", A, "A")))
 
 
-def _double(x: ArrayLike) -> Any:
+def _double(x: ArrayLike) -> Array:
     return fnp.astype(x, np.result_type(x.dtype, float))
 
 
-def fractional_matrix_power(A: ArrayLike, t: ArrayLike) -> Any:  # noqa: N803  (SciPy's name)
+def fractional_matrix_power(A: ArrayLike, t: ArrayLike) -> Array:  # noqa: N803  (SciPy's name)
     """Compute a power of a square matrix, ``expm(t logm(A))``; by products where ``t`` is a plain whole number.
 
     Args:
@@ -170,12 +170,12 @@ def fractional_matrix_power(A: ArrayLike, t: ArrayLike) -> Any:  # noqa: N803  (
     return exponential.expm(as_value(t) * _principal(logarithm.logm, _double(a)))
 
 
-def _turned(a: ArrayLike) -> Any:
+def _turned(a: ArrayLike) -> Array:
     """Return ``exp(i a)``."""
     return exponential.expm(1j * a)
 
 
-def cosm(A: ArrayLike) -> Any:  # noqa: N803  (SciPy's name)
+def cosm(A: ArrayLike) -> Array:  # noqa: N803  (SciPy's name)
     """Compute the cosine of a square matrix.
 
     Args:
@@ -194,13 +194,13 @@ def cosm(A: ArrayLike) -> Any:  # noqa: N803  (SciPy's name)
     return 0.5 * (_turned(a) + _turned(-a)) if a.dtype.kind == "c" else fnp.real(_turned(a))
 
 
-def sinm(A: ArrayLike) -> Any:  # noqa: N803  (SciPy's name)
+def sinm(A: ArrayLike) -> Array:  # noqa: N803  (SciPy's name)
     """Compute the sine of a square matrix; as `cosm`."""
     a = squares("scipy.linalg.sinm", A, "A")
     return -0.5j * (_turned(a) - _turned(-a)) if a.dtype.kind == "c" else fnp.imag(_turned(a))
 
 
-def tanm(A: ArrayLike) -> Any:  # noqa: N803  (SciPy's name)
+def tanm(A: ArrayLike) -> Array:  # noqa: N803  (SciPy's name)
     """Compute the tangent of a square matrix; as `cosm`."""
     return solve(cosm(A), sinm(A))
 
@@ -210,25 +210,25 @@ def _grown(name: str, x: ArrayLike) -> tuple[Any, Any]:
     return exponential.expm(a), exponential.expm(-a)
 
 
-def coshm(A: ArrayLike) -> Any:  # noqa: N803  (SciPy's name)
+def coshm(A: ArrayLike) -> Array:  # noqa: N803  (SciPy's name)
     """Compute the hyperbolic cosine of a square matrix; as `cosm`."""
     grown, fallen = _grown("coshm", A)
     return 0.5 * (grown + fallen)
 
 
-def sinhm(A: ArrayLike) -> Any:  # noqa: N803  (SciPy's name)
+def sinhm(A: ArrayLike) -> Array:  # noqa: N803  (SciPy's name)
     """Compute the hyperbolic sine of a square matrix; as `cosm`."""
     grown, fallen = _grown("sinhm", A)
     return 0.5 * (grown - fallen)
 
 
-def tanhm(A: ArrayLike) -> Any:  # noqa: N803  (SciPy's name)
+def tanhm(A: ArrayLike) -> Array:  # noqa: N803  (SciPy's name)
     """Compute the hyperbolic tangent of a square matrix; as `cosm`."""
     grown, fallen = _grown("tanhm", A)
     return solve(grown + fallen, grown - fallen)
 
 
-def funm(A: ArrayLike, func: Any, disp: bool = True) -> Any:  # noqa: N803  (SciPy's name)
+def funm(A: ArrayLike, func: Any, disp: bool = True) -> Array:  # noqa: N803  (SciPy's name)
     """Compute a function of a square matrix from the function of its eigenvalues.
 
     Args:
@@ -275,7 +275,7 @@ def norm(
     axis: Any = None,
     keepdims: bool = False,
     check_finite: bool = True,
-) -> Any:
+) -> Array:
     """Compute the norm of a vector or matrix, as ``numpy.linalg.norm``.
 
     The Euclidean norm of a whole array does not overflow or underflow on the way, as in SciPy.

@@ -11,25 +11,25 @@ from funcgrad import numpy as fnp
 from funcgrad._core.aval import type_text
 from funcgrad._core.lazy import is_since
 from funcgrad._ops.linalg.matrices import conjugated
-from funcgrad._types import ArrayLike
+from funcgrad._types import Array, ArrayLike
 from funcgrad.numpy.extend import known_value, promote
 from funcgrad.scipy.linalg._arguments import array, embedded, refuse, refuse_infinite, widened
 from funcgrad.scipy.linalg._systems import solve
 
 
-def _vector(name: str, x: ArrayLike) -> Any:
+def _vector(name: str, x: ArrayLike) -> Array:
     x = array(x)
     if not x.shape:
         return fnp.reshape(x, (1,))
     return x
 
 
-def _along(numbers: ArrayLike, places: np.ndarray) -> Any:
+def _along(numbers: ArrayLike, places: np.ndarray) -> Array:
     """Return the elements at these indices of the last axis."""
     return fnp.take(numbers, places, axis=-1)
 
 
-def toeplitz(c: ArrayLike, r: ArrayLike = None) -> Any:
+def toeplitz(c: ArrayLike, r: ArrayLike = None) -> Array:
     """Make a matrix with constant diagonals.
 
     Args:
@@ -53,7 +53,7 @@ def toeplitz(c: ArrayLike, r: ArrayLike = None) -> Any:
     return _along(numbers, columns - 1 + np.subtract.outer(np.arange(rows), np.arange(columns)))
 
 
-def hankel(c: ArrayLike, r: ArrayLike = None) -> Any:
+def hankel(c: ArrayLike, r: ArrayLike = None) -> Array:
     """Make a matrix with constant antidiagonals.
 
     Args:
@@ -76,7 +76,7 @@ def hankel(c: ArrayLike, r: ArrayLike = None) -> Any:
     return _along(numbers, np.add.outer(np.arange(c.shape[-1]), np.arange(r.shape[-1])))
 
 
-def circulant(c: ArrayLike) -> Any:
+def circulant(c: ArrayLike) -> Array:
     """Make a matrix whose columns are the first one, shifted circularly.
 
     Args:
@@ -97,7 +97,7 @@ def circulant(c: ArrayLike) -> Any:
     return _along(c, np.subtract.outer(places, places) % max(c.shape[-1], 1))
 
 
-def companion(a: ArrayLike) -> Any:
+def companion(a: ArrayLike) -> Array:
     """Make the companion matrix of a polynomial.
 
     Args:
@@ -121,13 +121,13 @@ def companion(a: ArrayLike) -> Any:
     return _under(first, np.ones(first.shape[-1] - 1, first.dtype))
 
 
-def _under(first: ArrayLike, below: ArrayLike) -> Any:
+def _under(first: ArrayLike, below: ArrayLike) -> Array:
     """Return a matrix with a first row and numbers on the diagonal below the main one."""
     row = widened(fnp.swapaxes(first[..., None, :], -1, -2), 0, first.shape[-1] - 1)
     return fnp.swapaxes(row, -1, -2) + embedded(below, -1)
 
 
-def leslie(f: ArrayLike, s: ArrayLike) -> Any:
+def leslie(f: ArrayLike, s: ArrayLike) -> Array:
     """Make a Leslie matrix: fecundities in the first row, survivals below the diagonal.
 
     Args:
@@ -152,7 +152,7 @@ def leslie(f: ArrayLike, s: ArrayLike) -> Any:
     return _under(f, s)
 
 
-def fiedler(a: ArrayLike) -> Any:
+def fiedler(a: ArrayLike) -> Array:
     """Make the matrix of the distances between numbers.
 
     Args:
@@ -174,7 +174,7 @@ def fiedler(a: ArrayLike) -> Any:
     return fnp.absolute(a[..., :, None] - a[..., None, :])
 
 
-def convolution_matrix(a: ArrayLike, n: int, mode: str = "full") -> Any:
+def convolution_matrix(a: ArrayLike, n: int, mode: str = "full") -> Array:
     """Make the matrix that multiplies a vector like ``numpy.convolve`` with ``a``.
 
     Args:
@@ -208,7 +208,7 @@ def convolution_matrix(a: ArrayLike, n: int, mode: str = "full") -> Any:
     return whole[..., cut : cut + kept, :]
 
 
-def block_diag(*arrs: Any) -> Any:
+def block_diag(*arrs: Any) -> Array:
     """Put matrices along the diagonal of one that is zero elsewhere.
 
     Args:
@@ -234,12 +234,12 @@ def block_diag(*arrs: Any) -> Any:
     return fnp.concatenate(rows, axis=-2)
 
 
-def _at_least_matrix(x: ArrayLike) -> Any:
+def _at_least_matrix(x: ArrayLike) -> Array:
     x = array(x)
     return x if len(x.shape) > 1 else fnp.reshape(x, (1, x.shape[0] if x.shape else 1))
 
 
-def khatri_rao(a: ArrayLike, b: ArrayLike) -> Any:
+def khatri_rao(a: ArrayLike, b: ArrayLike) -> Array:
     """Compute the Kronecker products of the columns of two matrices.
 
     Args:
@@ -265,11 +265,11 @@ def khatri_rao(a: ArrayLike, b: ArrayLike) -> Any:
     return fnp.reshape(y, (*y.shape[:-3], y.shape[-3] * y.shape[-2], y.shape[-1]))
 
 
-def _first_column_and_row(name: str, c_or_cr: ArrayLike) -> Any:
+def _first_column_and_row(name: str, c_or_cr: ArrayLike) -> Array:
     return toeplitz(*c_or_cr) if isinstance(c_or_cr, tuple) else toeplitz(c_or_cr)
 
 
-def solve_toeplitz(c_or_cr: ArrayLike, b: ArrayLike, check_finite: bool = True) -> Any:
+def solve_toeplitz(c_or_cr: ArrayLike, b: ArrayLike, check_finite: bool = True) -> Array:
     """Solve ``T x = b`` with a matrix of constant diagonals, as a general system.
 
     Args:
@@ -290,7 +290,7 @@ def solve_toeplitz(c_or_cr: ArrayLike, b: ArrayLike, check_finite: bool = True) 
     return solve(_in_double(_first_column_and_row("solve_toeplitz", c_or_cr)), _in_double(array(b)))
 
 
-def matmul_toeplitz(c_or_cr: ArrayLike, x: ArrayLike, check_finite: bool = False, workers: int | None = None) -> Any:
+def matmul_toeplitz(c_or_cr: ArrayLike, x: ArrayLike, check_finite: bool = False, workers: int | None = None) -> Array:
     """Compute ``T x`` with a matrix of constant diagonals, as a product with the whole matrix.
 
     Args:
@@ -314,7 +314,7 @@ def matmul_toeplitz(c_or_cr: ArrayLike, x: ArrayLike, check_finite: bool = False
     return fnp.matmul(_in_double(t), _in_double(x))
 
 
-def _in_double(x: Any) -> Any:
+def _in_double(x: Any) -> Array:
     """Return an array in double precision, in which SciPy's functions of Toeplitz matrices compute."""
     return fnp.astype(x, np.result_type(x.dtype, np.float64))
 
@@ -327,7 +327,7 @@ def solve_circulant(  # noqa: PLR0917  (SciPy's arguments)
     caxis: int = -1,
     baxis: int = 0,
     outaxis: int = 0,
-) -> Any:
+) -> Array:
     """Solve ``C x = b`` with a circulant matrix, by Fourier transforms.
 
     Args:

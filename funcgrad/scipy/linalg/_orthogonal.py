@@ -10,7 +10,7 @@ from funcgrad import numpy as fnp
 from funcgrad._core.aval import type_text
 from funcgrad._ops.linalg.matrices import adjoint, hermitian_part, product
 from funcgrad._ops.linalg.polar import unitary_factor
-from funcgrad._types import ArrayLike
+from funcgrad._types import Array, ArrayLike
 from funcgrad.numpy.extend import promote
 from funcgrad.scipy.linalg._arguments import array, refuse_infinite
 
@@ -23,7 +23,7 @@ def _matrices(name: str, *xs: ArrayLike) -> list[Any]:
     return list(promote(*[x if x.dtype.kind in "fc" else x.astype(float) for x in found]))
 
 
-def _nearest(a: ArrayLike) -> Any:
+def _nearest(a: ArrayLike) -> Array:
     """Return the nearest matrix with orthonormal columns, or rows."""
     return unitary_factor(a) if a.shape[-2] >= a.shape[-1] else adjoint(unitary_factor(adjoint(a)))
 
@@ -90,7 +90,7 @@ def orthogonal_procrustes(
     return _nearest(along), fnp.sum(fnp.linalg.svdvals(along), axis=-1)
 
 
-def subspace_angles(A: ArrayLike, B: ArrayLike) -> Any:  # noqa: N803  (SciPy's names)
+def subspace_angles(A: ArrayLike, B: ArrayLike) -> Array:  # noqa: N803  (SciPy's names)
     """Find the angles between the spaces of the columns of two matrices, in descending order.
 
     Args:

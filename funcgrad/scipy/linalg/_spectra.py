@@ -15,7 +15,7 @@ from funcgrad import numpy as fnp
 from funcgrad._ops.linalg import spectral
 from funcgrad._ops.linalg.matrices import adjoint, product
 from funcgrad._ops.linalg.triangular import triangular_solve
-from funcgrad._types import ArrayLike
+from funcgrad._types import Array, ArrayLike
 from funcgrad.numpy.extend import promote, squares
 from funcgrad.scipy.linalg._arguments import array, embedded, mirrored, of_bands, picked, refuse, refuse_infinite
 from funcgrad.scipy.linalg._factors import cholesky
@@ -111,7 +111,7 @@ def eigvalsh(
     subset_by_index: Sequence[int] | None = None,
     subset_by_value: Any = None,
     driver: str | None = None,
-) -> Any:
+) -> Array:
     """Find the eigenvalues of Hermitian matrices: `eigh` with ``eigvals_only``.
 
     Example:
@@ -299,7 +299,7 @@ def eigvals_banded(
     select: str = "a",
     select_range: Any = None,
     check_finite: bool = True,
-) -> Any:
+) -> Array:
     """Find the eigenvalues of Hermitian banded matrices: `eig_banded` with ``eigvals_only``.
 
     Example:
@@ -360,7 +360,7 @@ def svd(
     return tuple(found) if compute_uv else found
 
 
-def svdvals(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+def svdvals(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> Array:
     """Find the singular values in descending order.
 
     Example:

@@ -13,7 +13,7 @@ from funcgrad._ops.layout.shape import reshape
 from funcgrad._ops.linalg import factor
 from funcgrad._ops.linalg.matrices import identity_like, product, swapped
 from funcgrad._ops.linalg.triangular import triangular_solve
-from funcgrad._types import ArrayLike
+from funcgrad._types import Array, ArrayLike
 from funcgrad.numpy.extend import known_value, promote, squares, systems
 from funcgrad.scipy.linalg._arguments import array, mirrored, one_flag, refuse, refuse_infinite
 from funcgrad.scipy.linalg._factors import cholesky
@@ -31,7 +31,7 @@ def _form(name: str, trans: Any) -> dict[str, bool]:
     return {"transpose_a": _FORMS[trans] > 0, "conjugate_a": _FORMS[trans] == 2}
 
 
-def _shaped(y: ArrayLike, vector: bool) -> Any:
+def _shaped(y: ArrayLike, vector: bool) -> Array:
     return reshape(y, y.shape[:-1]) if vector else y
 
 
@@ -43,7 +43,7 @@ def solve_triangular(  # noqa: PLR0917  (SciPy's arguments)
     unit_diagonal: bool = False,
     overwrite_b: bool = False,
     check_finite: bool = True,
-) -> Any:
+) -> Array:
     """Solve ``a x = b``, where ``a`` is triangular.
 
     Args:
@@ -114,7 +114,7 @@ def cho_solve(c_and_lower: tuple[Any, bool], b: ArrayLike, overwrite_b: bool = F
 @in_our_words
 def lu_solve(
     lu_and_piv: tuple[Any, Any], b: ArrayLike, trans: Any = 0, overwrite_b: bool = False, check_finite: bool = True
-) -> Any:
+) -> Array:
     """Solve ``a x = b`` from the factors of ``a``, as `lu_factor` gives them.
 
     Args:
@@ -154,7 +154,7 @@ _DIAGONALS = {"diagonal": 0, "tridiagonal": 1}
 _GENERAL = frozenset({None, "gen", "general", "banded"})
 
 
-def _structured(name: str, a: ArrayLike, assume_a: str | None, lower: bool) -> Any:
+def _structured(name: str, a: ArrayLike, assume_a: str | None, lower: bool) -> Array:
     """Return the matrix without the parts that its structure says are not read."""
     if assume_a in _GENERAL:
         return a
@@ -180,7 +180,7 @@ def solve(  # noqa: PLR0917  (SciPy's arguments)
     check_finite: bool = True,
     assume_a: str | None = None,
     transposed: bool = False,
-) -> Any:
+) -> Array:
     """Solve ``a x = b``.
 
     Args:
@@ -230,7 +230,7 @@ def inv(
     *,
     assume_a: str | None = None,
     lower: bool = False,
-) -> Any:
+) -> Array:
     """Invert square matrices; ``assume_a`` and ``lower`` as in `solve`.
 
     Example:
@@ -248,7 +248,7 @@ def inv(
     return fnp.linalg.inv(_structured("inv", a, assume_a, lower))
 
 
-def det(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+def det(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> Array:
     """Compute the determinant; its first and second derivatives are there for singular matrices too.
 
     Example:

@@ -11,7 +11,7 @@ from funcgrad import numpy as fnp
 from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.bind import untraced
 from funcgrad._core.lazy import LazyModule
-from funcgrad._types import Arguments, ArrayLike
+from funcgrad._types import Arguments, Array, ArrayLike
 from funcgrad.errors import TreeMismatchError, UnsupportedFunctionError
 from funcgrad.numpy.extend import as_value
 from funcgrad.scipy._closed import close, nothing_traced, plainly, refuse_traced, settled_array, traced_leaves
@@ -24,7 +24,7 @@ theirs = LazyModule("scipy.optimize")
 _FLAT = ("hybr", "lm")
 
 
-def start_of(x0: ArrayLike) -> Any:
+def start_of(x0: ArrayLike) -> Array:
     """Return the start of a search, in double precision."""
     x = fnp.asarray(as_value(x0))
     return fnp.astype(x, np.dtype(complex if x.dtype.kind == "c" else float))

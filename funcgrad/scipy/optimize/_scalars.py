@@ -11,7 +11,7 @@ from funcgrad import numpy as fnp
 from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.bind import untraced
 from funcgrad._core.lazy import LazyModule
-from funcgrad._types import Arguments, ArrayLike
+from funcgrad._types import Arguments, Array, ArrayLike
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy.extend import as_value
 from funcgrad.scipy._closed import Flat, close, nothing_traced, plainly, refuse_traced, traced_leaves
@@ -31,7 +31,7 @@ def _second_slopes_of(evaluate: Flat, x: Aval) -> Flat:
     return slopes_of(slopes_of(evaluate, x), x)
 
 
-def _number(x: ArrayLike) -> Any:
+def _number(x: ArrayLike) -> Array:
     return fnp.reshape(fnp.astype(fnp.asarray(as_value(x)), float), ())
 
 

@@ -29,12 +29,12 @@ def exp10(x: ArrayLike, /) -> Any:
     return fnp.power(10.0, real("exp10", x)[0])
 
 
-def log_expit(x: ArrayLike, /) -> Any:
+def log_expit(x: ArrayLike, /) -> Array:
     """``scipy.special.log_expit``: the logarithm of the logistic function, also where that rounds to 0."""
     return fnp.negative(fnp.logaddexp(fnp.negative(real("log_expit", x)[0]), 0.0))
 
 
-def softplus(x: ArrayLike, /) -> Any:
+def softplus(x: ArrayLike, /) -> Array:
     """``scipy.special.softplus``: ``log(1 + exp(x))``."""
     return fnp.logaddexp(real("softplus", x)[0], 0.0)
 
@@ -131,7 +131,7 @@ inv_boxcox = of_ufunc("inv_boxcox", power.inv_boxcox_p)
 inv_boxcox1p = of_ufunc("inv_boxcox1p", power.inv_boxcox1p_p)
 
 
-def polygamma(n: ArrayLike, x: ArrayLike) -> Any:
+def polygamma(n: ArrayLike, x: ArrayLike) -> Array:
     """Compute the derivative of order ``n`` of the digamma function: an int, or an array of known ones.
 
     Example:
@@ -159,11 +159,11 @@ def polygamma(n: ArrayLike, x: ArrayLike) -> Any:
     return y
 
 
-def _of_order(n: int, x: ArrayLike) -> Any:
+def _of_order(n: int, x: ArrayLike) -> Array:
     return bind(gamma_.polygamma_p, (x,), {"order": n}) if n else bind(gamma_.digamma_p, (x,), NO_PARAMS)
 
 
-def multigammaln(a: ArrayLike, d: int) -> Any:
+def multigammaln(a: ArrayLike, d: int) -> Array:
     """Compute the logarithm of the multivariate gamma function of ``d`` dimensions (a Python int).
 
     Example:

@@ -19,7 +19,7 @@ from funcgrad._core.lazy import LazyModule
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.program.barrier import stop_gradient_p
-from funcgrad._types import ArrayLike
+from funcgrad._types import Array, ArrayLike
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy.extend import as_value, dtype_of
 
@@ -32,7 +32,7 @@ _ARRAY = np.ndarray
 _SHORT = 4096
 
 
-def number(x: ArrayLike) -> Any:
+def number(x: ArrayLike) -> Array:
     """Return an argument in double precision, in which SciPy's distributions compute."""
     kind = type(x)
     if kind is _ARRAY and x.dtype is _FLOAT:
@@ -57,7 +57,7 @@ def never(condition: ArrayLike) -> bool:
     return not condition.any()
 
 
-def endless(x: ArrayLike) -> Any:
+def endless(x: ArrayLike) -> ArrayLike:
     """Return a mask of infinite points; ``False`` if there are none."""
     if type(x) is _ARRAY and x.size < _SHORT:
         # A sum of squares takes a quarter of the time; for larger arrays BLAS would start threads.
@@ -68,18 +68,18 @@ def endless(x: ArrayLike) -> Any:
     return False if never(found) else found
 
 
-def choose(condition: ArrayLike, a: ArrayLike, b: ArrayLike) -> Any:
+def choose(condition: ArrayLike, a: ArrayLike, b: ArrayLike) -> ArrayLike:
     """Return ``a`` where the condition holds, else ``b``; one of them may be a Python number."""
     return b if never(condition) else select(condition, a, b)
 
 
-def above(x: ArrayLike, least: float, value: Formula, otherwise: float) -> Any:
+def above(x: ArrayLike, least: float, value: Formula, otherwise: float) -> Array:
     """Return ``value`` for points above ``least``, else ``otherwise``."""
     inside = x > least
     return select(inside, value(select(inside, x, least + 1)), otherwise)
 
 
-def positive(*shapes: Any) -> Any:
+def positive(*shapes: Any) -> ArrayLike:
     """Return whether all parameters are positive, the domain of most parameters."""
     found: Any = True
     for each in shapes:
@@ -188,22 +188,22 @@ class Distribution:
             allowed = allowed & (True if scale is None else scale > 0)
         return y * unless(allowed), rest, allowed
 
-    def mean(self, *args: Any, **kwargs: Any) -> Any:
+    def mean(self, *args: Any, **kwargs: Any) -> Array:
         """Return the mean."""
         y, (loc, *scale), _ = self._moment("mean", args, kwargs)
         return _shifted(y, loc, *scale)
 
-    def var(self, *args: Any, **kwargs: Any) -> Any:
+    def var(self, *args: Any, **kwargs: Any) -> Array:
         """Return the variance."""
         y, (loc, *scale), _ = self._moment("var", args, kwargs)
         y = _of_shape_with(y, loc)
         return y if not scale or scale[0] is None else y * (scale[0] * scale[0])
 
-    def std(self, *args: Any, **kwargs: Any) -> Any:
+    def std(self, *args: Any, **kwargs: Any) -> Array:
         """Return the standard deviation."""
         return fnp.sqrt(self.var(*args, **kwargs))
 
-    def entropy(self, *args: Any, **kwargs: Any) -> Any:
+    def entropy(self, *args: Any, **kwargs: Any) -> Array:
         """Return the differential entropy, or the entropy of a discrete distribution."""
         y, (loc, *scale), _ = self._moment("entropy", args, kwargs)
         y = _of_shape_with(y, loc)
@@ -264,13 +264,13 @@ def refuse_method(dist: Any, name: str) -> NoReturn:
     raise AttributeError(f"{dist!r} has no {name}: {remedy}")
 
 
-def log_of_part(part: ArrayLike, rest: ArrayLike) -> Any:
+def log_of_part(part: ArrayLike, rest: ArrayLike) -> Array:
     """Return the logarithm of a probability, from that of the complement if that is the smaller part."""
     greater = part > 0.5
     return select(greater, fnp.log1p(-select(greater, rest, 0.5)), fnp.log(select(greater, 0.5, part)))
 
 
-def log_of_rest(log_part: ArrayLike) -> Any:
+def log_of_rest(log_part: ArrayLike) -> Array:
     """Return ``log(1 - exp(y))``: the logarithm of the complement's probability."""
     little = log_part < -0.7
     far = fnp.log1p(-fnp.exp(select(little, log_part, -1.0)))
@@ -298,7 +298,7 @@ _MADE: dict[str, tuple[tuple[str, Formula], ...]] = {
 _METHODS = ("logpdf", "pdf", "logpmf", "pmf", "cdf", "sf", "logcdf", "logsf", "ppf", "isf", "mean", "var", "entropy")
 
 
-def _of_shape_with(y: ArrayLike, loc: ArrayLike) -> Any:
+def _of_shape_with(y: ArrayLike, loc: ArrayLike) -> Array:
     """Return a moment that does not depend on the location, repeated for each of several locations."""
     return (
         y
@@ -307,18 +307,18 @@ def _of_shape_with(y: ArrayLike, loc: ArrayLike) -> Any:
     )
 
 
-def _shifted(z: ArrayLike, loc: ArrayLike, scale: ArrayLike = None) -> Any:
+def _shifted(z: ArrayLike, loc: ArrayLike, scale: ArrayLike = None) -> Array:
     z = z if scale is None else z * scale
     return z if loc is None else z + loc
 
 
-def unless(allowed: ArrayLike) -> Any:
+def unless(allowed: ArrayLike) -> ArrayLike:
     """Return a factor that is NaN for invalid parameters, and 1 elsewhere."""
     wrong = fnp.logical_not(allowed) if not isinstance(allowed, bool) else not allowed
     return 1.0 if never(wrong) else fnp.where(wrong, math.nan, 1.0)
 
 
-def within(a: ArrayLike, b: ArrayLike) -> Any:
+def within(a: ArrayLike, b: ArrayLike) -> ArrayLike:
     """Return a point between the ends of a support, which may be infinite."""
     if isinstance(a, float) and isinstance(b, float):
         return (a + b) / 2 if math.isfinite(a + b) else a + 1 if a > -math.inf else b - 1 if b < math.inf else 0.0

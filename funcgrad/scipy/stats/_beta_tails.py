@@ -7,7 +7,7 @@ from typing import Any, Literal
 from funcgrad import numpy as fnp
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.elementwise.special.beta import log_beta_power
-from funcgrad._types import ArrayLike
+from funcgrad._types import Array, ArrayLike
 from funcgrad.scipy import special
 from funcgrad.scipy.stats._base import choose, log_of_part, never
 
@@ -18,7 +18,7 @@ _TINY = 1e-140
 _PAIRS = 12
 
 
-def log_fraction(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Any:
+def log_fraction(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
     """Return the logarithm of ``a beta(a, b) betainc(a, b, x) / (x^a (1 - x)^b)``, far below the mean.
 
     Source: DLMF 8.17.22, a continued fraction.
@@ -32,7 +32,7 @@ def log_fraction(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Any:
     return -fnp.log(t)
 
 
-def log_betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike, rest: ArrayLike, exact: Exact = "x") -> Any:
+def log_betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike, rest: ArrayLike, exact: Exact = "x") -> Array:
     """Return ``log(betainc(a, b, x))``.
 
     Args:
@@ -64,7 +64,7 @@ def _parts(a: ArrayLike, b: ArrayLike, x: ArrayLike, rest: ArrayLike, exact: Exa
     return lower, special.betaincc(a, b, x) if exact == "x" else special.betainc(b, a, rest)
 
 
-def part_of_beta(a: ArrayLike, b: ArrayLike, x: ArrayLike, rest: ArrayLike) -> Any:
+def part_of_beta(a: ArrayLike, b: ArrayLike, x: ArrayLike, rest: ArrayLike) -> Array:
     """Return ``betainc(a, b, x)`` from the smaller one of ``x`` and ``rest = 1 - x``, both of which are exact.
 
     The density is a power of each. From a rounded 1 its derivatives would be NaN.
@@ -74,7 +74,7 @@ def part_of_beta(a: ArrayLike, b: ArrayLike, x: ArrayLike, rest: ArrayLike) -> A
     return select(low, below, special.betaincc(b, a, select(low, 0.5, rest)))
 
 
-def log_upper_t(x: ArrayLike, df: ArrayLike) -> Any:
+def log_upper_t(x: ArrayLike, df: ArrayLike) -> Array:
     """Return the logarithm of the upper tail of Student's distribution."""
     far = (x > 0) & (special.stdtr(df, -x) < _TINY) & fnp.isfinite(df) & fnp.isfinite(x)
     y, d = choose(far, 0.0, x), choose(far, 1.0, df)

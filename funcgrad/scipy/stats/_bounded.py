@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from funcgrad import numpy as fnp
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.elementwise.special.beta import log_beta_power
-from funcgrad._types import ArrayLike
+from funcgrad._types import Array, ArrayLike
 from funcgrad.scipy import special
 from funcgrad.scipy.stats._base import choose
 from funcgrad.scipy.stats._beta_tails import log_betainc
@@ -17,7 +16,7 @@ from funcgrad.scipy.stats._line import normal_log_density
 from funcgrad.scipy.stats._moments import beta_entropy
 
 
-def _span(a: ArrayLike, b: ArrayLike) -> Any:
+def _span(a: ArrayLike, b: ArrayLike) -> Array:
     """Return ``log(b / a)``, without overflow of the ratio."""
     logs = fnp.log(b) - fnp.log(a)
     far = abs(logs) > 300
@@ -53,7 +52,7 @@ beta = Continuous(
 )
 
 
-def _powerlaw(x: ArrayLike, a: ArrayLike) -> Any:
+def _powerlaw(x: ArrayLike, a: ArrayLike) -> Array:
     """Return the logarithm of the density. As in SciPy it is 0 at 0 where its limit there is infinite."""
     left_out = (x == 0) & (a < 1)
     return choose(left_out, -math.inf, fnp.log(a) + special.xlogy(a - 1, choose(left_out, 1.0, x)))
@@ -88,7 +87,7 @@ loguniform = Continuous(
 _FAR = 1e150
 
 
-def _log_mass(a: ArrayLike, b: ArrayLike) -> Any:
+def _log_mass(a: ArrayLike, b: ArrayLike) -> Array:
     """Return the logarithm of the mass of the normal distribution between ``a`` and ``b``, exact in the tails too."""
     a, b = fnp.clip(a, -_FAR, _FAR), fnp.clip(b, -_FAR, _FAR)
     right, left = a > 0, b <= 0
@@ -102,23 +101,23 @@ def _log_mass(a: ArrayLike, b: ArrayLike) -> Any:
     return select(central, fnp.log1p(-special.ndtr(c) - special.ndtr(-d)), tail)
 
 
-def _near_one(log_part: ArrayLike, log_rest: ArrayLike) -> Any:
+def _near_one(log_part: ArrayLike, log_rest: ArrayLike) -> Array:
     """Return the logarithm of a probability near 1, from that of the complement."""
     near = log_part > -0.1
     return select(near, fnp.log1p(-fnp.exp(select(near, log_rest, -1.0))), log_part)
 
 
-def _log_below(x: ArrayLike, a: ArrayLike, b: ArrayLike) -> Any:
+def _log_below(x: ArrayLike, a: ArrayLike, b: ArrayLike) -> Array:
     whole = _log_mass(a, b)
     return _near_one(_log_mass(a, x) - whole, _log_mass(x, b) - whole)
 
 
-def _log_above(x: ArrayLike, a: ArrayLike, b: ArrayLike) -> Any:
+def _log_above(x: ArrayLike, a: ArrayLike, b: ArrayLike) -> Array:
     whole = _log_mass(a, b)
     return _near_one(_log_mass(x, b) - whole, _log_mass(a, x) - whole)
 
 
-def _quantile(log_q: ArrayLike, log_rest: ArrayLike, a: ArrayLike, b: ArrayLike) -> Any:
+def _quantile(log_q: ArrayLike, log_rest: ArrayLike, a: ArrayLike, b: ArrayLike) -> Array:
     """Return the quantile, from the log of the lower part, or of the upper part for an interval above 0."""
     a, b = fnp.clip(a, -_FAR, _FAR), fnp.clip(b, -_FAR, _FAR)
     left, whole = a < 0, _log_mass(a, b)

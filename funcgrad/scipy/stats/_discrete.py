@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from funcgrad import numpy as fnp
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.elementwise.special.gamma import gammaln_step, log_binomial, log_power
-from funcgrad._types import ArrayLike
+from funcgrad._types import Array, ArrayLike
 from funcgrad.scipy import special
 from funcgrad.scipy.stats._base import choose
 from funcgrad.scipy.stats._beta_tails import log_betainc
@@ -18,11 +17,11 @@ from funcgrad.scipy.stats._gamma_tails import log_lower, log_upper
 _COUNTS = (0.0, math.inf)
 
 
-def _probability(p: ArrayLike) -> Any:
+def _probability(p: ArrayLike) -> Array:
     return (p >= 0) & (p <= 1)
 
 
-def poisson_log_mass(k: ArrayLike, mu: ArrayLike) -> Any:
+def poisson_log_mass(k: ArrayLike, mu: ArrayLike) -> Array:
     # The terms cancel for a large count.
     large = (k > 100) & (mu > 0)
     c, m = choose(large, k, 200.0), choose(large, mu, 200.0)
@@ -45,7 +44,7 @@ poisson = Discrete(
 )
 
 
-def _binomial(k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Any:
+def _binomial(k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
     """Return the logarithm of the probability of ``k`` among ``n``."""
     none, every = k == 0, k == n
     end = none | every
@@ -60,14 +59,14 @@ def _binomial(k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Any:
     return choose(end, ends, choose(sure, impossible, inner))
 
 
-def _by_beta(k: ArrayLike, n: ArrayLike, p: ArrayLike, upper: bool) -> Any:
+def _by_beta(k: ArrayLike, n: ArrayLike, p: ArrayLike, upper: bool) -> Array:
     """Return the binomial distribution function as an incomplete beta function of ``p`` (DLMF 8.17.5)."""
     end = k >= n
     a, b = choose(end, 0.0, k) + 1, choose(end, 1.0, n - k)
     return choose(end, 0.0 if upper else 1.0, special.betainc(a, b, p) if upper else special.betaincc(a, b, p))
 
 
-def _log_by_beta(k: ArrayLike, n: ArrayLike, p: ArrayLike, upper: bool) -> Any:
+def _log_by_beta(k: ArrayLike, n: ArrayLike, p: ArrayLike, upper: bool) -> Array:
     end = k >= n
     a, b = choose(end, 0.0, k) + 1, choose(end, 1.0, n - k)
     inner = log_betainc(a, b, p, 1 - p) if upper else log_betainc(b, a, 1 - p, p, "rest")
@@ -101,7 +100,7 @@ bernoulli = Discrete(
 )
 
 
-def _negative_binomial(k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Any:
+def _negative_binomial(k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
     end = (k == 0) | (p == 1)
     failures, q = choose(end, 1.0, k), choose(end, 0.5, p)
     inner = log_binomial(n, failures, q) - fnp.log1p(failures / n)

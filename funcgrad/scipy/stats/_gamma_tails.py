@@ -9,7 +9,7 @@ from typing import Any
 from funcgrad import numpy as fnp
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.elementwise.special.gamma import log_power
-from funcgrad._types import ArrayLike
+from funcgrad._types import Array, ArrayLike
 from funcgrad.scipy import special
 from funcgrad.scipy.stats._base import choose, log_of_part, never
 
@@ -39,14 +39,14 @@ def _coefficients() -> list[list[int]]:
 _P = _coefficients()
 
 
-def _polynomial(coefficients: list[int], x: ArrayLike) -> Any:
+def _polynomial(coefficients: list[int], x: ArrayLike) -> ArrayLike:
     y: Any = float(coefficients[-1])
     for c in coefficients[-2::-1]:
         y = y * x + float(c)
     return y
 
 
-def _far(a: ArrayLike, x: ArrayLike) -> Any:
+def _far(a: ArrayLike, x: ArrayLike) -> Array:
     """Return the logarithm of the smaller part, far from ``x = a`` on either side (DLMF 8.11.6 and 8.11.7)."""
     distance = x - a
     t, r = (x / distance) / distance, a / x
@@ -56,7 +56,7 @@ def _far(a: ArrayLike, x: ArrayLike) -> Any:
     return log_power(a, x) - fnp.log(abs(distance)) + fnp.log1p(series)
 
 
-def power_series(a: ArrayLike, x: ArrayLike) -> Any:
+def power_series(a: ArrayLike, x: ArrayLike) -> Array:
     """Return the logarithm of ``1 + x / (a + 1) + x**2 / ((a + 1) (a + 2)) + ...``, for x below (a + 1) / 10."""
     rest: Any = 1.0
     for n in range(_POWERS, 1, -1):
@@ -71,14 +71,14 @@ def _chosen(
     otherwise: ArrayLike,
     a: ArrayLike,
     x: ArrayLike,
-) -> Any:
+) -> Array:
     """Return ``value(a, x)`` where a condition holds, computed at ``a = 1`` and a point where it does not."""
     if never(condition):
         return otherwise
     return select(condition, value(select(condition, a, 1.0), select(condition, x, point)), otherwise)
 
 
-def log_upper(a: ArrayLike, x: ArrayLike) -> Any:
+def log_upper(a: ArrayLike, x: ArrayLike) -> Array:
     """Return ``log(gammaincc(a, x))``."""
     a = fnp.full_like(x, a) if type(a) is float else a
     far = (x > a) & (x - a > math.sqrt(_APART) * fnp.sqrt(x)) & (x < math.inf)
@@ -86,7 +86,7 @@ def log_upper(a: ArrayLike, x: ArrayLike) -> Any:
     return _chosen(far, _far, 1e4, log_of_part(special.gammaincc(b, z), special.gammainc(b, z)), a, x)
 
 
-def log_lower(a: ArrayLike, x: ArrayLike) -> Any:
+def log_lower(a: ArrayLike, x: ArrayLike) -> Array:
     """Return ``log(gammainc(a, x))``."""
     a = fnp.full_like(x, a) if type(a) is float else a
     small = (x < 0.1 * (a + 1)) & (a > 0.01) & (x > 0)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -11,7 +10,7 @@ from funcgrad import numpy as fnp
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.elementwise.special.gamma import log_power
 from funcgrad._ops.elementwise.special.series import log1prel
-from funcgrad._types import ArrayLike
+from funcgrad._types import Array, ArrayLike
 from funcgrad.scipy import special
 from funcgrad.scipy.stats._base import above, choose, log_of_rest, never, positive
 from funcgrad.scipy.stats._beta_tails import log_betainc, part_of_beta
@@ -24,7 +23,7 @@ from funcgrad.scipy.stats._moments import gamma_entropy, mean_of_root, variance_
 _POSITIVE = (0.0, math.inf)
 
 
-def log_gamma_density(x: ArrayLike, a: ArrayLike) -> Any:
+def log_gamma_density(x: ArrayLike, a: ArrayLike) -> Array:
     """Return the logarithm of ``x**(a - 1) exp(-x) / gamma(a)``, without the cancellation for large ``a``."""
     large = (a > 100) & (x > 0)
     if never(large):
@@ -126,11 +125,11 @@ lognorm = Continuous(
 )
 
 
-def _weibull(x: ArrayLike, c: ArrayLike) -> Any:
+def _weibull(x: ArrayLike, c: ArrayLike) -> Array:
     return fnp.log(c) + special.xlogy(c - 1, x) - fnp.power(x, c)
 
 
-def _weibull_var(c: ArrayLike) -> Any:
+def _weibull_var(c: ArrayLike) -> Array:
     return special.gamma(1 + 2 / c) - special.gamma(1 + 1 / c) ** 2
 
 
@@ -160,13 +159,13 @@ weibull_max = Continuous(
 )
 
 
-def _exponweib(x: ArrayLike, a: ArrayLike, c: ArrayLike) -> Any:
+def _exponweib(x: ArrayLike, a: ArrayLike, c: ArrayLike) -> Array:
     power = fnp.power(x, c)
     rest = special.xlogy(a - 1, -fnp.expm1(-power)) - power
     return fnp.log(a) + fnp.log(c) + rest + special.xlogy(c - 1, x)
 
 
-def _exponweib_log_tail(x: ArrayLike, a: ArrayLike, c: ArrayLike) -> Any:
+def _exponweib_log_tail(x: ArrayLike, a: ArrayLike, c: ArrayLike) -> Array:
     """Return ``log(1 - (1 - exp(-y))**a)`` with ``y = x**c``: close to ``log(a) - y`` for large y."""
     power = fnp.power(x, c)
     right = power > 1
@@ -238,7 +237,7 @@ pareto = Continuous(
 )
 
 
-def _genpareto(x: ArrayLike, c: ArrayLike) -> Any:
+def _genpareto(x: ArrayLike, c: ArrayLike) -> Array:
     # For c = -1 the distribution is uniform, up to its end.
     flat = c == -1
     z = choose(flat, 0.0, x)
@@ -260,16 +259,16 @@ genpareto = Continuous(
 )
 
 
-def _genpareto_var(c: ArrayLike) -> Any:
+def _genpareto_var(c: ArrayLike) -> Array:
     return 1 / ((1 - c) ** 2 * (1 - 2 * c))
 
 
-def _f_log_density(x: ArrayLike, n: ArrayLike, m: ArrayLike) -> Any:
+def _f_log_density(x: ArrayLike, n: ArrayLike, m: ArrayLike) -> Array:
     logs = 0.5 * m * fnp.log(m) + 0.5 * n * fnp.log(n) + special.xlogy(0.5 * n - 1, x)
     return logs - (0.5 * (n + m) * fnp.log(m + n * x) + special.betaln(0.5 * n, 0.5 * m))
 
 
-def _f_entropy(dfn: ArrayLike, dfd: ArrayLike) -> Any:
+def _f_entropy(dfn: ArrayLike, dfd: ArrayLike) -> Array:
     n, d = 0.5 * dfn, 0.5 * dfd
     digammas = (1 - n) * special.digamma(n) - (1 + d) * special.digamma(d) + (n + d) * special.digamma(n + d)
     return fnp.log(dfd) - fnp.log(dfn) + special.betaln(n, d) + digammas

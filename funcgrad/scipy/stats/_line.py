@@ -13,7 +13,7 @@ from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.elementwise.special.normal import normal_log_density_p
 from funcgrad._ops.elementwise.special.series import log1prel
 from funcgrad._ops.elementwise.special.skewed import log_skewed_ndtr_p, skewed_ndtr_p
-from funcgrad._types import ArrayLike
+from funcgrad._types import Array, ArrayLike
 from funcgrad.scipy import special
 from funcgrad.scipy.stats._base import above, choose, log_of_part, log_of_rest, never
 from funcgrad.scipy.stats._beta_tails import log_upper_t
@@ -23,12 +23,12 @@ from funcgrad.scipy.stats._moments import t_entropy
 LOG_ROOT_TAU = 0.5 * math.log(2 * math.pi)
 
 
-def normal_log_density(x: ArrayLike) -> Any:
+def normal_log_density(x: ArrayLike) -> Array:
     """Return the logarithm of the density of the normal distribution."""
     return -0.5 * (x * x) - LOG_ROOT_TAU
 
 
-def log1p_of_square(x: ArrayLike) -> Any:
+def log1p_of_square(x: ArrayLike) -> Array:
     """Return ``log1p(x * x)``; above 1e8 twice the logarithm, because the square overflows in the second derivative."""
     far = abs(x) > 1e8
     if never(far):
@@ -37,7 +37,7 @@ def log1p_of_square(x: ArrayLike) -> Any:
     return select(far, 2 * fnp.log(abs(select(far, x, 1.0))), fnp.log1p(near * near))
 
 
-def log_both_tails(x: ArrayLike) -> Any:
+def log_both_tails(x: ArrayLike) -> Array:
     """Return the logarithm of the probability that a normal variable is farther than ``x`` from 0."""
     far = x > 1
     near = fnp.log1p(-special.erf(select(far, 0.0, x) * math.sqrt(0.5)))
@@ -60,7 +60,7 @@ norm = Continuous(
 )
 
 
-def _t_log_density(x: ArrayLike, df: ArrayLike) -> Any:
+def _t_log_density(x: ArrayLike, df: ArrayLike) -> Array:
     normal = fnp.isinf(df)
     d = choose(normal, 1.0, df)
     y = -special.betaln(0.5 * d, 0.5) - 0.5 * fnp.log(d) - 0.5 * (d + 1) * fnp.log1p(x * x / d)
@@ -96,7 +96,7 @@ logistic = Continuous(
 )
 
 
-def _cauchy_quantile(q: ArrayLike) -> Any:
+def _cauchy_quantile(q: ArrayLike) -> Array:
     middle, upper = abs(q - 0.5) < 0.25, q > 0.5
     # 1 - q is exact there. The tangent near pi would amplify its rounding.
     part = select(upper, 1 - q, q)
@@ -117,19 +117,19 @@ cauchy = Continuous(
 )
 
 
-def _laplace_tail(x: ArrayLike) -> Any:
+def _laplace_tail(x: ArrayLike) -> Array:
     right = x > 0
     near = 0.5 * fnp.exp(-select(right, x, 0.0))
     return select(right, near, 1 - 0.5 * fnp.exp(select(right, 0.0, x)))
 
 
-def _laplace_log_tail(x: ArrayLike) -> Any:
+def _laplace_log_tail(x: ArrayLike) -> Array:
     right = x > 0
     far = fnp.log1p(-0.5 * fnp.exp(select(right, 0.0, x)))
     return select(right, -math.log(2) - x, far)
 
 
-def _laplace_quantile(q: ArrayLike) -> Any:
+def _laplace_quantile(q: ArrayLike) -> Array:
     upper = q > 0.5
     return select(upper, -fnp.log(2 * (1 - select(upper, q, 0.5))), fnp.log(2 * select(upper, 0.5, q)))
 
@@ -155,7 +155,7 @@ VANISHED = -8.0
 
 def value_unless(
     vanished: ArrayLike, limit: float, value: Callable[[Any], Any], x: ArrayLike, inside: ArrayLike = 0.0
-) -> Any:
+) -> Array:
     """Return ``value(x)``; a constant where it has vanished, as the derivative of ``exp(-exp(x))`` is 0 times infinity.
 
     There the value is asked at ``inside``. A NaN is no vanished point, and stays.
@@ -163,23 +163,23 @@ def value_unless(
     return choose(vanished, limit, value(choose(vanished, inside, x)))
 
 
-def _gumbel(x: ArrayLike, limit: float, value: Callable[[Any], Any]) -> Any:
+def _gumbel(x: ArrayLike, limit: float, value: Callable[[Any], Any]) -> Array:
     return value_unless(x < VANISHED, limit, value, x)
 
 
-def _gumbel_density(x: ArrayLike) -> Any:
+def _gumbel_density(x: ArrayLike) -> Array:
     return _gumbel(x, 0.0, lambda x: fnp.exp(-x - fnp.exp(-x)))
 
 
-def _gumbel_below(x: ArrayLike) -> Any:
+def _gumbel_below(x: ArrayLike) -> Array:
     return _gumbel(x, 0.0, lambda x: fnp.exp(-fnp.exp(-x)))
 
 
-def _gumbel_above(x: ArrayLike) -> Any:
+def _gumbel_above(x: ArrayLike) -> Array:
     return _gumbel(x, 1.0, lambda x: -fnp.expm1(-fnp.exp(-x)))
 
 
-def _gumbel_log_tail(x: ArrayLike) -> Any:
+def _gumbel_log_tail(x: ArrayLike) -> Array:
     """Return ``log(1 - exp(-exp(-x)))``: close to -x for large x, where the exponential may be 0."""
     right = x > 0
     z, left = select(right, x, 1.0), select(right, -1.0, choose(x < VANISHED, VANISHED, x))
@@ -223,7 +223,7 @@ class _Circular(Continuous):
     periodic = True
 
 
-def _circular_entropy(kappa: ArrayLike) -> Any:
+def _circular_entropy(kappa: ArrayLike) -> Array:
     i0e = special.i0e(kappa)
     return kappa * (1 - special.i1e(kappa) / i0e) + fnp.log(2 * math.pi * i0e)
 
@@ -241,7 +241,7 @@ vonmises = _Circular(
 _ERF = [(-1.0) ** n / (math.factorial(n) * (2 * n + 1)) for n in range(10, 0, -1)]
 
 
-def _moyal_logsf(x: ArrayLike) -> Any:
+def _moyal_logsf(x: ArrayLike) -> Array:
     """Return ``log(erf(exp(-x / 2) / sqrt(2)))``: close to ``-x / 2 - log(pi / 2) / 2`` on the right."""
     right = x > 2
     u = 0.5 * fnp.exp(-select(right, x, 2.0))
@@ -269,7 +269,7 @@ moyal = Continuous(
 )
 
 
-def _generalized_log_tail(x: ArrayLike, c: ArrayLike) -> Any:
+def _generalized_log_tail(x: ArrayLike, c: ArrayLike) -> Array:
     """Return ``log(1 - expit(x)**c)``: close to ``log(c) - x`` for large x."""
     right = x > 0
     z, left = select(right, x, 1.0), select(right, -1.0, x)
@@ -277,7 +277,7 @@ def _generalized_log_tail(x: ArrayLike, c: ArrayLike) -> Any:
     return select(right, tail, log_of_rest(c * special.log_expit(left)))
 
 
-def _log_expm1(x: ArrayLike) -> Any:
+def _log_expm1(x: ArrayLike) -> Array:
     """Return ``log(exp(x) - 1)``; ``exp(x)`` may overflow."""
     return x + fnp.log(-fnp.expm1(-x))
 
@@ -296,7 +296,7 @@ genlogistic = Continuous(
 )
 
 
-def _half_normal_factor(a: ArrayLike) -> Any:
+def _half_normal_factor(a: ArrayLike) -> Array:
     """Return the mean of a skewed normal distribution: ``sqrt(2 / pi) a / sqrt(1 + a**2)``."""
     return math.sqrt(2 / math.pi) * a / fnp.sqrt(1 + a * a)
 
@@ -323,12 +323,12 @@ def _extreme_support(c: ArrayLike) -> tuple[Any, Any]:
     )
 
 
-def _log_of_log(x: ArrayLike, c: ArrayLike) -> Any:
+def _log_of_log(x: ArrayLike, c: ArrayLike) -> Array:
     """Return ``log(-log(cdf))``, which is ``log1p(-c x) / c``, and ``-x`` for c = 0."""
     return -x * log1prel(-c * x)
 
 
-def _extreme_log_density(x: ArrayLike, c: ArrayLike) -> Any:
+def _extreme_log_density(x: ArrayLike, c: ArrayLike) -> Array:
     end, one = c * x == 1, c == 1
     z = choose(end, 0.0, x)
     y = _log_of_log(z, c)
@@ -350,11 +350,11 @@ genextreme = Continuous(
 )
 
 
-def _extreme_quantile(x: ArrayLike, c: ArrayLike) -> Any:
+def _extreme_quantile(x: ArrayLike, c: ArrayLike) -> Array:
     return x * special.exprel(-c * x)
 
 
-def _extreme_mean(c: ArrayLike) -> Any:
+def _extreme_mean(c: ArrayLike) -> Array:
     """Return ``(1 - gamma(1 + c)) / c``, and Euler's constant for c = 0."""
     zero = abs(c) < 1e-10
     d = select(zero, 1.0, c)

@@ -8,7 +8,7 @@ from typing import Any
 
 from funcgrad import numpy as fnp
 from funcgrad._ops.elementwise.select import select
-from funcgrad._types import ArrayLike
+from funcgrad._types import Array, ArrayLike
 from funcgrad.scipy import special
 from funcgrad.scipy.stats._base import choose
 from funcgrad.scipy.stats._families import Continuous
@@ -22,17 +22,17 @@ _LEFT = -36.0
 _ENDLESS = 709.0
 
 
-def _loggamma(x: ArrayLike, c: ArrayLike, limit: float, value: Callable[[Any], Any]) -> Any:
+def _loggamma(x: ArrayLike, c: ArrayLike, limit: float, value: Callable[[Any], Any]) -> Array:
     """Return ``value(x)``; its limit far to the right of the mode, where the density and its derivatives are 0."""
     mode = fnp.log(fnp.maximum(c, 1.0))
     return value_unless(x > mode - VANISHED, limit, value, x, mode)
 
 
-def _loggamma_tail(x: ArrayLike, c: ArrayLike, *, upper: bool) -> Any:
+def _loggamma_tail(x: ArrayLike, c: ArrayLike, *, upper: bool) -> Array:
     return _loggamma(x, c, 0.0 if upper else 1.0, lambda x: _loggamma_tail_of(x, c, upper=upper))
 
 
-def _loggamma_tail_of(x: ArrayLike, c: ArrayLike, *, upper: bool) -> Any:
+def _loggamma_tail_of(x: ArrayLike, c: ArrayLike, *, upper: bool) -> Array:
     left = x < _LEFT
     z = fnp.exp(choose(left, 0.0, x))
     near = special.gammaincc(c, z) if upper else special.gammainc(c, z)
@@ -40,11 +40,11 @@ def _loggamma_tail_of(x: ArrayLike, c: ArrayLike, *, upper: bool) -> Any:
     return choose(left, -fnp.expm1(power) if upper else fnp.exp(power), near)
 
 
-def _loggamma_logcdf(x: ArrayLike, c: ArrayLike) -> Any:
+def _loggamma_logcdf(x: ArrayLike, c: ArrayLike) -> Array:
     return _loggamma(x, c, 0.0, lambda x: _loggamma_logcdf_of(x, c))
 
 
-def _loggamma_logcdf_of(x: ArrayLike, c: ArrayLike) -> Any:
+def _loggamma_logcdf_of(x: ArrayLike, c: ArrayLike) -> Array:
     left = x < fnp.log(0.1 * (c + 1))
     z = select(left, x, -50.0)
     small = fnp.exp(z)
@@ -52,11 +52,11 @@ def _loggamma_logcdf_of(x: ArrayLike, c: ArrayLike) -> Any:
     return select(left, far, log_lower(c, fnp.exp(fnp.minimum(select(left, 0.0, x), _ENDLESS))))
 
 
-def _loggamma_logsf(x: ArrayLike, c: ArrayLike) -> Any:
+def _loggamma_logsf(x: ArrayLike, c: ArrayLike) -> Array:
     return choose(x > _ENDLESS, -math.inf, log_upper(c, fnp.exp(fnp.minimum(x, _ENDLESS))))
 
 
-def _loggamma_quantile(q: ArrayLike, c: ArrayLike, *, upper: bool) -> Any:
+def _loggamma_quantile(q: ArrayLike, c: ArrayLike, *, upper: bool) -> Array:
     far = ((fnp.log1p(-q) if upper else fnp.log(q)) + special.gammaln(c + 1)) / c
     left = far < _LEFT
     inner = choose(left, 0.5, q)

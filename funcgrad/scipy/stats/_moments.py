@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from funcgrad import numpy as fnp
-from funcgrad._types import ArrayLike
+from funcgrad._types import Array, ArrayLike
 from funcgrad.scipy import special
 from funcgrad.scipy.stats._base import choose
 
@@ -14,7 +13,7 @@ from funcgrad.scipy.stats._base import choose
 _LARGE = 250.0
 
 
-def gamma_entropy(a: ArrayLike) -> Any:
+def gamma_entropy(a: ArrayLike) -> Array:
     """Return the entropy of the gamma distribution, ``a + log(gamma(a)) + (1 - a) digamma(a)``."""
     large = a > _LARGE
     c, z = choose(large, 1.0, a), 1 / choose(large, a, 2 * _LARGE)
@@ -23,7 +22,7 @@ def gamma_entropy(a: ArrayLike) -> Any:
     return choose(large, far, near)
 
 
-def beta_entropy(a: ArrayLike, b: ArrayLike) -> Any:
+def beta_entropy(a: ArrayLike, b: ArrayLike) -> Array:
     """Return the entropy of the beta distribution; for large shapes from small gamma entropies."""
     large = a + b > _LARGE
     c, d = choose(large, 1.0, a), choose(large, 1.0, b)
@@ -35,7 +34,7 @@ def beta_entropy(a: ArrayLike, b: ArrayLike) -> Any:
     return choose(large, far, near)
 
 
-def t_entropy(df: ArrayLike) -> Any:
+def t_entropy(df: ArrayLike) -> Array:
     """Return the entropy of Student's distribution."""
     large = df > _LARGE
     d, z = choose(large, 1.0, df), 1 / choose(large, df, 2 * _LARGE)
@@ -45,7 +44,7 @@ def t_entropy(df: ArrayLike) -> Any:
     return choose(large, 0.5 * (1 + math.log(2 * math.pi)) + rest, near)
 
 
-def half_step(a: ArrayLike) -> Any:
+def half_step(a: ArrayLike) -> Array:
     """Return ``gamma(a + 1/2) / (gamma(a) sqrt(a)) - 1``, which goes to 0 as ``a`` grows."""
     large = a > _LARGE
     c, z = choose(large, 1.0, a), 1 / choose(large, a, 2 * _LARGE)
@@ -53,12 +52,12 @@ def half_step(a: ArrayLike) -> Any:
     return choose(large, -z * (1 / 8 - z * (1 / 128 + z * (5 / 1024 - z * 21 / 32768))), near)
 
 
-def mean_of_root(a: ArrayLike) -> Any:
+def mean_of_root(a: ArrayLike) -> Array:
     """Return the mean of the square root of a gamma variable over the square root of its mean."""
     return 1 + half_step(a)
 
 
-def variance_of_root(a: ArrayLike) -> Any:
+def variance_of_root(a: ArrayLike) -> Array:
     """Return ``1 - mean_of_root(a) ** 2`` without the cancellation."""
     less = half_step(a)
     return -less * (2 + less)

@@ -93,48 +93,48 @@ class Distribution:
     def _shape_of(self, sample_shape: Any) -> Sizes:
         return (*tuple(sample_shape), *self._batch_shape, *self._event_shape)
 
-    def sample(self, sample_shape: Sequence[int] = ()) -> Any:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Return random numbers, without gradients."""
         with no_grad():
             return self.rsample(sample_shape)
 
-    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Return random numbers through which gradients flow to the parameters."""
         raise NotImplementedError(f"{type(self).__name__} has no rsample: its samples are not differentiable.")
 
-    def log_prob(self, value: Tensor) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         """Return the logarithm of the density, or of the probability."""
         raise NotImplementedError
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         """Return the entropy."""
         raise NotImplementedError
 
-    def cdf(self, value: Tensor) -> Any:
+    def cdf(self, value: Tensor) -> Tensor:
         """Return the probability of values up to this one."""
         raise NotImplementedError
 
-    def icdf(self, value: Tensor) -> Any:
+    def icdf(self, value: Tensor) -> Tensor:
         """Return the value up to which values have this probability."""
         raise NotImplementedError
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         """The mean."""
         raise NotImplementedError
 
     @property
-    def mode(self) -> Any:
+    def mode(self) -> Tensor:
         """The most probable value."""
         raise NotImplementedError(f"{type(self)} does not implement mode")
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         """The variance."""
         raise NotImplementedError
 
     @property
-    def stddev(self) -> Any:
+    def stddev(self) -> Tensor:
         """The standard deviation."""
         return self.variance.sqrt()
 
@@ -142,7 +142,7 @@ class Distribution:
         """Return ``n`` random values, without gradients."""
         return self.sample((n,))
 
-    def perplexity(self) -> Any:
+    def perplexity(self) -> Tensor:
         """Return the exponential of the entropy."""
         return self.entropy().exp()
 
@@ -161,7 +161,7 @@ class Distribution:
         made.__dict__["_batch_shape"] = shape
         return made
 
-    def _values(self, value: Tensor) -> Any:
+    def _values(self, value: Tensor) -> Tensor:
         if not is_tensor(value):
             raise ValueError("The value argument to log_prob must be a Tensor")
         if not self._validates:
@@ -201,12 +201,12 @@ class Located(Distribution):
     loc: Any
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         """The mean."""
         return self.loc
 
     @property
-    def mode(self) -> Any:
+    def mode(self) -> Tensor:
         """The most probable value."""
         return self.loc
 

@@ -57,63 +57,63 @@ class ContinuousBernoulli(OfTrials, ExponentialFamily):
         super().__init__(given.shape, (), validate_args)
 
     @property
-    def probs(self) -> Any:
+    def probs(self) -> Tensor:
         """The parameter ``p``, which is no probability."""
         return clipped(self._logits.sigmoid()) if self._probs is None else self._probs
 
-    def _is_far(self) -> Any:
+    def _is_far(self) -> Tensor:
         """Return where ``p`` is far enough from a half for the formulas."""
         p = self.probs.detach()
         return (p <= self._lims[0]) | (p > self._lims[1])
 
-    def _far(self) -> Any:
+    def _far(self) -> Tensor:
         """Return ``p`` where it is far from a half, and a number that is far elsewhere."""
         return fnp.where(self._is_far(), self.probs, self._lims[0])
 
-    def _log_norm(self) -> Any:
+    def _log_norm(self) -> Tensor:
         far, x = self._far(), (self.probs - 0.5) ** 2
         exact = ((-far).log1p() - far.log()).abs().log() - (2 * far - 1).abs().log()
         return fnp.where(self._is_far(), exact, math.log(2.0) + (4.0 / 3.0 + 104.0 / 45.0 * x) * x)
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         """The mean."""
         far, x = self._far(), self.probs - 0.5
         exact = far / (2 * far - 1) + 1 / ((-far).log1p() - far.log())
         return fnp.where(self._is_far(), exact, 0.5 + (1.0 / 3.0 + 16.0 / 45.0 * x**2) * x)
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         """The variance."""
         far, x = self._far(), (self.probs - 0.5) ** 2
         exact = far * (far - 1) / (1 - 2 * far) ** 2 + 1 / ((-far).log1p() - far.log()) ** 2
         return fnp.where(self._is_far(), exact, 1.0 / 12.0 - (1.0 / 15.0 - 128.0 / 945.0 * x) * x)
 
-    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Return random numbers through which gradients flow to the parameter."""
         return self.icdf(uniform(self._shape_of(sample_shape), self.probs.dtype))
 
-    def log_prob(self, value: Tensor) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         """Return the logarithm of the density."""
         value = self._values(value)
         shape = np.broadcast_shapes(value.shape, self.probs.shape)
         logits, wide = self.logits.expand(*shape), value.expand(*shape)
         return -nn.functional.binary_cross_entropy_with_logits(logits, wide, reduction="none") + self._log_norm()
 
-    def cdf(self, value: Tensor) -> Any:
+    def cdf(self, value: Tensor) -> Tensor:
         """Return the probability of values up to this one."""
         value, far = self._values(value), self._far()
         exact = (far**value * (1 - far) ** (1 - value) + far - 1) / (2 * far - 1)
         inside = fnp.where(self._is_far(), exact, value)
         return fnp.where(value <= 0, 0.0, fnp.where(value >= 1, 1.0, inside))
 
-    def icdf(self, value: Tensor) -> Any:
+    def icdf(self, value: Tensor) -> Tensor:
         """Return the value up to which values have this probability."""
         far = self._far()
         exact = ((-far + value * (2 * far - 1)).log1p() - (-far).log1p()) / (far.log() - (-far).log1p())
         return fnp.where(self._is_far(), exact, value)
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         """Return the differential entropy."""
         none, one = (-self.probs).log1p(), self.probs.log()
         return self.mean * (none - one) - self._log_norm() - none
@@ -162,54 +162,54 @@ class GeneralizedPareto(Distribution):
         return is_zero, fnp.where(is_zero, 1.0, shape)
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         """The mean; NaN where there is none."""
         shape = self.concentration
         held = fnp.where(shape < 1, shape, 0.5)
         return fnp.where(shape < 1, self.loc + self.scale / (1 - held), math.nan)
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         """The variance; NaN where there is none."""
         shape = self.concentration
         held = fnp.where(shape < 0.5, shape, 0.25)
         return fnp.where(shape < 0.5, self.scale**2 / ((1 - held) ** 2 * (1 - 2 * held)), math.nan)
 
     @property
-    def mode(self) -> Any:
+    def mode(self) -> Tensor:
         """The threshold."""
         return self.loc
 
-    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Return random numbers through which gradients flow to the parameters."""
         return self.icdf(uniform(self._shape_of(sample_shape), self.loc.dtype))
 
-    def log_prob(self, value: Tensor) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         """Return the logarithm of the density."""
         z = (self._values(value) - self.loc) / self.scale
         is_zero, shape = self._shape()
         return -self.scale.log() - fnp.where(is_zero, z, (1 / shape + 1) * (shape * z).log1p())
 
-    def log_survival_function(self, value: Tensor) -> Any:
+    def log_survival_function(self, value: Tensor) -> Tensor:
         """Return the logarithm of the probability of greater values."""
         z = (self._values(value) - self.loc) / self.scale
         is_zero, shape = self._shape()
         return fnp.where(is_zero, -z, -(shape * z).log1p() / shape)
 
-    def log_cdf(self, value: Tensor) -> Any:
+    def log_cdf(self, value: Tensor) -> Tensor:
         """Return the logarithm of the probability of values up to this one."""
         return (-self.log_survival_function(value).exp()).log1p()
 
-    def cdf(self, value: Tensor) -> Any:
+    def cdf(self, value: Tensor) -> Tensor:
         """Return the probability of values up to this one."""
         return self.log_cdf(value).exp()
 
-    def icdf(self, value: Tensor) -> Any:
+    def icdf(self, value: Tensor) -> Tensor:
         """Return the value up to which values have this probability."""
         is_zero, shape = self._shape()
         rest = (-value).log1p()
         return self.loc + self.scale * fnp.where(is_zero, -rest, (-shape * rest).expm1() / shape)
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         """Return the differential entropy."""
         return self.scale.log() + self.concentration + 1

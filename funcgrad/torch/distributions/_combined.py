@@ -57,17 +57,17 @@ class Independent(Distribution):
         return constraints.independent(self.base_dist.support, axes) if axes else self.base_dist.support
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         """The mean."""
         return self.base_dist.mean
 
     @property
-    def mode(self) -> Any:
+    def mode(self) -> Tensor:
         """The most probable value."""
         return self.base_dist.mode
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         """The variance."""
         return self.base_dist.variance
 
@@ -76,19 +76,19 @@ class Independent(Distribution):
         whole = (*batch_shape, *self._event_shape[: self.reinterpreted_batch_ndims])
         return Independent(self.base_dist.expand(whole), self.reinterpreted_batch_ndims, self._validates)
 
-    def sample(self, sample_shape: Sequence[int] = ()) -> Any:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Return random values, without gradients."""
         return self.base_dist.sample(sample_shape)
 
-    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Return random values through which gradients flow to the parameters."""
         return self.base_dist.rsample(sample_shape)
 
-    def log_prob(self, value: Tensor) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         """Return the logarithm of the density."""
         return sum_rightmost(self.base_dist.log_prob(value), self.reinterpreted_batch_ndims)
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         """Return the entropy."""
         return sum_rightmost(self.base_dist.entropy(), self.reinterpreted_batch_ndims)
 
@@ -157,16 +157,16 @@ class TransformedDistribution(Distribution):
         made.base_dist = self.base_dist.expand(base[: len(base) - len(self.base_dist.event_shape)])
         return made
 
-    def sample(self, sample_shape: Sequence[int] = ()) -> Any:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Return random values, without gradients."""
         with no_grad():
             return self._whole(self.base_dist.sample(sample_shape))
 
-    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Return random values through which gradients flow to the parameters."""
         return self._whole(self.base_dist.rsample(sample_shape))
 
-    def log_prob(self, value: Tensor) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         """Return the logarithm of the density."""
         y, total = self._values(value), 0.0
         axes = len(self._event_shape)
@@ -177,15 +177,15 @@ class TransformedDistribution(Distribution):
             y = x
         return total + sum_rightmost(self.base_dist.log_prob(y), axes - len(self.base_dist.event_shape))
 
-    def cdf(self, value: Tensor) -> Any:
+    def cdf(self, value: Tensor) -> Tensor:
         """Return the probability of smaller values."""
         return self._in_order(self.base_dist.cdf(self._whole.inv(self._values(value))))
 
-    def icdf(self, value: Tensor) -> Any:
+    def icdf(self, value: Tensor) -> Tensor:
         """Return the values below which lie given shares."""
         return self._whole(self.base_dist.icdf(self._in_order(value)))
 
-    def _in_order(self, share: Any) -> Any:
+    def _in_order(self, share: Any) -> Tensor:
         """Return shares of the base; those of the opposite end where the transforms decrease."""
         sign = self._whole.sign
         return share if isinstance(sign, int) and sign == 1 else sign * (share - 0.5) + 0.5
@@ -250,35 +250,35 @@ class MixtureSameFamily(Distribution):
             self._validates,
         )
 
-    def _shares(self) -> Any:
+    def _shares(self) -> Tensor:
         shares = self._mixture_distribution.probs
         return shares.reshape(*shares.shape, *(1,) * len(self._event_shape))
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         """The mean."""
         return (self._shares() * self._component_distribution.mean).sum(-1 - len(self._event_shape))
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         """The variance: the mean of the parts' variances and the variance of their means."""
         axis, shares = -1 - len(self._event_shape), self._shares()
         means = self._component_distribution.mean
         inner = (shares * self._component_distribution.variance).sum(axis)
         return inner + (shares * (means - self.mean.unsqueeze(axis)) ** 2).sum(axis)
 
-    def cdf(self, value: Tensor) -> Any:
+    def cdf(self, value: Tensor) -> Tensor:
         """Return the probability of smaller values."""
         found = self._component_distribution.cdf(self._values(value).unsqueeze(-1 - len(self._event_shape)))
         return (found * self._mixture_distribution.probs).sum(-1)
 
-    def log_prob(self, value: Tensor) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         """Return the logarithm of the density."""
         value = self._values(value).unsqueeze(-1 - len(self._event_shape))
         parts = self._component_distribution.log_prob(value)
         return (parts + self._mixture_distribution.logits.log_softmax(-1)).logsumexp(-1)
 
-    def sample(self, sample_shape: Sequence[int] = ()) -> Any:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Return random values, each of a random part."""
         with no_grad():
             shape = tuple(sample_shape)

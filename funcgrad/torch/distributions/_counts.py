@@ -36,25 +36,25 @@ class Poisson(ExponentialFamily):
         super().__init__(self.rate.shape, (), validate_args)
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         """The mean."""
         return self.rate
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         """The same as the mean."""
         return self.mean
 
     @property
-    def mode(self) -> Any:
+    def mode(self) -> Tensor:
         """The most probable value."""
         return self.rate.floor()
 
-    def sample(self, sample_shape: Sequence[int] = ()) -> Any:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Return random counts."""
         return drawn.poisson(self.rate.detach().expand(*self._shape_of(sample_shape)))
 
-    def log_prob(self, value: Tensor) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         """Return the logarithm of the probability."""
         value = self._values(value)
         return special.xlogy(value, self.rate) - self.rate - (value + 1).lgamma()
@@ -100,33 +100,33 @@ class Binomial(_OfSeveralTrials):
         return constraints.integer_interval(0, self.total_count)
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         """The mean."""
         return self.total_count * self.probs
 
     @property
-    def mode(self) -> Any:
+    def mode(self) -> Tensor:
         """The most probable value."""
         return fnp.minimum(((self.total_count + 1) * self.probs).floor(), self.total_count)
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         """The variance."""
         return self.total_count * self.probs * (1 - self.probs)
 
-    def sample(self, sample_shape: Sequence[int] = ()) -> Any:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Return random counts."""
         shape = self._shape_of(sample_shape)
         return drawn.binomial(self.total_count.expand(*shape), self.probs.detach().expand(*shape))
 
-    def log_prob(self, value: Tensor) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         """Return the logarithm of the probability."""
         value, n, logits = self._values(value), self.total_count, self.logits
         # n * log(1 + exp(logits)), without overflow.
         whole = n * logits.clamp(0) + n * (-logits.abs()).exp().log1p() - (n + 1).lgamma()
         return value * logits - (value + 1).lgamma() - (n - value + 1).lgamma() - whole
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         """Return the entropy, where all numbers of trials are equal."""
         most = int(np.asarray(self.total_count.detach()).max())
         if int(np.asarray(self.total_count.detach()).min()) != most:
@@ -163,35 +163,35 @@ class Geometric(OfTrials):
             )
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         """The mean."""
         return 1.0 / self.probs - 1.0
 
     @property
-    def mode(self) -> Any:
+    def mode(self) -> Tensor:
         """Zero."""
         return fnp.zeros_like(self.probs)
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         """The variance."""
         return (1.0 / self.probs - 1.0) / self.probs
 
-    def sample(self, sample_shape: Sequence[int] = ()) -> Any:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Return random counts."""
         with no_grad():
             probs = self.probs.detach()
             u = probs.new_full(self._shape_of(sample_shape), 0.0).uniform_(float(np.finfo(probs.dtype).tiny), 1)
             return (u.log() / (-probs).log1p()).floor()
 
-    def log_prob(self, value: Tensor) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         """Return the logarithm of the probability."""
         value, probs = self._values(value), self.probs
         # 0 * log(0) counts as 0.
         certain = (probs == 1) & (value == 0)
         return value * (-fnp.where(certain, 0.0, probs)).log1p() + self.probs.log()
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         """Return the entropy."""
         x, z = self.logits, self.probs
         return (softplus(x) - x * z) / z
@@ -217,26 +217,26 @@ class NegativeBinomial(_OfSeveralTrials):
         super().__init__(total_count, probs, logits, validate_args)
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         """The mean."""
         return self.total_count * self.logits.exp()
 
     @property
-    def mode(self) -> Any:
+    def mode(self) -> Tensor:
         """The most probable value."""
         return ((self.total_count - 1) * self.logits.exp()).floor().clamp(0.0)
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         """The variance."""
         return self.mean / (-self.logits).sigmoid()
 
-    def sample(self, sample_shape: Sequence[int] = ()) -> Any:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Return random counts."""
         with no_grad():
             return drawn.poisson(Gamma(self.total_count, (-self.logits).exp(), False).sample(sample_shape))
 
-    def log_prob(self, value: Tensor) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         """Return the logarithm of the probability."""
         value, n = self._values(value), self.total_count
         kept = -n * softplus(self.logits) - value * softplus(-self.logits)
@@ -278,28 +278,28 @@ class Multinomial(Distribution):
         return constraints.multinomial(self.total_count)
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         """The mean."""
         return self.probs * self.total_count
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         """The variances."""
         return self.total_count * self.probs * (1 - self.probs)
 
-    def sample(self, sample_shape: Sequence[int] = ()) -> Any:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Return random vectors of counts."""
         drawn_ones = self._categorical.sample((self.total_count, *sample_shape))
         hits = fnp.equal(drawn_ones.unsqueeze(-1), np.arange(self._event_shape[0]))
         return hits.to(self.probs.dtype).sum(0)
 
-    def log_prob(self, value: Tensor) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         """Return the logarithm of the probability."""
         value = self._values(value)
         logits = fnp.where((value == 0) & (self.logits == -math.inf), 0.0, self.logits)
         return (value.sum(-1) + 1).lgamma() - (value + 1).lgamma().sum(-1) + (logits * value).sum(-1)
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         """Return the entropy."""
         n = self.total_count
         terms = Binomial(n, self.probs).enumerate_support(False)[1:]
@@ -330,35 +330,35 @@ class OneHotCategorical(Distribution):
     logits = property(lambda self: self._categorical.logits, doc="The logarithms of the probabilities.")
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         """The mean."""
         return self._categorical.probs
 
     param_shape = property(lambda self: self._categorical.param_shape, doc="The shape of the probabilities.")
 
     @property
-    def mode(self) -> Any:
+    def mode(self) -> Tensor:
         """The most probable vector."""
         return self._vectors(self.probs.argmax(-1))
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         """The variances."""
         return self.probs * (1 - self.probs)
 
-    def _vectors(self, positions: Array) -> Any:
+    def _vectors(self, positions: Array) -> Tensor:
         return fnp.equal(positions.unsqueeze(-1), np.arange(self._event_shape[0])).to(self.probs.dtype)
 
-    def sample(self, sample_shape: Sequence[int] = ()) -> Any:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Return random vectors."""
         return self._vectors(self._categorical.sample(sample_shape))
 
-    def log_prob(self, value: Tensor) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         """Return the logarithm of the probability."""
         value = self._values(value)
         return self._categorical.log_prob(value.argmax(-1))
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         """Return the entropy."""
         return self._categorical.entropy()
 

@@ -19,7 +19,7 @@ from funcgrad.torch.distributions._base import Distribution, as_tensors, check_p
 class FromProbs(Distribution):
     """A distribution that probabilities or their logarithms describe; the other ones are computed when asked for."""
 
-    def _given(self, probs: Array, logits: Array) -> Any:
+    def _given(self, probs: Array, logits: Array) -> Tensor:
         if (probs is None) == (logits is None):
             raise ValueError("Either `probs` or `logits` must be specified, but not both.")
         self._probs: Any = None if probs is None else as_tensors(probs)[0]
@@ -32,12 +32,12 @@ class OfTrials(FromProbs):
     """The probability of success in a trial, or the logarithm of its odds."""
 
     @property
-    def probs(self) -> Any:
+    def probs(self) -> Tensor:
         """The probability of success."""
         return self._logits.sigmoid() if self._probs is None else self._probs
 
     @property
-    def logits(self) -> Any:
+    def logits(self) -> Tensor:
         """The logarithm of the odds."""
         if self._logits is not None:
             return self._logits
@@ -77,44 +77,44 @@ class Bernoulli(OfTrials):
         self._check_probs()
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         """The mean."""
         return self.probs
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         """The variance."""
         return self.probs * (1 - self.probs)
 
     @property
-    def mode(self) -> Any:
+    def mode(self) -> Tensor:
         """The more probable value; NaN where both are equally probable."""
         probs = self.probs.detach()
         return (probs >= 0.5).to(probs.dtype).masked_fill(probs == 0.5, float("nan"))
 
-    def enumerate_support(self, expand: bool = True) -> Any:
+    def enumerate_support(self, expand: bool = True) -> Tensor:
         """Return zero and one, along a new first axis."""
         values = self.probs.new_tensor([0.0, 1.0]).reshape(2, *(1,) * len(self._batch_shape))
         return values.expand(2, *self._batch_shape) if expand else values
 
-    def sample(self, sample_shape: Sequence[int] = ()) -> Any:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Return ones and zeros."""
         return self.probs.detach().expand(*self._shape_of(sample_shape)).bernoulli()
 
-    def log_prob(self, value: Tensor) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         """Return the logarithm of the probability."""
         return self._values(value) * self.logits - softplus(self.logits)
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         """Return the entropy."""
         return softplus(self.logits) - self.logits * self.probs
 
 
-def softplus(x: Array) -> Any:
+def softplus(x: Array) -> Tensor:
     return special.softplus(x)
 
 
-def clipped(p: Any) -> Any:
+def clipped(p: Any) -> Tensor:
     eps = float(np.finfo(p.dtype).eps)
     return p.clamp(eps, 1 - eps)
 
@@ -148,12 +148,12 @@ class Categorical(FromProbs):
             self._logits = given - given.logsumexp(-1, True)
 
     @property
-    def probs(self) -> Any:
+    def probs(self) -> Tensor:
         """The probabilities, which sum to 1."""
         return self._logits.softmax(-1) if self._probs is None else self._probs
 
     @property
-    def logits(self) -> Any:
+    def logits(self) -> Tensor:
         """The logarithms of the probabilities."""
         return clipped(self._probs).log() if self._logits is None else self._logits
 
@@ -163,21 +163,21 @@ class Categorical(FromProbs):
         return Shape((*self._batch_shape, self._events))
 
     @property
-    def mode(self) -> Any:
+    def mode(self) -> Tensor:
         """The most probable position."""
         return self.probs.argmax(-1)
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         """NaN: positions have no mean."""
         return self.probs.new_full(self._batch_shape, float("nan"))
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         """NaN: positions have no variance."""
         return self.mean
 
-    def enumerate_support(self, expand: bool = True) -> Any:
+    def enumerate_support(self, expand: bool = True) -> Tensor:
         """Return all positions, along a new first axis."""
         values = tensor(np.arange(self._events)).reshape(-1, *(1,) * len(self._batch_shape))
         return values.expand(self._events, *self._batch_shape) if expand else values
@@ -187,20 +187,20 @@ class Categorical(FromProbs):
         """The positions."""
         return constraints.integer_interval(0, self._events - 1)
 
-    def sample(self, sample_shape: Sequence[int] = ()) -> Any:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Return positions."""
         count = math.prod(tuple(sample_shape))
         drawn = self.probs.detach().reshape(-1, self._events).multinomial(count, True)
         return drawn.t().reshape(self._shape_of(sample_shape))
 
-    def log_prob(self, value: Tensor) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         """Return the logarithm of the probability."""
         value = self._values(value).long().unsqueeze(-1)
         shape = np.broadcast_shapes(value.shape[:-1], self._batch_shape)
         logits = self.logits.expand(*shape, self._events)
         return logits.gather(-1, value.expand(*shape, 1)).squeeze(-1)
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         """Return the entropy."""
         least = float(np.finfo(self.logits.dtype).min)
         return -(self.logits.clamp(min=least) * self.probs).sum(-1)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from funcgrad import numpy as fnp
+from funcgrad._types import Tensor
 from funcgrad.scipy import linalg
 from funcgrad.torch.distributions._base import Distribution
 from funcgrad.torch.distributions._combined import Independent, TransformedDistribution
@@ -19,42 +20,42 @@ from funcgrad.torch.distributions._transformed import Gumbel, Pareto
 from funcgrad.torch.distributions._transforms import sum_rightmost
 
 
-def _normals(p: Any, q: Any) -> Any:
+def _normals(p: Any, q: Any) -> Tensor:
     ratio = (p.scale / q.scale) ** 2
     return 0.5 * (ratio + ((p.loc - q.loc) / q.scale) ** 2 - 1 - ratio.log())
 
 
-def _bernoullis(p: Any, q: Any) -> Any:
+def _bernoullis(p: Any, q: Any) -> Tensor:
     first = p.probs * (softplus(-q.logits) - softplus(-p.logits))
     return first + (1 - p.probs) * (softplus(q.logits) - softplus(p.logits))
 
 
-def _categoricals(p: Any, q: Any) -> Any:
+def _categoricals(p: Any, q: Any) -> Tensor:
     t = p.probs * (p.logits - q.logits)
     t = fnp.where(q.probs == 0, math.inf, t)
     return fnp.where(p.probs == 0, 0.0, t).sum(-1)
 
 
-def _uniforms(p: Any, q: Any) -> Any:
+def _uniforms(p: Any, q: Any) -> Tensor:
     outside = (q.low > p.low) | (q.high < p.high)
     return fnp.where(outside, math.inf, ((q.high - q.low) / (p.high - p.low)).log())
 
 
-def _multivariate_normals(p: Any, q: Any) -> Any:
+def _multivariate_normals(p: Any, q: Any) -> Tensor:
     half = q.half_log_determinant() - p.half_log_determinant()
     solved = linalg.solve_triangular(q.scale_tril, p.scale_tril, lower=True)
     shift = linalg.solve_triangular(q.scale_tril, (q.loc - p.loc).unsqueeze(-1), lower=True)
     return half + 0.5 * ((solved**2).sum((-2, -1)) + (shift**2).sum((-2, -1)) - p.event_shape[0])
 
 
-def _gammas(p: Any, q: Any) -> Any:
+def _gammas(p: Any, q: Any) -> Tensor:
     shapes = q.concentration.lgamma() - p.concentration.lgamma()
     rates = q.concentration * (p.rate / q.rate).log()
     shift = (p.concentration - q.concentration) * p.concentration.digamma()
     return rates + shapes + shift + (q.rate - p.rate) * (p.concentration / p.rate)
 
 
-def _betas(p: Any, q: Any) -> Any:
+def _betas(p: Any, q: Any) -> Tensor:
     total, other = p.concentration1 + p.concentration0, q.concentration1 + q.concentration0
     norms = q.concentration1.lgamma() + q.concentration0.lgamma() + total.lgamma()
     norms = norms - p.concentration1.lgamma() - p.concentration0.lgamma() - other.lgamma()
@@ -111,7 +112,7 @@ def _paretos(p: Any, q: Any) -> Any:
     return fnp.where(p.scale.detach() < q.scale.detach(), math.inf, found)
 
 
-def _independents(p: Any, q: Any) -> Any:
+def _independents(p: Any, q: Any) -> Tensor:
     if p.reinterpreted_batch_ndims != q.reinterpreted_batch_ndims:
         raise NotImplementedError
     return sum_rightmost(kl_divergence(p.base_dist, q.base_dist), p.reinterpreted_batch_ndims)
@@ -157,7 +158,7 @@ def register_kl(type_p: type, type_q: type) -> Callable[..., Any]:
     return register
 
 
-def kl_divergence(p: Distribution, q: Distribution) -> Any:
+def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
     """``torch.distributions.kl_divergence``: return the divergence of Kullback and Leibler, KL(p || q).
 
     Raises:

@@ -19,7 +19,7 @@ from funcgrad.torch.distributions._base import Distribution, Located, as_tensors
 from funcgrad.torch.distributions._continuous import standard_normal
 
 
-def standard_gamma(concentration: ArrayLike) -> Any:
+def standard_gamma(concentration: ArrayLike) -> Tensor:
     """Return gamma distributed numbers; their derivative by the parameter keeps the probability of smaller numbers.
 
     Source: Figurnov, Mohamed and Mnih, "Implicit reparameterization gradients" (2018). PyTorch approximates this
@@ -58,37 +58,37 @@ class Gamma(ExponentialFamily):
         super().__init__(self.concentration.shape, (), validate_args)
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         """The mean."""
         return self.concentration / self.rate
 
     @property
-    def mode(self) -> Any:
+    def mode(self) -> Tensor:
         """The most probable value."""
         return ((self.concentration - 1) / self.rate).clamp(0)
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         """The variance."""
         return self.concentration / self.rate**2
 
-    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Return random numbers through which gradients flow to the parameters."""
         shape = self._shape_of(sample_shape)
         return standard_gamma(self.concentration.expand(*shape)) / self.rate.expand(*shape)
 
-    def log_prob(self, value: Tensor) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         """Return the logarithm of the density."""
         value, a = self._values(value), self.concentration
         powers = special.xlogy(a, self.rate) + special.xlogy(a - 1, value)
         return powers - self.rate * value - a.lgamma()
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         """Return the differential entropy."""
         a = self.concentration
         return a - self.rate.log() + a.lgamma() + (1.0 - a) * a.digamma()
 
-    def cdf(self, value: Tensor) -> Any:
+    def cdf(self, value: Tensor) -> Tensor:
         """Return the probability of smaller values."""
         return special.gammainc(self.concentration, self.rate * self._values(value))
 
@@ -129,26 +129,26 @@ class Dirichlet(ExponentialFamily):
         self.concentration = concentration
         super().__init__(concentration.shape[:-1], concentration.shape[-1:], validate_args)
 
-    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Return random probabilities through which gradients flow to the parameters."""
         a = self.concentration.expand(*self._shape_of(sample_shape))
         numbers = standard_gamma(a.double())
         kind = np.finfo(a.dtype)
         return (numbers / numbers.sum(-1, True)).to(a.dtype).clamp(float(kind.tiny), 1 - float(kind.eps))
 
-    def log_prob(self, value: Tensor) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         """Return the logarithm of the density."""
         a = self.concentration
         total = special.xlogy(a - 1.0, self._values(value)).sum(-1)
         return total + a.sum(-1).lgamma() - a.lgamma().sum(-1)
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         """The mean."""
         return self.concentration / self.concentration.sum(-1, True)
 
     @property
-    def mode(self) -> Any:
+    def mode(self) -> Tensor:
         """The most probable value; a corner where all parameters are below 1."""
         a = self.concentration
         above = (a - 1).clamp(0.0)
@@ -157,12 +157,12 @@ class Dirichlet(ExponentialFamily):
         return fnp.where((a < 1).all(-1, True), corner, found)
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         """The variances."""
         total = self.concentration.sum(-1, True)
         return self.concentration * (total - self.concentration) / (total**2 * (total + 1))
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         """Return the differential entropy."""
         a, total = self.concentration, self.concentration.sum(-1)
         k = a.shape[-1]
@@ -189,41 +189,41 @@ class Beta(ExponentialFamily):
         super().__init__(both[0].shape, (), validate_args)
 
     @property
-    def concentration1(self) -> Any:
+    def concentration1(self) -> Tensor:
         """The parameter of the value."""
         return self._dirichlet.concentration[..., 0]
 
     @property
-    def concentration0(self) -> Any:
+    def concentration0(self) -> Tensor:
         """The parameter of what the value leaves."""
         return self._dirichlet.concentration[..., 1]
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         """The mean."""
         return self.concentration1 / (self.concentration1 + self.concentration0)
 
     @property
-    def mode(self) -> Any:
+    def mode(self) -> Tensor:
         """The most probable value."""
         return self._dirichlet.mode[..., 0]
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         """The variance."""
         total = self.concentration1 + self.concentration0
         return self.concentration1 * self.concentration0 / (total**2 * (total + 1))
 
-    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Return random numbers through which gradients flow to the parameters."""
         return self._dirichlet.rsample(sample_shape)[..., 0]
 
-    def log_prob(self, value: Tensor) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         """Return the logarithm of the density."""
         value = self._values(value)
         return self._dirichlet.log_prob(fnp.stack([value, 1.0 - value], -1))
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         """Return the differential entropy."""
         return self._dirichlet.entropy()
 
@@ -253,29 +253,29 @@ class StudentT(Located):
         super().__init__(self.df.shape, (), validate_args)
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         """The mean; NaN up to one degree of freedom."""
         return fnp.where(self.df <= 1, math.nan, self.loc)
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         """The variance; infinite up to two degrees of freedom, NaN up to one."""
         finite = self.scale**2 * self.df / fnp.where(self.df > 2, self.df - 2, 1.0)
         return fnp.where(self.df > 2, finite, fnp.where(self.df > 1, math.inf, math.nan)).to(self.df.dtype)
 
-    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Return random numbers through which gradients flow to the parameters."""
         numbers = standard_normal(self._shape_of(sample_shape), self.df.dtype)
         return self.loc + self.scale * (numbers * (self._chi2.rsample(sample_shape) / self.df).rsqrt())
 
-    def log_prob(self, value: Tensor) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         """Return the logarithm of the density."""
         y, df = (self._values(value) - self.loc) / self.scale, self.df
         norm = self.scale.log() + 0.5 * df.log() + 0.5 * math.log(math.pi) + (0.5 * df).lgamma()
         norm = norm - (0.5 * (df + 1.0)).lgamma()
         return -0.5 * (df + 1.0) * (y**2.0 / df).log1p() - norm
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         """Return the differential entropy."""
         half, df = 0.5 * (self.df + 1), self.df
         beta = (0.5 * df).lgamma() + math.lgamma(0.5) - half.lgamma()
@@ -299,29 +299,29 @@ class FisherSnedecor(Distribution):
         return FisherSnedecor(self.df1.expand(*batch_shape), self.df2.expand(*batch_shape), self._validates)
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         """The mean; NaN up to two degrees of freedom."""
         return fnp.where(self.df2 <= 2, math.nan, self.df2 / (self.df2 - 2))
 
     @property
-    def mode(self) -> Any:
+    def mode(self) -> Tensor:
         """The most probable value; NaN up to two degrees of freedom."""
         found = (self.df1 - 2) / self.df1 * self.df2 / (self.df2 + 2)
         return fnp.where(self.df1 <= 2, math.nan, found)
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         """The variance; NaN up to four degrees of freedom."""
         a, b = self.df1, self.df2
         found = 2 * b**2 * (a + b - 2) / (a * (b - 2) ** 2 * (b - 4))
         return fnp.where(b <= 4, math.nan, found)
 
-    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Return random numbers through which gradients flow to the parameters."""
         first, second = [each.rsample(sample_shape) for each in self._gammas]
         return first / second.clamp(float(np.finfo(second.dtype).tiny))
 
-    def log_prob(self, value: Tensor) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         """Return the logarithm of the density."""
         value = self._values(value)
         a, b, ratio = self.df1 * 0.5, self.df2 * 0.5, self.df1 / self.df2

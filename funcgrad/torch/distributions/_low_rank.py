@@ -72,22 +72,22 @@ class LowRankMultivariateNormal(Distribution):
         super().__init__(batch, (n,), validate_args)
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         """The mean."""
         return self.loc
 
     @property
-    def mode(self) -> Any:
+    def mode(self) -> Tensor:
         """The same as the mean."""
         return self.mean
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         """The variances."""
         return (self.cov_factor**2).sum(-1) + self.cov_diag
 
     @property
-    def covariance_matrix(self) -> Any:
+    def covariance_matrix(self) -> Tensor:
         """The covariances."""
         return self.cov_factor @ self.cov_factor.mT + self.cov_diag.diag_embed()
 
@@ -104,14 +104,14 @@ class LowRankMultivariateNormal(Distribution):
         scaled = self.cov_factor / root
         return root * fnp.linalg.cholesky(scaled @ scaled.mT + self._eye(self._event_shape[0]))
 
-    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Return random vectors through which gradients flow to the parameters."""
         shape = self._shape_of(sample_shape)
         common = standard_normal((*shape[:-1], self.cov_factor.shape[-1]), self.loc.dtype)
         own = standard_normal(shape, self.loc.dtype)
         return self.loc + (self.cov_factor @ common.unsqueeze(-1)).squeeze(-1) + self.cov_diag.sqrt() * own
 
-    def log_prob(self, value: Tensor) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         """Return the logarithm of the density."""
         distance = self._values(value) - self.loc
         factor, scaled = self._small_factor(), self._scaled()
@@ -121,18 +121,18 @@ class LowRankMultivariateNormal(Distribution):
         square = (distance**2 / self.cov_diag).sum(-1) - (solved**2).sum(-1)
         return -0.5 * (self._event_shape[0] * math.log(2 * math.pi) + self._log_determinant() + square)
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         """Return the differential entropy."""
         return 0.5 * (self._event_shape[0] * (1 + math.log(2 * math.pi)) + self._log_determinant())
 
-    def _scaled(self) -> Any:
+    def _scaled(self) -> Tensor:
         return self.cov_factor.mT / self.cov_diag.unsqueeze(-2)
 
-    def _small_factor(self) -> Any:
+    def _small_factor(self) -> Tensor:
         return fnp.linalg.cholesky(self._scaled() @ self.cov_factor + self._eye(self.cov_factor.shape[-1]))
 
-    def _log_determinant(self) -> Any:
+    def _log_determinant(self) -> Tensor:
         return 2 * self._small_factor().diagonal(0, -2, -1).log().sum(-1) + self.cov_diag.log().sum(-1)
 
-    def _eye(self, n: int) -> Any:
+    def _eye(self, n: int) -> Tensor:
         return self.loc.new_tensor(np.eye(n))

@@ -49,7 +49,7 @@ class LKJCholesky(Distribution):
         self._squares = Beta(offset + 0.5, marginal.unsqueeze(-1) - 0.5 * offset)
         super().__init__(self.concentration.shape, (dim, dim), validate_args)
 
-    def sample(self, sample_shape: Sequence[int] = ()) -> Any:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Return random factors, without gradients."""
         with no_grad():
             squares = self._squares.sample(sample_shape).unsqueeze(-1)
@@ -60,7 +60,7 @@ class LKJCholesky(Distribution):
             rest = (1 - (w**2).sum(-1)).clamp(float(np.finfo(w.dtype).tiny)).sqrt()
             return w + rest.diag_embed()
 
-    def log_prob(self, value: Tensor) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         """Return the logarithm of the density."""
         diagonal = self._values(value).diagonal(dim1=-1, dim2=-2)[..., 1:]
         after = self.concentration.new_tensor(np.arange(2, self.dim + 1))
@@ -141,39 +141,39 @@ class Wishart(ExponentialFamily):
         self._factor = _factor(name, matrix).expand(*batch, n, n)
 
     @property
-    def scale_tril(self) -> Any:
+    def scale_tril(self) -> Tensor:
         """The Cholesky factor of the covariances."""
         return self._matrix if self._given == "scale_tril" else self._factor
 
     @property
-    def covariance_matrix(self) -> Any:
+    def covariance_matrix(self) -> Tensor:
         """The covariances of the vectors."""
         return self._matrix if self._given == "covariance_matrix" else self._factor @ self._factor.mT
 
     @property
-    def precision_matrix(self) -> Any:
+    def precision_matrix(self) -> Tensor:
         """The inverse of the covariances."""
         return self._matrix if self._given == "precision_matrix" else fnp.linalg.inv(self.covariance_matrix)
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         """The mean."""
         return self.df[..., None, None] * self.covariance_matrix
 
     @property
-    def mode(self) -> Any:
+    def mode(self) -> Tensor:
         """The most probable matrix; NaN where there is none."""
         factor = self.df - self._event_shape[-1] - 1
         return fnp.where(factor > 0, factor, math.nan)[..., None, None] * self.covariance_matrix
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         """The variances of the elements."""
         v = self.covariance_matrix
         diagonal = v.diagonal(dim1=-2, dim2=-1)
         return self.df[..., None, None] * (v**2 + diagonal.unsqueeze(-1) * diagonal.unsqueeze(-2))
 
-    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Return random matrices through which gradients flow to the parameters."""
         shape, n = self._shape_of(sample_shape), self._event_shape[-1]
         freedom = self.df.unsqueeze(-1) - self.df.new_tensor(np.arange(n))
@@ -182,11 +182,11 @@ class Wishart(ExponentialFamily):
         factor = self._factor @ (roots.diag_embed() + below)
         return factor @ factor.mT
 
-    def _half_log_determinant(self) -> Any:
+    def _half_log_determinant(self) -> Tensor:
         n = self._event_shape[-1]
         return n * math.log(2.0) / 2 + self._factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)
 
-    def log_prob(self, value: Tensor) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         """Return the logarithm of the density."""
         value, n = self._values(value), self._event_shape[-1]
         shape = np.broadcast_shapes(value.shape, self._factor.shape)
@@ -197,7 +197,7 @@ class Wishart(ExponentialFamily):
         volume = (self.df - n - 1) / 2 * fnp.linalg.slogdet(value)[1]
         return -self.df * self._half_log_determinant() - (self.df / 2).mvlgamma(n) + volume - trace / 2
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         """Return the differential entropy."""
         n = self._event_shape[-1]
         half = self.df / 2
@@ -206,7 +206,7 @@ class Wishart(ExponentialFamily):
         return volume + half.mvlgamma(n) - (self.df - n - 1) / 2 * digammas + half * n
 
 
-def _factor(name: str, matrix: Any) -> Any:
+def _factor(name: str, matrix: Any) -> Tensor:
     """Return the Cholesky factor of the covariances."""
     if name == "scale_tril":
         return matrix

@@ -41,13 +41,13 @@ class LogitRelaxedBernoulli(OfTrials):
         given = [None if x is None else x.expand(*batch_shape) for x in (self._probs, self._logits)]
         return LogitRelaxedBernoulli(self.temperature, *given, validate_args=self._validates)
 
-    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Return random numbers through which gradients flow to the parameters."""
         probs = clipped(self.probs)
         u = clipped(uniform(self._shape_of(sample_shape), probs.dtype))
         return (u.log() - (-u).log1p() + probs.log() - (-probs).log1p()) / self.temperature
 
-    def log_prob(self, value: Tensor) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         """Return the logarithm of the density."""
         difference = self.logits - self._values(value) * self.temperature
         scale = self.temperature.log() if is_tensor(self.temperature) else math.log(self.temperature)
@@ -113,13 +113,13 @@ class ExpRelaxedCategorical(Distribution):
         logits = self.logits.expand(*batch_shape, *self._event_shape)
         return ExpRelaxedCategorical(self.temperature, logits=logits, validate_args=self._validates)
 
-    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Return random vectors through which gradients flow to the parameters."""
         u = clipped(uniform(self._shape_of(sample_shape), self.logits.dtype))
         scores = (self.logits - (-u.log()).log()) / self.temperature
         return scores - scores.logsumexp(-1, True)
 
-    def log_prob(self, value: Tensor) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         """Return the logarithm of the density."""
         value, k = self._values(value), self._event_shape[0]
         scale = self.temperature.new_full(self.temperature.shape, float(k)).lgamma()
@@ -143,7 +143,7 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
 
     has_rsample = True
 
-    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Return random vectors through which gradients flow to the probabilities."""
         probs = self.probs
         return self.sample(sample_shape) + (probs - (probs.detach() if is_tensor(probs) else probs))

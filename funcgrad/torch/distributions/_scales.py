@@ -21,7 +21,7 @@ from funcgrad.torch.distributions._gammas import ExponentialFamily
 from funcgrad.torch.distributions._transforms_more import AbsTransform
 
 
-def uniform(shape: Any, dtype: DTypeLike) -> Any:
+def uniform(shape: Any, dtype: DTypeLike) -> Tensor:
     """Return uniform random numbers."""
     return drawn.FUNCTIONS["rand"](*shape, dtype=dtype)
 
@@ -44,42 +44,42 @@ class Exponential(ExponentialFamily):
         super().__init__(self.rate.shape, (), validate_args)
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         """The mean."""
         return self.rate.reciprocal()
 
     @property
-    def stddev(self) -> Any:
+    def stddev(self) -> Tensor:
         """The same as the mean."""
         return self.mean
 
     @property
-    def mode(self) -> Any:
+    def mode(self) -> Tensor:
         """Zero."""
         return fnp.zeros_like(self.rate)
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         """The variance."""
         return self.rate**-2
 
-    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Return random numbers through which gradients flow to the rate."""
         return self.rate.new_full(self._shape_of(sample_shape), 0.0).exponential_() / self.rate
 
-    def log_prob(self, value: Tensor) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         """Return the logarithm of the density."""
         return self.rate.log() - self.rate * self._values(value)
 
-    def cdf(self, value: Tensor) -> Any:
+    def cdf(self, value: Tensor) -> Tensor:
         """Return the probability of smaller values."""
         return 1 - (-self.rate * self._values(value)).exp()
 
-    def icdf(self, value: Tensor) -> Any:
+    def icdf(self, value: Tensor) -> Tensor:
         """Return the values below which lie given shares."""
         return -(-value).log1p() / self.rate
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         """Return the differential entropy."""
         return 1.0 - self.rate.log()
 
@@ -94,36 +94,36 @@ class Laplace(LocationScale):
     """
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         """The variance."""
         return 2 * self.scale**2
 
     @property
-    def stddev(self) -> Any:
+    def stddev(self) -> Tensor:
         """The standard deviation."""
         return 2**0.5 * self.scale
 
-    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Return random numbers through which gradients flow to the parameters."""
         eps = float(np.finfo(self.loc.dtype).eps)
         u = self.loc.new_full(self._shape_of(sample_shape), 0.0).uniform_(eps - 1, 1)
         return self.loc - self.scale * u.sign() * (-u.abs()).log1p()
 
-    def log_prob(self, value: Tensor) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         """Return the logarithm of the density."""
         return -(2 * self.scale).log() - (self._values(value) - self.loc).abs() / self.scale
 
-    def cdf(self, value: Tensor) -> Any:
+    def cdf(self, value: Tensor) -> Tensor:
         """Return the probability of smaller values."""
         distance = self._values(value) - self.loc
         return 0.5 - 0.5 * distance.sign() * (-distance.abs() / self.scale).expm1()
 
-    def icdf(self, value: Tensor) -> Any:
+    def icdf(self, value: Tensor) -> Tensor:
         """Return the values below which lie given shares."""
         term = value - 0.5
         return self.loc - self.scale * term.sign() * (-2 * term.abs()).log1p()
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         """Return the differential entropy."""
         return 1 + (2 * self.scale).log()
 
@@ -138,33 +138,33 @@ class Cauchy(LocationScale):
     """
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         """NaN: there is no mean."""
         return self.loc.new_full(self._shape_of(()), math.nan)
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         """Infinite."""
         return self.loc.new_full(self._shape_of(()), math.inf)
 
-    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Return random numbers through which gradients flow to the parameters."""
         return self.loc + self.loc.new_full(self._shape_of(sample_shape), 0.0).cauchy_() * self.scale
 
-    def log_prob(self, value: Tensor) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         """Return the logarithm of the density."""
         square = ((self._values(value) - self.loc) / self.scale) ** 2
         return -math.log(math.pi) - self.scale.log() - square.log1p()
 
-    def cdf(self, value: Tensor) -> Any:
+    def cdf(self, value: Tensor) -> Tensor:
         """Return the probability of smaller values."""
         return ((self._values(value) - self.loc) / self.scale).atan() / math.pi + 0.5
 
-    def icdf(self, value: Tensor) -> Any:
+    def icdf(self, value: Tensor) -> Tensor:
         """Return the values below which lie given shares."""
         return (math.pi * (value - 0.5)).tan() * self.scale + self.loc
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         """Return the differential entropy."""
         return math.log(4 * math.pi) + self.scale.log()
 
@@ -181,30 +181,30 @@ class _Half(TransformedDistribution):
         super().__init__(self._base(0, scale, validate_args=False), AbsTransform(), validate_args=validate_args)
 
     @property
-    def scale(self) -> Any:
+    def scale(self) -> Tensor:
         """The scale of the distribution around zero."""
         return self.base_dist.scale
 
     @property
-    def mode(self) -> Any:
+    def mode(self) -> Tensor:
         """Zero."""
         return fnp.zeros_like(self.scale)
 
-    def log_prob(self, value: Tensor) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         """Return the logarithm of the density."""
         value = self._values(value)
         found = self.base_dist.log_prob(value) + math.log(2)
         return fnp.where(value >= 0, found, -math.inf)
 
-    def cdf(self, value: Tensor) -> Any:
+    def cdf(self, value: Tensor) -> Tensor:
         """Return the probability of smaller values."""
         return 2 * self.base_dist.cdf(self._values(value)) - 1
 
-    def icdf(self, value: Tensor) -> Any:
+    def icdf(self, value: Tensor) -> Tensor:
         """Return the values below which lie given shares."""
         return self.base_dist.icdf((value + 1) / 2)
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         """Return the differential entropy."""
         return self.base_dist.entropy() - math.log(2)
 
@@ -215,12 +215,12 @@ class HalfNormal(_Half):
     _base = Normal
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         """The mean."""
         return self.scale * math.sqrt(2 / math.pi)
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         """The variance."""
         return self.scale**2 * (1 - 2 / math.pi)
 
@@ -231,12 +231,12 @@ class HalfCauchy(_Half):
     _base = Cauchy
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         """Infinite."""
         return self.scale.new_full(self._shape_of(()), math.inf)
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         """Infinite."""
         return self.base_dist.variance
 
@@ -258,17 +258,17 @@ class VonMises(Located):
         super().__init__(self.loc.shape, (), validate_args)
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         """The circular variance."""
         return 1 - special.i1e(self.concentration) / special.i0e(self.concentration)
 
-    def log_prob(self, value: Tensor) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         """Return the logarithm of the density."""
         k = self.concentration
         angle = self._values(value) - self.loc
         return k * angle.cos() - math.log(2 * math.pi) - (special.i0e(k).log() + k)
 
-    def sample(self, sample_shape: Sequence[int] = ()) -> Any:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Return angles by rejection (Best and Fisher, 1979)."""
         with no_grad():
             shape = self._shape_of(sample_shape)

@@ -34,22 +34,22 @@ class LogNormal(TransformedDistribution):
     scale = property(lambda self: self.base_dist.scale, doc="The standard deviation of the logarithm.")
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         """The mean."""
         return (self.loc + self.scale**2 / 2).exp()
 
     @property
-    def mode(self) -> Any:
+    def mode(self) -> Tensor:
         """The most probable value."""
         return (self.loc - self.scale**2).exp()
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         """The variance."""
         square = self.scale**2
         return square.expm1() * (2 * self.loc + square).exp()
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         """Return the differential entropy."""
         return self.base_dist.entropy() + self.loc
 
@@ -89,31 +89,31 @@ class Gumbel(TransformedDistribution):
         return Gumbel(self.loc.expand(*batch_shape), self.scale.expand(*batch_shape), self._validates)
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         """The mean."""
         return self.loc + self.scale * _EULER
 
     @property
-    def mode(self) -> Any:
+    def mode(self) -> Tensor:
         """The most probable value."""
         return self.loc
 
     @property
-    def stddev(self) -> Any:
+    def stddev(self) -> Tensor:
         """The standard deviation."""
         return math.pi / math.sqrt(6) * self.scale
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         """The variance."""
         return self.stddev**2
 
-    def log_prob(self, value: Tensor) -> Any:
+    def log_prob(self, value: Tensor) -> Tensor:
         """Return the logarithm of the density."""
         y = (self.loc - self._values(value)) / self.scale
         return (y - y.exp()) - self.scale.log()
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         """Return the differential entropy."""
         return self.scale.log() + (1 + _EULER)
 
@@ -134,25 +134,25 @@ class Weibull(TransformedDistribution):
         """Return the distribution with parameters of another batch shape, to which they broadcast."""
         return Weibull(self.scale.expand(*batch_shape), self.concentration.expand(*batch_shape), self._validates)
 
-    def _moment(self, n: int) -> Any:
+    def _moment(self, n: int) -> Tensor:
         return (1 + n * self.concentration.reciprocal()).lgamma()
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         """The mean."""
         return self.scale * self._moment(1).exp()
 
     @property
-    def mode(self) -> Any:
+    def mode(self) -> Tensor:
         """The most probable value."""
         return self.scale * ((self.concentration - 1) / self.concentration) ** self.concentration.reciprocal()
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         """The variance."""
         return self.scale**2 * (self._moment(2).exp() - (2 * self._moment(1)).exp())
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         """Return the differential entropy."""
         inverse = self.concentration.reciprocal()
         return _EULER * (1 - inverse) + (self.scale * inverse).log() + 1
@@ -178,23 +178,23 @@ class Pareto(TransformedDistribution):
         return constraints.greater_than_eq(self.scale.detach())
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         """The mean; infinite up to ``alpha = 1``."""
         a = self.alpha.clamp(1)
         return a * self.scale / (a - 1)
 
     @property
-    def mode(self) -> Any:
+    def mode(self) -> Tensor:
         """The most probable value."""
         return self.scale
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         """The variance; infinite up to ``alpha = 2``."""
         a = self.alpha.clamp(2)
         return self.scale**2 * a / ((a - 1) ** 2 * (a - 2))
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         """Return the differential entropy."""
         return (self.scale / self.alpha).log() + (1 + self.alpha.reciprocal())
 
@@ -220,28 +220,28 @@ class Kumaraswamy(TransformedDistribution):
         both = self.concentration1.expand(*batch_shape), self.concentration0.expand(*batch_shape)
         return Kumaraswamy(*both, self._validates)
 
-    def _moment(self, n: int) -> Any:
+    def _moment(self, n: int) -> Tensor:
         a, b = 1 + n / self.concentration1, self.concentration0
         return b * (a.lgamma() + b.lgamma() - (a + b).lgamma()).exp()
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         """The mean."""
         return self._moment(1)
 
     @property
-    def mode(self) -> Any:
+    def mode(self) -> Tensor:
         """The most probable value; NaN where both parameters are below 1."""
         a, b = self.concentration1, self.concentration0
         found = ((a - 1) / (a * b - 1)) ** a.reciprocal()
         return found.masked_fill((a < 1) | (b < 1), math.nan)
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         """The variance."""
         return self._moment(2) - self._moment(1) ** 2
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         """Return the differential entropy."""
         a, b = self.concentration1, self.concentration0
         harmonic = (b + 1).digamma() + _EULER
@@ -262,23 +262,23 @@ class InverseGamma(TransformedDistribution):
     rate = property(lambda self: self.base_dist.rate, doc="The rate of the gamma distribution.")
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         """The mean; infinite up to a shape of 1."""
         found = self.rate / (self.concentration - 1)
         return found.masked_fill(self.concentration <= 1, math.inf)
 
     @property
-    def mode(self) -> Any:
+    def mode(self) -> Tensor:
         """The most probable value."""
         return self.rate / (self.concentration + 1)
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         """The variance; infinite up to a shape of 2."""
         a = self.concentration
         return (self.rate**2 / ((a - 1) ** 2 * (a - 2))).masked_fill(a <= 2, math.inf)
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         """Return the differential entropy."""
         a = self.concentration
         return a + self.rate.log() + a.lgamma() - (1 + a) * a.digamma()

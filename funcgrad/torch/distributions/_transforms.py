@@ -18,7 +18,7 @@ from funcgrad.scipy import special
 from funcgrad.torch.distributions import constraints
 
 
-def sum_rightmost(value: Tensor, axes: int) -> Any:
+def sum_rightmost(value: Tensor, axes: int) -> Tensor:
     """Return the sums over the last axes."""
     return value.reshape(*value.shape[: len(value.shape) - axes], -1).sum(-1) if axes else value
 
@@ -59,13 +59,13 @@ class Transform:
     def __call__(self, x: Tensor) -> Any:
         return self._call(x)
 
-    def _call(self, x: Tensor) -> Any:
+    def _call(self, x: Tensor) -> Tensor:
         raise NotImplementedError
 
-    def _inverse(self, y: Tensor) -> Any:
+    def _inverse(self, y: Tensor) -> Tensor:
         raise NotImplementedError
 
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         """Return the logarithm of the absolute value of the derivative's determinant."""
         raise NotImplementedError
 
@@ -111,7 +111,7 @@ class _Inverse(Transform):
     def __call__(self, x: Tensor) -> Any:
         return self._inv._inverse(x)  # noqa: SLF001  (the other half of this pair)
 
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         """Return minus that of the transform."""
         return -self._inv.log_abs_det_jacobian(y, x)
 
@@ -184,10 +184,10 @@ class ComposeTransform(Transform):
             x = part(x)
         return x
 
-    def _inverse(self, y: Tensor) -> Any:
+    def _inverse(self, y: Tensor) -> Tensor:
         return self.inv(y)
 
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         """Return the sum of those of the parts."""
         if not self.parts:
             return fnp.zeros_like(x)
@@ -232,13 +232,13 @@ class IndependentTransform(Transform):
         """The sign of the derivative."""
         return self.base_transform.sign
 
-    def _call(self, x: Tensor) -> Any:
+    def _call(self, x: Tensor) -> Tensor:
         return self.base_transform(x)
 
-    def _inverse(self, y: Tensor) -> Any:
+    def _inverse(self, y: Tensor) -> Tensor:
         return self.base_transform.inv(y)
 
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         """Return the sums of those of the elements."""
         return sum_rightmost(self.base_transform.log_abs_det_jacobian(x, y), self.reinterpreted_batch_ndims)
 
@@ -259,13 +259,13 @@ class ReshapeTransform(Transform):
         self.domain = constraints.independent(constraints.real, len(self.in_shape))
         self.codomain = constraints.independent(constraints.real, len(self.out_shape))
 
-    def _call(self, x: Tensor) -> Any:
+    def _call(self, x: Tensor) -> Tensor:
         return x.reshape(*self.forward_shape(tuple(x.shape)))
 
-    def _inverse(self, y: Tensor) -> Any:
+    def _inverse(self, y: Tensor) -> Tensor:
         return y.reshape(*self.inverse_shape(tuple(y.shape)))
 
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         """Return zeros."""
         del y
         return x.new_full(x.shape[: len(x.shape) - len(self.in_shape)], 0.0)
@@ -299,13 +299,13 @@ class ExpTransform(_Elementwise):
 
     codomain = constraints.positive
 
-    def _call(self, x: Tensor) -> Any:
+    def _call(self, x: Tensor) -> Tensor:
         return x.exp()
 
-    def _inverse(self, y: Tensor) -> Any:
+    def _inverse(self, y: Tensor) -> Tensor:
         return y.log()
 
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         """Return ``x``."""
         del y
         return x
@@ -321,17 +321,17 @@ class PowerTransform(_Elementwise):
         self.exponent: Any = exponent if is_tensor(exponent) else tensor(float(exponent))
 
     @property
-    def sign(self) -> Any:
+    def sign(self) -> Tensor:
         """The sign of the exponent."""
         return self.exponent.sign()
 
-    def _call(self, x: Tensor) -> Any:
+    def _call(self, x: Tensor) -> Tensor:
         return x**self.exponent
 
-    def _inverse(self, y: Tensor) -> Any:
+    def _inverse(self, y: Tensor) -> Tensor:
         return y ** (1 / self.exponent)
 
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         """Return the logarithm of the derivative."""
         return (self.exponent * y / x).abs().log()
 
@@ -347,16 +347,16 @@ class SigmoidTransform(_Elementwise):
 
     codomain = constraints.unit_interval
 
-    def _call(self, x: Tensor) -> Any:
+    def _call(self, x: Tensor) -> Tensor:
         kind = np.finfo(x.dtype)
         return x.sigmoid().clamp(float(kind.tiny), 1.0 - float(kind.eps))
 
-    def _inverse(self, y: Tensor) -> Any:
+    def _inverse(self, y: Tensor) -> Tensor:
         kind = np.finfo(y.dtype)
         y = y.clamp(float(kind.tiny), 1.0 - float(kind.eps))
         return y.log() - (-y).log1p()
 
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         """Return the logarithm of the derivative."""
         del y
         return -special.softplus(-x) - special.softplus(x)
@@ -367,13 +367,13 @@ class SoftplusTransform(_Elementwise):
 
     codomain = constraints.positive
 
-    def _call(self, x: Tensor) -> Any:
+    def _call(self, x: Tensor) -> Tensor:
         return special.softplus(x)
 
-    def _inverse(self, y: Tensor) -> Any:
+    def _inverse(self, y: Tensor) -> Tensor:
         return (-y).expm1().neg().log() + y
 
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         """Return the logarithm of the derivative."""
         del y
         return -special.softplus(-x)
@@ -384,13 +384,13 @@ class TanhTransform(_Elementwise):
 
     codomain = constraints.interval(-1.0, 1.0)
 
-    def _call(self, x: Tensor) -> Any:
+    def _call(self, x: Tensor) -> Tensor:
         return x.tanh()
 
-    def _inverse(self, y: Tensor) -> Any:
+    def _inverse(self, y: Tensor) -> Tensor:
         return y.atanh()
 
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         """Return the logarithm of the derivative."""
         del y
         return 2.0 * (math.log(2.0) - x - special.softplus(-2.0 * x))

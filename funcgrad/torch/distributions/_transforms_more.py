@@ -28,10 +28,10 @@ class AbsTransform(Transform):
     domain = constraints.real
     codomain = constraints.positive
 
-    def _call(self, x: Tensor) -> Any:
+    def _call(self, x: Tensor) -> Tensor:
         return x.abs()
 
-    def _inverse(self, y: Tensor) -> Any:
+    def _inverse(self, y: Tensor) -> Tensor:
         return y
 
 
@@ -59,17 +59,17 @@ class AffineTransform(Transform):
         self.domain = self.codomain = space
 
     @property
-    def sign(self) -> Any:
+    def sign(self) -> Tensor:
         """The sign of the factor."""
         return self.scale.sign() if is_tensor(self.scale) else int(np.sign(self.scale))
 
-    def _call(self, x: Tensor) -> Any:
+    def _call(self, x: Tensor) -> Tensor:
         return self.loc + self.scale * x
 
-    def _inverse(self, y: Tensor) -> Any:
+    def _inverse(self, y: Tensor) -> Tensor:
         return (y - self.loc) / self.scale
 
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         """Return the logarithm of the factor, summed over the axes of a value."""
         del y
         scale = self.scale if is_tensor(self.scale) else x.new_full((), float(self.scale))
@@ -91,10 +91,10 @@ class SoftmaxTransform(Transform):
     domain = constraints.real_vector
     codomain = constraints.simplex
 
-    def _call(self, x: Tensor) -> Any:
+    def _call(self, x: Tensor) -> Tensor:
         return x.softmax(-1)
 
-    def _inverse(self, y: Tensor) -> Any:
+    def _inverse(self, y: Tensor) -> Tensor:
         return y.log()
 
 
@@ -111,19 +111,19 @@ class StickBreakingTransform(Transform):
     codomain = constraints.simplex
     bijective = True
 
-    def _call(self, x: Tensor) -> Any:
+    def _call(self, x: Tensor) -> Tensor:
         n = x.shape[-1]
         share = (x - x.new_tensor(np.log(np.arange(n, 0, -1)))).sigmoid().clamp(float(np.finfo(x.dtype).tiny))
         left = (1 - share).cumprod(-1)
         ones = x.new_full((*x.shape[:-1], 1), 1.0)
         return fnp.concatenate([share, ones], -1) * fnp.concatenate([ones, left], -1)
 
-    def _inverse(self, y: Tensor) -> Any:
+    def _inverse(self, y: Tensor) -> Tensor:
         n, shares = y.shape[-1] - 1, y[..., :-1]
         left = (1 - shares.cumsum(-1)).clamp(float(np.finfo(y.dtype).tiny))
         return shares.log() - left.log() + y.new_tensor(np.log(np.arange(n, 0, -1)))
 
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         """Return the logarithm of the derivative's determinant."""
         moved = x - x.new_tensor(np.log(np.arange(x.shape[-1], 0, -1)))
         return (-moved - special.softplus(-moved) + y[..., :-1].log()).sum(-1)
@@ -147,10 +147,10 @@ class LowerCholeskyTransform(Transform):
     domain = constraints.independent(constraints.real, 2)
     codomain = constraints.lower_cholesky
 
-    def _call(self, x: Tensor) -> Any:
+    def _call(self, x: Tensor) -> Tensor:
         return x.tril(-1) + fnp.multiply(x.diagonal(0, -2, -1).exp()[..., None], np.eye(x.shape[-1], dtype=x.dtype))
 
-    def _inverse(self, y: Tensor) -> Any:
+    def _inverse(self, y: Tensor) -> Tensor:
         return y.tril(-1) + fnp.multiply(y.diagonal(0, -2, -1).log()[..., None], np.eye(y.shape[-1], dtype=y.dtype))
 
 
@@ -159,11 +159,11 @@ class PositiveDefiniteTransform(LowerCholeskyTransform):
 
     codomain = constraints.positive_definite
 
-    def _call(self, x: Tensor) -> Any:
+    def _call(self, x: Tensor) -> Tensor:
         factor = super()._call(x)
         return factor @ factor.mT
 
-    def _inverse(self, y: Tensor) -> Any:
+    def _inverse(self, y: Tensor) -> Tensor:
         return super()._inverse(y.cholesky())
 
 
@@ -174,7 +174,7 @@ class CorrCholeskyTransform(Transform):
     codomain = constraints.corr_cholesky
     bijective = True
 
-    def _call(self, x: Tensor) -> Any:
+    def _call(self, x: Tensor) -> Tensor:
         eps = float(np.finfo(x.dtype).eps)
         r = _in_triangle(x.tanh().clamp(-1 + eps, 1 - eps))
         left = (1 - r**2).sqrt().cumprod(-1)
@@ -182,7 +182,7 @@ class CorrCholeskyTransform(Transform):
         ones = x.new_full((*left.shape[:-1], 1), 1.0)
         return r * fnp.concatenate([ones, left[..., :-1]], -1)
 
-    def _inverse(self, y: Tensor) -> Any:
+    def _inverse(self, y: Tensor) -> Tensor:
         n = y.shape[-1]
         left = 1 - (y * y).cumsum(-1)
         ones = y.new_full((*left.shape[:-1], 1), 1.0)
@@ -191,7 +191,7 @@ class CorrCholeskyTransform(Transform):
         t = y[..., rows, columns] / shifted[..., rows, columns].sqrt()
         return (t.log1p() - (-t).log1p()) / 2
 
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         """Return the logarithm of the derivative's determinant."""
         n = y.shape[-1]
         left = 1 - (y * y).cumsum(-1)
@@ -239,13 +239,13 @@ class CumulativeDistributionTransform(Transform):
         """The values of the distribution."""
         return self.distribution.support
 
-    def _call(self, x: Tensor) -> Any:
+    def _call(self, x: Tensor) -> Tensor:
         return self.distribution.cdf(x)
 
-    def _inverse(self, y: Tensor) -> Any:
+    def _inverse(self, y: Tensor) -> Tensor:
         return self.distribution.icdf(y)
 
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         """Return the logarithm of the density."""
         del y
         return self.distribution.log_prob(x)
@@ -261,7 +261,7 @@ class _PartsInSets(constraints.Constraint):
         if lengths is None and dim + self.event_dim < 0:
             self.event_dim += 1
 
-    def check(self, value: Tensor) -> Any:
+    def check(self, value: Tensor) -> Tensor:
         """Return which values lie in the set."""
         parts = value.unbind(self.dim) if self.lengths is None else value.split(list(self.lengths), self.dim)
         found = [each.check(part) for each, part in zip(self.sets, parts, strict=True)]
@@ -307,15 +307,15 @@ class CatTransform(Transform):
             raise AssertionError(f"x.size({self.dim}) = {x.shape[self.dim]} must equal length {self.length}")
         return x.split(self.lengths, self.dim)
 
-    def _call(self, x: Tensor) -> Any:
+    def _call(self, x: Tensor) -> Tensor:
         parts = zip(self.transforms, self._split(x), strict=True)
         return fnp.concatenate([t(part) for t, part in parts], axis=self.dim)
 
-    def _inverse(self, y: Tensor) -> Any:
+    def _inverse(self, y: Tensor) -> Tensor:
         parts = zip(self.transforms, self._split(y), strict=True)
         return fnp.concatenate([t.inv(part) for t, part in parts], axis=self.dim)
 
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         """Return the logarithm of the determinant: of each part, or the sum if the axis belongs to one value."""
         found = []
         for t, part, result in zip(self.transforms, self._split(x), self._split(y), strict=True):
@@ -358,15 +358,15 @@ class StackTransform(Transform):
             )
         return x.unbind(self.dim)
 
-    def _call(self, x: Tensor) -> Any:
+    def _call(self, x: Tensor) -> Tensor:
         parts = zip(self.transforms, self._split(x), strict=True)
         return fnp.stack([t(part) for t, part in parts], axis=self.dim)
 
-    def _inverse(self, y: Tensor) -> Any:
+    def _inverse(self, y: Tensor) -> Tensor:
         parts = zip(self.transforms, self._split(y), strict=True)
         return fnp.stack([t.inv(part) for t, part in parts], axis=self.dim)
 
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         """Return the logarithm of the determinant of each part."""
         parts = zip(self.transforms, self._split(x), self._split(y), strict=True)
         return fnp.stack([t.log_abs_det_jacobian(part, result) for t, part, result in parts], axis=self.dim)

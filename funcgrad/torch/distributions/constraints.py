@@ -21,7 +21,7 @@ class Constraint:
     is_discrete = False
     event_dim = 0
 
-    def check(self, value: Tensor) -> Any:
+    def check(self, value: Tensor) -> Tensor:
         """Return which values lie in the set."""
         raise NotImplementedError
 
@@ -35,7 +35,7 @@ class _Dependent(Constraint):
     def __init__(self, *, is_discrete: bool = False, event_dim: int = 0) -> None:
         self.is_discrete, self.event_dim = is_discrete, event_dim
 
-    def check(self, value: Tensor) -> Any:
+    def check(self, value: Tensor) -> Tensor:
         """Refuse: the set is not known."""
         raise ValueError("Cannot determine validity of dependent constraint")
 
@@ -77,7 +77,7 @@ class _IndependentConstraint(Constraint):
         self.is_discrete = base_constraint.is_discrete
         self.event_dim = base_constraint.event_dim + reinterpreted_batch_ndims
 
-    def check(self, value: Tensor) -> Any:
+    def check(self, value: Tensor) -> Tensor:
         """Return which values lie in the set."""
         inside = self.base_constraint.check(value)
         axes = self.reinterpreted_batch_ndims
@@ -95,7 +95,7 @@ class _Boolean(Constraint):
 
     is_discrete = True
 
-    def check(self, value: Tensor) -> Any:
+    def check(self, value: Tensor) -> Tensor:
         """Return which values are zero or one."""
         return (value == 0) | (value == 1)
 
@@ -106,7 +106,7 @@ class _OneHot(Constraint):
     is_discrete = True
     event_dim = 1
 
-    def check(self, value: Tensor) -> Any:
+    def check(self, value: Tensor) -> Tensor:
         """Return which vectors have a single one among zeros."""
         return ((value == 0) | (value == 1)).all(-1) & (value.sum(-1) == 1)
 
@@ -132,7 +132,7 @@ class _IntegerInterval(_Bounded):
     is_discrete = True
     _names = ("lower_bound", "upper_bound")
 
-    def check(self, value: Tensor) -> Any:
+    def check(self, value: Tensor) -> Tensor:
         """Return which values are integers between the bounds."""
         low, high = self._bounds
         return (value % 1 == 0) & (value >= low) & (value <= high)
@@ -144,7 +144,7 @@ class _IntegerLessThan(_Bounded):
     is_discrete = True
     _names = ("upper_bound",)
 
-    def check(self, value: Tensor) -> Any:
+    def check(self, value: Tensor) -> Tensor:
         """Return which values are integers up to the bound."""
         return (value % 1 == 0) & (value <= self._bounds[0])
 
@@ -155,7 +155,7 @@ class _IntegerGreaterThan(_Bounded):
     is_discrete = True
     _names = ("lower_bound",)
 
-    def check(self, value: Tensor) -> Any:
+    def check(self, value: Tensor) -> Tensor:
         """Return which values are integers from the bound on."""
         return (value % 1 == 0) & (value >= self._bounds[0])
 
@@ -165,7 +165,7 @@ class _GreaterThan(_Bounded):
 
     _names = ("lower_bound",)
 
-    def check(self, value: Tensor) -> Any:
+    def check(self, value: Tensor) -> Tensor:
         """Return which values are above the bound."""
         return value > self._bounds[0]
 
@@ -175,7 +175,7 @@ class _GreaterThanEq(_Bounded):
 
     _names = ("lower_bound",)
 
-    def check(self, value: Tensor) -> Any:
+    def check(self, value: Tensor) -> Tensor:
         """Return which values are not below the bound."""
         return value >= self._bounds[0]
 
@@ -185,7 +185,7 @@ class _LessThan(_Bounded):
 
     _names = ("upper_bound",)
 
-    def check(self, value: Tensor) -> Any:
+    def check(self, value: Tensor) -> Tensor:
         """Return which values are below the bound."""
         return value < self._bounds[0]
 
@@ -195,7 +195,7 @@ class _Interval(_Bounded):
 
     _names = ("lower_bound", "upper_bound")
 
-    def check(self, value: Tensor) -> Any:
+    def check(self, value: Tensor) -> Tensor:
         """Return which values lie between the bounds."""
         return (value >= self._bounds[0]) & (value <= self._bounds[1])
 
@@ -203,7 +203,7 @@ class _Interval(_Bounded):
 class _HalfOpenInterval(_Interval):
     """The numbers between two bounds, without the upper one."""
 
-    def check(self, value: Tensor) -> Any:
+    def check(self, value: Tensor) -> Tensor:
         """Return which values lie between the bounds, below the upper one."""
         return (value >= self._bounds[0]) & (value < self._bounds[1])
 
@@ -211,7 +211,7 @@ class _HalfOpenInterval(_Interval):
 class _Real(Constraint):
     """All numbers."""
 
-    def check(self, value: Tensor) -> Any:
+    def check(self, value: Tensor) -> Tensor:
         """Return which values are numbers."""
         return value == value  # noqa: PLR0124  (NaN differs from itself)
 
@@ -221,7 +221,7 @@ class _Simplex(Constraint):
 
     event_dim = 1
 
-    def check(self, value: Tensor) -> Any:
+    def check(self, value: Tensor) -> Tensor:
         """Return which vectors are probabilities that sum to one."""
         return (value >= 0).all(-1) & ((value.sum(-1) - 1).abs() < 1e-6)
 
@@ -235,7 +235,7 @@ class _Multinomial(Constraint):
     def __init__(self, upper_bound: Any) -> None:
         self.upper_bound = upper_bound
 
-    def check(self, value: Tensor) -> Any:
+    def check(self, value: Tensor) -> Tensor:
         """Return which vectors are counts up to the bound."""
         return (value >= 0).all(-1) & (value.sum(-1) <= self.upper_bound)
 
@@ -245,7 +245,7 @@ class _LowerTriangular(Constraint):
 
     event_dim = 2
 
-    def check(self, value: Tensor) -> Any:
+    def check(self, value: Tensor) -> Tensor:
         """Return which matrices are zero above the diagonal."""
         return (value.tril() == value).all(-1).all(-1)
 
@@ -253,7 +253,7 @@ class _LowerTriangular(Constraint):
 class _LowerCholesky(_LowerTriangular):
     """Lower triangles with a positive diagonal."""
 
-    def check(self, value: Tensor) -> Any:
+    def check(self, value: Tensor) -> Tensor:
         """Return which matrices are lower triangles with a positive diagonal."""
         return super().check(value) & (value.diagonal(0, -2, -1) > 0).all(-1)
 
@@ -261,7 +261,7 @@ class _LowerCholesky(_LowerTriangular):
 class _CorrCholesky(_LowerCholesky):
     """Cholesky factors of correlations."""
 
-    def check(self, value: Tensor) -> Any:
+    def check(self, value: Tensor) -> Tensor:
         """Return which matrices are Cholesky factors of correlations."""
         tolerance = 10.0 * value.shape[-1] * float(fnp.finfo(value.dtype).eps)
         return super().check(value) & ((fnp.linalg.norm(value, axis=-1) - 1).abs() <= tolerance).all(-1)
@@ -272,7 +272,7 @@ class _Square(Constraint):
 
     event_dim = 2
 
-    def check(self, value: Tensor) -> Any:
+    def check(self, value: Tensor) -> Tensor:
         """Return whether the matrices are square."""
         return value.new_full(value.shape[:-2], value.shape[-2] == value.shape[-1], dtype=bool)
 
@@ -280,7 +280,7 @@ class _Square(Constraint):
 class _Symmetric(_Square):
     """Symmetric matrices."""
 
-    def check(self, value: Tensor) -> Any:
+    def check(self, value: Tensor) -> Tensor:
         """Return which matrices are symmetric."""
         if value.shape[-1] != value.shape[-2]:
             return super().check(value)
@@ -290,7 +290,7 @@ class _Symmetric(_Square):
 class _PositiveSemidefinite(_Symmetric):
     """Symmetric matrices without a negative eigenvalue."""
 
-    def check(self, value: Tensor) -> Any:
+    def check(self, value: Tensor) -> Tensor:
         """Return which matrices have no negative eigenvalue."""
         inside = super().check(value)
         return inside & (fnp.linalg.eigvalsh(value) >= 0).all(-1) if bool(inside.all()) else inside
@@ -299,7 +299,7 @@ class _PositiveSemidefinite(_Symmetric):
 class _PositiveDefinite(_Symmetric):
     """Symmetric matrices with positive eigenvalues."""
 
-    def check(self, value: Tensor) -> Any:
+    def check(self, value: Tensor) -> Tensor:
         """Return which matrices have positive eigenvalues only."""
         inside = super().check(value)
         return inside & (fnp.linalg.eigvalsh(value) > 0).all(-1) if bool(inside.all()) else inside
@@ -312,7 +312,7 @@ class MixtureSameFamilyConstraint(Constraint):
         self.base_constraint = base_constraint
         self.is_discrete, self.event_dim = base_constraint.is_discrete, base_constraint.event_dim
 
-    def check(self, value: Tensor) -> Any:
+    def check(self, value: Tensor) -> Tensor:
         """Return which values the components may have."""
         inside = self.base_constraint.check(value.unsqueeze(-1 - self.event_dim))
         return inside.all(-1)

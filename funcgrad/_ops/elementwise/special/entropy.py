@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -80,7 +79,7 @@ entr_p = elementwise(
 EXPREL_SLOPE = [1 / (math.factorial(k) * (k + 2)) for k in range(19)]
 
 
-def exprel_slope(x: Value) -> Any:
+def exprel_slope(x: Value) -> Value:
     """Return the derivative of ``expm1(x) / x``."""
     near, right, huge = abs(x) < 1, x >= 1, x > 1e10
     z, left, middle = select(near, x, 0.0), select(x > -1, -1.0, x), select(right & (x <= 1e10), x, 1.0)

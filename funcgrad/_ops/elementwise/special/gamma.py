@@ -180,7 +180,7 @@ def digamma_step(a: Value, b: Value) -> Value:
 _STIRLING_REST = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
 
 
-def log_power(a: Value, x: Value) -> Any:
+def log_power(a: Value, x: Value) -> Value:
     """Return ``a * log(x) - x - gammaln(a)``, accurate even where the terms are large and their sum is small."""
     large = (a > 100) & (x > 0)
     c, z = select(large, a, 100.0), select(large, x, 1.0)
@@ -199,7 +199,7 @@ def stirling_rest(x: Value) -> Value:
     return select(large, polynomial(_STIRLING_REST, small * small) * small, direct)
 
 
-def gammaln_step(a: Value, b: Value) -> Any:
+def gammaln_step(a: Value, b: Value) -> Value:
     """Return ``gammaln(a + b) - gammaln(a)``, accurate even where most digits of the two agree."""
     large = (a > 100) & (a + b > 100)
     c, d = select(large, a, 100.0), select(large, b, 0.0)

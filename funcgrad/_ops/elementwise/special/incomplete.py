@@ -16,7 +16,7 @@ from funcgrad._ops.elementwise.transcendental import exp_p
 from funcgrad._types import Array, Lax, Value
 
 
-def _density(a: Value, x: Value) -> Any:
+def _density(a: Value, x: Value) -> Value:
     """Return ``x**(a - 1) exp(-x) / gamma(a)``."""
     inner = x > 0
     z = select(inner, x, 1.0)
@@ -24,7 +24,7 @@ def _density(a: Value, x: Value) -> Any:
     return select(inner, exp_p(log_power(a, z) - log_p(z)), at_zero)
 
 
-def _by_parameter(a: Value, x: Value) -> Any:
+def _by_parameter(a: Value, x: Value) -> Value:
     """Return the derivative of the lower function by ``a``: it is constant along ``d log(x) / da``."""
     inner = (x > 0) & (x < np.inf)
     z = select(inner, x, 1.0)

@@ -53,13 +53,13 @@ ndtr_p = elementwise(
 _QUANTILE = ((2.515517, 0.802853, 0.010328), (1, 1.432788, 0.189269, 0.001308))
 
 
-def _ndtri_xla(lax: Lax, p: Array) -> Any:
+def _ndtri_xla(lax: Lax, p: Array) -> Array:
     """Use Newton's method on the logarithm of the smaller tail: three steps from an error of 4.5e-4 are exact."""
 
-    def constant(value: float) -> Any:
+    def constant(value: float) -> Array:
         return lax.full_like(p, value)
 
-    def in_powers(coefficients: tuple[float, ...], x: Value) -> Any:
+    def in_powers(coefficients: tuple[float, ...], x: Value) -> Value:
         y = constant(coefficients[-1])
         for coefficient in reversed(coefficients[:-1]):
             y = lax.add(lax.mul(y, x), constant(coefficient))
@@ -99,7 +99,7 @@ _SLOPE_OF_ERFCX = [(2 * k + 1) * c for k, c in enumerate(_EXPANSION)]
 _SLOPE_OF_DAWSN = [0.5 * abs(c) for c in _SLOPE_OF_ERFCX]
 
 
-def _erfcx_xla(lax: Lax, x: Array) -> Any:
+def _erfcx_xla(lax: Lax, x: Array) -> Array:
     far = lax.gt(x, lax.full_like(x, _FAR))
     near = lax.select(far, lax.full_like(x, 1), x)
     product = lax.mul(lax.exp(lax.mul(near, near)), lax.erfc(near))
@@ -146,7 +146,7 @@ erfi_p = of_scipy("erfi", "x", [lambda t, x: t * (_TWO_OVER_SQRT_PI * exp_p(x * 
 dawsn_p = of_scipy("dawsn", "x", [lambda t, x: t * _dawsn_slope(x)])
 
 
-def _erfcinv_xla(lax: Lax, y: Array) -> Any:
+def _erfcinv_xla(lax: Lax, y: Array) -> Array:
     half = lax.mul(y, lax.full_like(y, 0.5))
     return lax.mul(_ndtri_xla(lax, half), lax.full_like(y, -math.sqrt(0.5)))
 
@@ -154,7 +154,7 @@ def _erfcinv_xla(lax: Lax, y: Array) -> Any:
 erfcinv_p = of_scipy("erfcinv", "x", [lambda t, y: t * (exp_p(y * y) / -_TWO_OVER_SQRT_PI)], xla=_erfcinv_xla)
 
 
-def _log_ndtr_xla(lax: Lax, x: Array) -> Any:
+def _log_ndtr_xla(lax: Lax, x: Array) -> Array:
     z = lax.mul(x, lax.full_like(x, -math.sqrt(0.5)))
     one = lax.full_like(x, 1)
     lower = lax.gt(z, lax.full_like(x, math.sqrt(0.5)))
@@ -171,7 +171,7 @@ _NO_DENSITY = 38.6
 _LINEAR = -1e8
 
 
-def hazard(x: Value) -> Any:
+def hazard(x: Value) -> Value:
     """Return the density over the distribution function. At -40 both underflow to 0, but their quotient does not."""
     right, left = x > _NO_DENSITY, x < _LINEAR
     inner = select(right | left, 0, x)
@@ -183,7 +183,7 @@ log_ndtr_p = of_scipy("log_ndtr", "x", [lambda t, x: t * hazard(x)], xla=_log_nd
 ndtri_exp_p = of_scipy("ndtri_exp", "x", [lambda t, y: t * (_SQRT_PI_OVER_TWO * erfcx_p(y * -math.sqrt(0.5)))])
 
 
-def _log_density_numpy(x: Array, loc: Array, scale: Array) -> Any:
+def _log_density_numpy(x: Array, loc: Array, scale: Array) -> Array:
     positive = scale > 0
     if not (positive if type(positive) is bool else positive.all()):
         # SciPy gives NaN for a scale that is not positive.
@@ -192,7 +192,7 @@ def _log_density_numpy(x: Array, loc: Array, scale: Array) -> Any:
     return (-0.5 * z) * z - (np.log(scale) + _LOG_ROOT_TAU)
 
 
-def _log_density_xla(lax: Lax, x: Array, loc: Array, scale: Array) -> Any:
+def _log_density_xla(lax: Lax, x: Array, loc: Array, scale: Array) -> Array:
     positive = lax.gt(scale, lax.full_like(scale, 0))
     scale = lax.select(positive, scale, lax.full_like(scale, np.nan))
     z = lax.div(lax.sub(x, loc), scale)
@@ -200,11 +200,11 @@ def _log_density_xla(lax: Lax, x: Array, loc: Array, scale: Array) -> Any:
     return lax.sub(lax.mul(lax.full_like(x, -0.5), lax.mul(z, z)), constant)
 
 
-def _pulled(t: Value, x: Value, loc: Value, scale: Value) -> Any:
+def _pulled(t: Value, x: Value, loc: Value, scale: Value) -> Value:
     return t * ((x - loc) / (scale * scale))
 
 
-def _by_scale(t: Value, x: Value, loc: Value, scale: Value) -> Any:
+def _by_scale(t: Value, x: Value, loc: Value, scale: Value) -> Value:
     z = (x - loc) / scale
     return t * ((z * z - 1) / scale)
 

@@ -135,7 +135,7 @@ def _log_ratio(x: Value, y: Value) -> Value:
     return select(near, log1p_p((p - q) / q), log_p(x) - log_p(y))
 
 
-def _one_minus_ratio(p: Value, q: Value) -> Any:
+def _one_minus_ratio(p: Value, q: Value) -> Value:
     """Return ``1 - p / q``; near p = q as the difference over q, which does not cancel."""
     near = (p < 2 * q) & (q < 2 * p)
     return select(near, (select(near, q, 1) - select(near, p, 1)) / select(near, q, 1), 1 - p / q)

@@ -21,7 +21,7 @@ def polynomial(coefficients: Sequence[float], x: Value) -> Value:
     return y
 
 
-def log1prel(x: Value) -> Any:
+def log1prel(x: Value) -> Value:
     """Return ``log1p(x) / x``, whose derivatives are accurate near 0."""
     near = abs(x) < 0.1
     z, far = select(near, x, 0.0), select(near, 1.0, x)

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import Any
 
 import numpy as np
 
@@ -118,7 +117,7 @@ def _ratio(x: Array, a: Array) -> Array:
         return y.astype(dtype)[()]
 
 
-def _by_skewness(x: Value, a: Value) -> Any:
+def _by_skewness(x: Value, a: Value) -> Value:
     """Return the derivative of the logarithm by ``a``, without the ratio as a factor."""
     return -hazard(a * x) / (1 + a * a)
 

@@ -15,20 +15,20 @@ from funcgrad._ops.elementwise.transcendental import exp_p, log1p_p
 from funcgrad._types import Value
 
 
-def _log_density(df: Value, x: Value) -> Any:
+def _log_density(df: Value, x: Value) -> Value:
     # SciPy's ufuncs promote float32 to float64 if the other operand is a Python number.
     half = 0 * df + 0.5
     return -betaln_p(0.5 * df, half) - 0.5 * log_p(df) - 0.5 * (df + 1) * log1p_p(x * x / df)
 
 
-def _density(df: Value, x: Value) -> Any:
+def _density(df: Value, x: Value) -> Value:
     # With infinite degrees of freedom the distribution is normal.
     normal = df == math.inf
     limit = exp_p(-0.5 * (x * x)) / math.sqrt(2 * math.pi)
     return select(normal, limit, exp_p(_log_density(select(normal, 1.0, df), x)))
 
 
-def _by_degrees(df: Value, x: Value) -> Any:
+def _by_degrees(df: Value, x: Value) -> Value:
     """Return the slope by ``df``. The lower tail is half of ``betainc(df / 2, 1 / 2, df / (df + x**2))``.
 
     The last argument depends on ``df`` too; its part is the density times ``x / (2 df)``.

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from funcgrad import numpy as fnp
-from funcgrad._types import ArrayLike
+from funcgrad._types import Array, ArrayLike
 from funcgrad.numpy import linalg
 
 
-def symmetric(x: ArrayLike, symmetrize: bool = True) -> Any:
+def symmetric(x: ArrayLike, symmetrize: bool = True) -> Array:
     """Return the mean of a matrix and its conjugate transpose, or the matrix itself."""
     x = fnp.asarray(x)
     return (x + fnp.conj(fnp.matrix_transpose(x))) / 2 if symmetrize else x
 
 
-def cholesky(a: ArrayLike, *, upper: bool = False, symmetrize_input: bool = True) -> Any:
+def cholesky(a: ArrayLike, *, upper: bool = False, symmetrize_input: bool = True) -> Array:
     """``jax.numpy.linalg.cholesky``: the triangular factor of a positive definite matrix."""
     lower = linalg.cholesky(symmetric(a, symmetrize_input))
     return fnp.conj(fnp.matrix_transpose(lower)) if upper else lower
