@@ -165,8 +165,8 @@ _RANDOM = (
 )
 _DIFFERENT = (
     "vmap: random numbers that differ by row were asked for; the function runs once for all rows, and only torch.rand, "
-    "randn, randint, normal, randperm, their relatives for a shape, and dropout can draw such numbers. Draw numbers of "
-    "the batch's shape outside, and map over them."
+    "randn, randint, normal, randperm, bernoulli, their relatives for a shape, and dropout can draw such numbers. Draw "
+    "numbers of the batch's shape outside, and map over them."
 )
 
 

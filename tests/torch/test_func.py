@@ -215,3 +215,31 @@ def test_random_numbers_of_rows_differ(pytorch: PyTorch) -> None:
     theirs = pytorch(drawn)
     for found, expected in zip(drawn(funcgrad.torch), theirs, strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+# Calls of `torch.bernoulli` for rows ``x`` of probabilities.
+BERNOULLI = [
+    "torch.bernoulli(x)",
+    "x.bernoulli()",
+    "torch.bernoulli(x, p=0.3)",
+    "torch.bernoulli(torch.ones(2) / 2)",
+    "x.bernoulli(0.5) + torch.rand(1)",
+    "torch.func.vmap(torch.bernoulli, randomness='different')(x)",
+]
+
+
+@pytest.mark.parametrize("text", BERNOULLI)
+def test_bernoulli_by_rows(text: str, pytorch: PyTorch) -> None:
+    def drawn(torch: Any) -> Any:
+        torch.manual_seed(0)
+        p = torch.linspace(0.1, 0.9, 12).reshape(3, 4)
+        return torch.func.vmap(lambda x: eval(text, {"torch": torch, "x": x}), randomness="different")(p).numpy()
+
+    np.testing.assert_allclose(drawn(funcgrad.torch), pytorch(drawn), rtol=1e-6)
+
+
+def test_bernoulli_by_rows_checks_the_probabilities_it_knows() -> None:
+    torch = funcgrad.torch
+    for p in (2.0, torch.tensor([0.5, -1.0])):
+        with pytest.raises(RuntimeError, match="Expected p_in >= 0"):
+            torch.func.vmap(lambda x, p=p: torch.bernoulli(x, p=p), randomness="different")(torch.zeros(3, 2))

@@ -12,10 +12,11 @@ import numpy as np
 from funcgrad import numpy as fnp
 from funcgrad._core.aval import is_inexact
 from funcgrad._core.words import shown
+from funcgrad._ops.elementwise.cast import cast
 from funcgrad._types import Array, ArrayLike, AxesLike, DTypeLike, Tensor
 from funcgrad.autograd._memory.views import getitem
 from funcgrad.autograd._memory.write import plain_value, value_of
-from funcgrad.autograd._methods.generators import default_generator
+from funcgrad.autograd._methods.generators import default_generator, drawn_by_rows, rows
 from funcgrad.autograd._tape.base import is_tensor
 from funcgrad.autograd._tape.dtypes import default_dtype, type_name
 from funcgrad.numpy.extend import normalize_axis
@@ -249,12 +250,27 @@ def _float_dtype(x: Array) -> np.dtype:
     return x.dtype if is_inexact(x.dtype) else default_dtype()
 
 
+def _check_chances(chances: ArrayLike) -> None:
+    if not np.all((chances >= 0) & (chances <= 1)):
+        raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
+
+
+def _bernoulli_by_rows(self: Tensor, p: ArrayLike) -> Any:
+    """Draw for all rows of a map at once, as PyTorch does. The probabilities of mapped values are not checked."""
+    if isinstance(value_of(p), np.ndarray | int | float):
+        _check_chances(value_of(p))
+    digits = np.float32 if getattr(p, "dtype", None) == np.float32 else np.float64
+    drawn = drawn_by_rows(lambda whole: self._owner.constant(default_generator.random(whole, digits)), self.shape)
+    return cast(fnp.less(drawn, self.detach() if p is self else p), self.dtype)
+
+
 def _bernoulli(self: Tensor, p: ArrayLike = None, *, generator: Any = None) -> Any:
     """Return ones, with the probabilities that the elements are, and zeros."""
+    if rows.get() and generator is None:
+        return _bernoulli_by_rows(self, self if p is None else plain_value(p))
     source = default_generator if generator is None else generator
     chances = _array(self) if p is None else np.broadcast_to(_array(p), self.shape)
-    if not ((chances >= 0) & (chances <= 1)).all():
-        raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
+    _check_chances(chances)
     return self._owner.constant(np.asarray(source.binomial(1, chances, self.shape)).astype(self.dtype))
 
 
