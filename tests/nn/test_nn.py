@@ -138,3 +138,19 @@ def test_softmax_of_nothing(f: Any, shape: tuple[int, ...]) -> None:
     t = fg.autograd.tensor(x, requires_grad=True)
     t.softmax(0).sum().backward()
     assert t.grad.shape == shape
+
+
+def test_padding_of_pools_changes_no_element() -> None:
+    """Windows of one element and padding return the element, to its last bit, and give it the whole cotangent."""
+    x = np.array([[[-0.0], [np.nan], [-np.inf], [np.inf], [5e-324]]])
+    x = np.concatenate([x, np.full_like(x, -np.inf)], -1)
+    y, pull = fg.vjp(lambda x: nn.max_pool1d(x, 2, 2, 1), x)
+    np.testing.assert_array_equal(
+        y, [[[-0.0, -np.inf], [np.nan, -np.inf], [-np.inf] * 2, [np.inf, -np.inf], [5e-324, -np.inf]]]
+    )
+    np.testing.assert_array_equal(
+        np.signbit(y), [[[True, True], [False, True], [True, True], [False, True], [False, True]]]
+    )
+    compiled = fg.jit(lambda x: fg.vjp(lambda x: nn.max_pool1d(x, 2, 2, 1), x)[1](np.ones((1, 5, 2))), engine="numpy")
+    # The padding before the first element is the first of two equal ones if that is -inf.
+    np.testing.assert_array_equal(pull(np.ones((1, 5, 2)))[0], compiled(x)[0])

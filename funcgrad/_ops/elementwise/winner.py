@@ -38,6 +38,8 @@ class _OneWinner(Elementwise):
         def record(trace: Any, params: dict, a: Any, b: Any, a_node: Any, b_node: Any) -> Any:
             if not (type(a) is type(b) is np.ndarray and a.shape == b.shape and a.dtype == b.dtype):
                 return usual(trace, params, a, b, a_node, b_node)
+            # Slices of images have gaps. Copies of both, with these three passes, take 0.7 to 0.85 of the time.
+            a, b = np.asarray(a, order="C"), np.asarray(b, order="C")
             y = np.maximum(a, b)
             second = np.greater(b, a)
             # A search for NaN in the result takes a third of the time of one in an operand with gaps.
