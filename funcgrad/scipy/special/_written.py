@@ -17,6 +17,7 @@ from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.elementwise.special import complexes, hypergeometric, power
 from funcgrad._ops.elementwise.special import gamma as gamma_
 from funcgrad._ops.layout.broadcast import broadcast_to
+from funcgrad._ops.program.barrier import stop_gradient_p
 from funcgrad._types import Array, ArrayLike
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy.extend import as_value, dtype_of, kind_of, known_value, special_functions
@@ -69,7 +70,11 @@ def gammasgn(x: ArrayLike, /) -> Any:
 def poch(z: ArrayLike, m: ArrayLike, /) -> Any:
     """``scipy.special.poch``: ``gamma(z + m) / gamma(z)``, the rising factorial."""
     z, m = real("poch", z, m)
-    return select(m == 0, 1.0, _rising(z, m))
+    y, zero = _rising(z, m), m == 0
+    # The value is exactly 1 for ``m = 0``. The derivative by ``m`` is the digamma function, except at a pole.
+    smooth = zero & (abs(y - 1) < 0.5) & ((z > 0) | (z != fnp.floor(z)))
+    unit = select(smooth, y, 1.0)
+    return select(zero, unit / stop_gradient_p(unit), y)
 
 
 def _rising(z: ArrayLike, m: ArrayLike) -> Any:
