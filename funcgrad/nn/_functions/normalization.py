@@ -44,6 +44,11 @@ def standardized(x: Array, weight: Array, bias: Array, norm: Norm) -> tuple[Any,
         y = y if added is None else fnp.add(reshape(y, norm.shape), _seen(added, norm))
         return reshape(y, x.shape), Statistics(mean, variance, elements)
     seen = reshape(x, norm.shape)
+    if not elements:
+        # The mean of no elements is NaN. The derivative by the weight would be NaN with it, and is 0.
+        mean = variance = fnp.multiply(fnp.sum(seen, axis=norm.axes, keepdims=True), math.nan)
+        y = normalized(seen, fnp.ones_like(mean), norm.eps, _seen(weight, norm), _seen(bias, norm))
+        return reshape(y, x.shape), Statistics(mean, variance, elements)
     mean = fnp.mean(seen, axis=norm.axes, keepdims=True)
     centered = fnp.subtract(seen, mean)
     variance = fnp.mean(fnp.square(centered), axis=norm.axes, keepdims=True)
