@@ -34,6 +34,10 @@ def _is_ours(args: tuple, kwargs: dict[str, Any]) -> bool:
 
 
 def _stand_in(theirs: Call, ours: Call) -> Call:
+    # A ufunc takes ``out`` and the other options, and finds ours. SciPy decorates its ufuncs if SCIPY_ARRAY_API=1.
+    within = getattr(theirs, "__wrapped__", None) if isinstance(theirs, FunctionType) else None
+    ours = within if isinstance(within, np.ufunc) else ours
+
     @functools.wraps(theirs)
     def call(*args: Any, **kwargs: Any) -> Any:
         return ours(*args, **kwargs) if _is_ours(args, kwargs) else theirs(*args, **kwargs)
@@ -82,14 +86,14 @@ def _frozen_kind(ours: Any, theirs: Any) -> type | None:
     return getattr(sys.modules[kind.__module__], f"{kind.__name__.removesuffix('gen')}frozen", None)
 
 
-def _layers(theirs: Call | None) -> Iterator[Call]:
+def _layers(theirs: Any) -> Iterator[Call]:
     """Return a function and those that it decorates.
 
     If SCIPY_ARRAY_API=1, the public functions are decorated, and SciPy's own code calls the functions within.
     """
-    while theirs is not None:
+    yield theirs
+    while isinstance(theirs := getattr(theirs, "__wrapped__", None), FunctionType):
         yield theirs
-        theirs = getattr(theirs, "__wrapped__", None)
 
 
 def _kind(theirs: Any) -> tuple[type, Any]:

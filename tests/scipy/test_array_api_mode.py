@@ -37,6 +37,10 @@ with pytest.raises(fg.errors.UnsupportedFunctionError, match=r"Call fg\\.scipy\\
     slope(theirs.softmax)
 assert np.allclose(slope(lambda x: np.real(scipy.fft.fft(x) * Y)), np.real(np.fft.fft(Y)), rtol=1e-15)
 assert np.array_equal(theirs.expit(X), ours.expit(X))
+with fg.intercept():
+    # The transform calls loggamma(u, out=v) of complex numbers.
+    found = slope(lambda x: scipy.fft.fht(x, 0.1, 0.5))
+assert np.allclose(found, slope(lambda x: fnp.array(scipy.fft.fht(np.eye(3), 0.1, 0.5)).T @ x), rtol=1e-12)
 # SciPy's filters call the functions that its public functions decorate.
 for make in (scipy.ndimage.sobel, scipy.ndimage.laplace, lambda x: scipy.ndimage.uniform_filter(x, 2)):
     energy = lambda x: np.sum(make(np.outer(x, Y)) ** 2)

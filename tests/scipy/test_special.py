@@ -268,3 +268,28 @@ def test_the_slope_of_beta_keeps_its_digits(a: float, b: float) -> None:
     slope = fg.grad(lambda a: special.betaln(a, b))
     np.testing.assert_allclose([slope(a), fg.grad(slope)(a)], expected, rtol=1e-14)
     np.testing.assert_allclose(fg.jit(slope)(a), expected[0], rtol=1e-14)
+
+
+def test_the_slope_of_the_rising_factorial_at_zero() -> None:
+    """`poch(z, 0)` is 1, and its derivative by the second argument is the digamma function."""
+    z, zero = np.array([0.5, 1.0, 5.0, 50.0, -0.5]), np.zeros(5)
+    for f in (special.poch, fg.jit(special.poch), fg.jit(special.poch, engine="numpy")):
+        np.testing.assert_array_equal(f(z, zero), np.ones(5))
+        total = lambda z, m, f=f: np.sum(f(z, m))
+        by_z, by_m = fg.grad(total, argnums=(0, 1))(z, zero)
+        np.testing.assert_allclose(by_m, scipy.special.psi(z), rtol=1e-13)
+        np.testing.assert_allclose(by_z, zero, atol=1e-13)
+    second = fg.jvp(lambda m: fg.jvp(lambda m: special.poch(z, m), (m,), (zero + 1,))[1], (zero,), (zero + 1,))[1]
+    np.testing.assert_allclose(second, scipy.special.psi(z) ** 2 + scipy.special.polygamma(1, z)[()], rtol=1e-12)
+    # At a pole the function is 1 at 0 alone.
+    assert special.poch(-3.0, 0.0) == 1
+
+
+@pytest.mark.parametrize("x", [1e-100, 1e-20, 1e-8, 0.3, 0.7])
+def test_the_curvature_of_incomplete_gamma_functions(x: float) -> None:
+    for a in (1.0, 2.0, 0.5, 30.0):
+        expected = ((a - 1) / x - 1) * np.exp((a - 1) * np.log(x) - x - scipy.special.gammaln(a))
+        for f, sign in ((special.gammainc, 1.0), (special.gammaincc, -1.0)):
+            found = fg.grad(fg.grad(lambda x, a=a, f=f: f(a, x)))(x)
+            np.testing.assert_allclose(found, sign * expected, rtol=1e-10)
+    assert fg.grad(special.gammainc, 1)(2.0, np.inf) == fg.grad(special.gammaincc, 1)(0.5, np.inf) == 0

@@ -62,7 +62,7 @@ REFUSED: dict[str, tuple[int, ...]] = {
 }
 # SciPy's Python functions of these do not take traced values; ours are called.
 PYTHON = {"factorial", "softplus", "comb", "perm"}
-ELSEWHERE = "multigammaln lambertw sph_harm_y sinc"
+ELSEWHERE = "multigammaln lambertw sph_harm_y sinc wofz"
 
 
 def ours_or_theirs(name: str) -> Callable[..., Any]:

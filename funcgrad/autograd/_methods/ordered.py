@@ -12,6 +12,7 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._core.words import shown
+from funcgrad._ops.elementwise.cast import cast
 from funcgrad._types import Array, ArrayLike, AxesLike, Tensor
 from funcgrad.autograd._memory.views import copied
 from funcgrad.autograd._memory.write import plain_value, value_of
@@ -232,8 +233,12 @@ def _spread(name: str) -> Method:
         if not self.shape and axis is not None:
             check_of_scalar((axis,) if isinstance(axis, int) else axis)
             axis = None
-        variance = fnp.var(self, axis=axis, keepdims=options.pop("keepdims", keepdim), **options)
-        return variance if name == "var" else root_of(variance)
+        # PyTorch computes half precision in float32. The square of 256 would overflow.
+        half = self.dtype.itemsize == 2
+        x = cast(self, np.dtype(np.float32)) if half else self
+        variance = fnp.var(x, axis=axis, keepdims=options.pop("keepdims", keepdim), **options)
+        y = variance if name == "var" else root_of(variance)
+        return cast(y, self.dtype) if half else y
 
     method.__doc__ = f"""Return the {name}, with n - 1 in the divisor unless ``correction=`` or ``unbiased=`` is given.
 

@@ -65,12 +65,12 @@ def check_convolution(x: Any, weight: Any, bias: Any, transposed: bool) -> None:
 def widened(kernel: str, x: Any, *parameters: Any) -> Any:
     """Return the input of a normalization, in the dtype in which it computes.
 
-    A tensor in half precision may have parameters of float32, and PyTorch then computes in float32. Other mixtures are
-    refused.
+    Half precision is computed in float32, as in PyTorch: squares of 256 would overflow. A tensor in half precision may
+    have parameters of float32. Other mixtures are refused.
     """
     held = [p for p in parameters if is_tensor(p)]
     if not is_tensor(x) or all(p.dtype == x.dtype for p in held):
-        return floating(kernel, x)
+        return single(floating(kernel, x))
     if any(p.dtype != _FLOAT for p in held):
         raise RuntimeError("mixed dtype (CPU): expect parameter to have scalar type of Float")
     if x.dtype.itemsize != 2 or not is_inexact(x.dtype):
@@ -79,8 +79,19 @@ def widened(kernel: str, x: Any, *parameters: Any) -> Any:
 
 
 def narrowed(y: Any, x: Any) -> Any:
-    """Return the result of a normalization in the dtype of its input, if that is a tensor."""
-    return cast(y, x.dtype) if is_tensor(x) and y.dtype != x.dtype else y
+    """Return the result of a normalization in the dtype of its input, if that is a tensor or in half precision."""
+    same = y.dtype == getattr(x, "dtype", None)
+    return cast(y, x.dtype) if not same and (is_tensor(x) or _is_half(x)) else y
+
+
+def single(x: Any) -> Any:
+    """Return an array in half precision as float32, and another one as it is."""
+    return cast(x, _FLOAT) if _is_half(x) else x
+
+
+def _is_half(x: Any) -> bool:
+    dtype = getattr(x, "dtype", None)
+    return dtype is not None and dtype.itemsize == 2 and is_inexact(dtype)
 
 
 def wrong_count(name: str, axes: int, given: tuple) -> str:

@@ -14,7 +14,7 @@ from funcgrad.autograd import no_grad
 from funcgrad.autograd.extend import is_tensor
 from funcgrad.nn._functions.convert import inexact
 from funcgrad.nn._functions.normalization import Statistics, moved, normalized, per_channel, standardized
-from funcgrad.nn._functions.refusals import check_dim, floating, narrowed, refuse_integers, widened
+from funcgrad.nn._functions.refusals import check_dim, floating, narrowed, refuse_integers, single, widened
 
 
 def layer_norm(
@@ -75,7 +75,7 @@ def rms_norm(input: Array, normalized_shape: ShapeLike, weight: Array = None, ep
 
     Source: Zhang and Sennrich, *Root mean square layer normalization* (2019), eq. 4.
     """
-    x, shape = floating("rms_norm", input), _shape(normalized_shape)
+    x, shape = single(floating("rms_norm", input)), _shape(normalized_shape)
     _check_shape(x, shape, weight, None)
     axes = tuple(range(len(x.shape) - len(shape), len(x.shape)))
     squares = fnp.mean(fnp.square(x), axis=axes, keepdims=True)
@@ -369,7 +369,7 @@ def normalize(input: Array, p: float = 2.0, dim: int = 1, eps: float = 1e-12, ou
 def vector_norm(x: Array, p: float, dim: int, keepdims: bool = True) -> Any:
     """Return the norm along an axis; its derivative at 0 is 0, as in PyTorch."""
     if p == 2:
-        squares = fnp.sum(fnp.square(x), axis=dim, keepdims=keepdims)
+        squares = fnp.sum(fnp.square(single(x)), axis=dim, keepdims=keepdims)
         zero = fnp.equal(squares, 0)
-        return fnp.where(zero, 0, fnp.sqrt(fnp.where(zero, 1, squares)))
+        return narrowed(fnp.where(zero, 0, fnp.sqrt(fnp.where(zero, 1, squares))), x)
     return fnp.linalg.norm(x, ord=p, axis=dim, keepdims=keepdims)

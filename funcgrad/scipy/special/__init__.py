@@ -133,6 +133,7 @@ from funcgrad.scipy.special._written import (
     rel_entr,
     softplus,
     sph_harm_y,
+    wofz,
     zeta,
 )
 
@@ -247,6 +248,7 @@ __all__ = [
     "sph_harm_y",
     "stdtr",
     "stdtrit",
+    "wofz",
     "xlog1py",
     "xlogy",
     "y0",

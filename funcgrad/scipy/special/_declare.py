@@ -15,7 +15,7 @@ from funcgrad._core.primitive import Primitive
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._types import ArrayLike
 from funcgrad.errors import UnsupportedFunctionError
-from funcgrad.numpy.extend import as_value, kind_of, special_functions
+from funcgrad.numpy.extend import as_value, dtype_of, kind_of, special_functions
 
 scipy_special = LazyModule("scipy.special")
 
@@ -50,8 +50,14 @@ def real(name: str, *values: ArrayLike, called: str = "") -> tuple:
     return tuple([cast(x, dtype) for x in values])
 
 
-def of_ufunc(name: str, primitive: Primitive) -> Callable[..., Any]:
-    """Make our function for a real ufunc of ``scipy.special``, which then calls it for tracers."""
+def of_ufunc(name: str, primitive: Primitive, of_complex: Primitive | None = None) -> Callable[..., Any]:
+    """Make our function for a ufunc of ``scipy.special``, which then calls it for tracers.
+
+    Args:
+        name: of the ufunc.
+        primitive: the function of real numbers.
+        of_complex: the function of one complex number; without it, complex numbers are refused.
+    """
 
     def function(*xs: ArrayLike) -> Any:
         if len(xs) != len(primitive.operands):
@@ -59,6 +65,8 @@ def of_ufunc(name: str, primitive: Primitive) -> Callable[..., Any]:
                 f"scipy.special.{name}: {len(xs)} arguments were given. It takes {len(primitive.operands)}: "
                 f"{', '.join(primitive.operands)}, by position."
             )
+        if of_complex is not None and dtype_of(xs[0]).kind == "c":
+            return bind(of_complex, (as_value(xs[0]),), NO_PARAMS)
         return bind(primitive, real(name, *xs), NO_PARAMS)
 
     return found_by(name, function)

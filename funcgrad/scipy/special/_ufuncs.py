@@ -13,6 +13,7 @@ from funcgrad._ops.elementwise.activation import erf_p
 from funcgrad._ops.elementwise.rounding import trunc_p
 from funcgrad._ops.elementwise.special import (
     bessel,
+    complexes,
     elliptic,
     entropy,
     hypergeometric,
@@ -43,9 +44,9 @@ ndtr = of_ufunc("ndtr", normal.ndtr_p)
 ndtri = of_ufunc("ndtri", normal.ndtri_p)
 ndtri_exp = of_ufunc("ndtri_exp", normal.ndtri_exp_p)
 log_ndtr = of_ufunc("log_ndtr", normal.log_ndtr_p)
-gamma = of_ufunc("gamma", gamma_.gamma_p)
+gamma = of_ufunc("gamma", gamma_.gamma_p, complexes.complex_gamma_p)
 gammaln = of_ufunc("gammaln", gamma_.gammaln_p)
-rgamma = of_ufunc("rgamma", gamma_.rgamma_p)
+rgamma = of_ufunc("rgamma", gamma_.rgamma_p, complexes.complex_rgamma_p)
 beta = of_ufunc("beta", beta_.beta_p)
 betaln = of_ufunc("betaln", beta_.betaln_p)
 betainc = of_ufunc("betainc", beta_.betainc_p)
@@ -124,7 +125,7 @@ def _of_whole_order(name: str, primitive: Primitive) -> Callable[..., Any]:
 yn = _of_whole_order("yn", bessel.yv_p)
 kn = _of_whole_order("kn", bessel.kv_p)
 expn = _of_whole_order("expn", integrals.expn_p)
-psi = digamma = of_ufunc("psi", gamma_.digamma_p)
+psi = digamma = of_ufunc("psi", gamma_.digamma_p, complexes.complex_digamma_p)
 jn = jv
 
 

@@ -14,14 +14,15 @@ from funcgrad._core.primitive import Primitive
 from funcgrad._core.words import shown
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.elementwise.select import select
+from funcgrad._ops.elementwise.special import complexes, hypergeometric, power
 from funcgrad._ops.elementwise.special import gamma as gamma_
-from funcgrad._ops.elementwise.special import hypergeometric, power
 from funcgrad._ops.layout.broadcast import broadcast_to
+from funcgrad._ops.program.barrier import stop_gradient_p
 from funcgrad._types import Array, ArrayLike
 from funcgrad.errors import UnsupportedFunctionError
-from funcgrad.numpy.extend import as_value, dtype_of, known_value, special_functions
+from funcgrad.numpy.extend import as_value, dtype_of, kind_of, known_value, special_functions
 from funcgrad.scipy.special import _ufuncs as u
-from funcgrad.scipy.special._declare import of_ufunc, real
+from funcgrad.scipy.special._declare import of_ufunc, real, scipys_dtype
 
 
 def exp10(x: ArrayLike, /) -> Any:
@@ -40,10 +41,20 @@ def softplus(x: ArrayLike, /) -> Array:
 
 
 def loggamma(z: ArrayLike, /) -> Any:
-    """``scipy.special.loggamma`` of real numbers: NaN left of 0, where the logarithm is complex."""
+    """``scipy.special.loggamma``; of a real number left of 0, where the logarithm is complex, it is NaN."""
+    if dtype_of(z).kind == "c":
+        return bind(complexes.complex_loggamma_p, (as_value(z),), NO_PARAMS)
     (z,) = real("loggamma", z)
     left = z < 0
     return select(left, math.nan, gamma_.gammaln_p(select(left, 1.0, z)))
+
+
+def wofz(z: ArrayLike, /) -> Any:
+    """``scipy.special.wofz``: Faddeeva's function ``exp(-z**2) erfc(-i z)``, which is complex."""
+    z = as_value(z)
+    return bind(
+        complexes.wofz_p, (z if dtype_of(z).kind == "c" else cast(z, scipys_dtype("wofz", (kind_of(z),))),), NO_PARAMS
+    )
 
 
 def gammasgn(x: ArrayLike, /) -> Any:
@@ -59,7 +70,11 @@ def gammasgn(x: ArrayLike, /) -> Any:
 def poch(z: ArrayLike, m: ArrayLike, /) -> Any:
     """``scipy.special.poch``: ``gamma(z + m) / gamma(z)``, the rising factorial."""
     z, m = real("poch", z, m)
-    return select(m == 0, 1.0, _rising(z, m))
+    y, zero = _rising(z, m), m == 0
+    # The value is exactly 1 for ``m = 0``. The derivative by ``m`` is the digamma function, except at a pole.
+    smooth = zero & (abs(y - 1) < 0.5) & ((z > 0) | (z != fnp.floor(z)))
+    unit = select(smooth, y, 1.0)
+    return select(zero, unit / stop_gradient_p(unit), y)
 
 
 def _rising(z: ArrayLike, m: ArrayLike) -> Any:
@@ -264,7 +279,7 @@ def perm(N: ArrayLike, k: ArrayLike, exact: bool = False) -> Any:  # noqa: N803 
 special_functions.update(
     {
         each.__name__: each
-        for each in (*(exp10, gammasgn, huber, kl_div, log_expit, loggamma, poch, pseudo_huber, rel_entr),)
+        for each in (*(exp10, gammasgn, huber, kl_div, log_expit, loggamma, poch, pseudo_huber, rel_entr, wofz),)
     }
 )
 # The functions that SciPy's Python functions of these names call.

@@ -8,7 +8,7 @@ import numpy as np
 
 from funcgrad._ops.elementwise.arithmetic import log_p
 from funcgrad._ops.elementwise.select import select
-from funcgrad._ops.elementwise.special.gamma import log_power
+from funcgrad._ops.elementwise.special.gamma import gammaln_p, log_power
 from funcgrad._ops.elementwise.special.gamma_slope import gamma_slope_p
 from funcgrad._ops.elementwise.special.power import kl_div_xla
 from funcgrad._ops.elementwise.special.scipys import of_scipy
@@ -18,10 +18,14 @@ from funcgrad._types import Array, Lax, Value
 
 def _density(a: Value, x: Value) -> Value:
     """Return ``x**(a - 1) exp(-x) / gamma(a)``."""
-    inner = x > 0
+    inner = (x > 0) & (x < np.inf)
     z = select(inner, x, 1.0)
-    at_zero = select(a > 1, 0.0, select(a == 1, 1.0, np.inf * (a + 1)))
-    return select(inner, exp_p(log_power(a, z) - log_p(z)), at_zero)
+    at_end = select((a > 1) | (x > 0), 0.0, select(a == 1, 1.0, np.inf * (a + 1)))
+    # For a small ``x`` the derivative of ``a log(x) - log(x)`` would cancel at ``a = 1``, and nothing else does.
+    small = z < 0.5
+    near, far = select(small, z, 0.5), select(small, 1.0, z)
+    logarithm = select(small, (a - 1) * log_p(near) - near - gammaln_p(a), log_power(a, far) - log_p(far))
+    return select(inner, exp_p(logarithm), at_end)
 
 
 def _by_parameter(a: Value, x: Value) -> Value:

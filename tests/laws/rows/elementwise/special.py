@@ -5,6 +5,7 @@ import numpy as np
 from funcgrad._ops.elementwise.special import (
     bessel,
     beta,
+    complexes,
     elliptic,
     entropy,
     gamma,
@@ -58,7 +59,13 @@ BY_PARAMETER = "the second derivative by a parameter is refused; tests/scipy/spe
 DOUBLE = ("float64", "complex128")
 BY_FIRST = "the derivative is refused"
 
+GAMMAS_OF_COMPLEX = (complexes.complex_gamma_p, complexes.complex_loggamma_p, complexes.complex_rgamma_p)
+BY_COMPLEX = "the second derivative is refused; tests/scipy/test_special_complex.py holds the first"
+
 ROWS = [
+    Row(complexes.wofz_p, ((2, 3),), complex="only"),
+    *[Row(p, ((2, 3),), complex="only", elsewhere=BY_COMPLEX) for p in GAMMAS_OF_COMPLEX],
+    Row(complexes.complex_digamma_p, ((2, 3),), complex="only", elsewhere=BY_FIRST),
     *[Row(p, ((2, 3),)) for p in (normal.erfc_p, normal.ndtr_p, bessel.i0_p, bessel.i1_p)],
     *[Row(p, ((2, 3),), sample="positive", name="positive") for p in (bessel.i0e_p, bessel.i1e_p)],
     Row(normal.erfinv_p, ((2, 3),), sample="unit"),
