@@ -145,13 +145,14 @@ class StagingTrace(Trace):
         equation.results = results
         equation.source = origin(self._made_at)
         self.equations.append(equation)
-        self._serials.append(next_serial())
+        serial = next_serial()
+        self._serials.append(serial)
         if primitive.multiple_results:
             return [StagedTracer(self, var) for var in results]
         made = _new(StagedTracer)
         made._owner = self
         made._variable = var
-        made._serial = next_serial()
+        made._serial = serial
         return made
 
     def _read(self, primitive: Primitive, operands: tuple) -> list[Operand]:

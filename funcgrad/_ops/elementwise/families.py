@@ -90,22 +90,18 @@ def broadcast_aval(*avals: Aval, dtype: np.dtype | None = None, operator: bool =
 def _aval_rule(dtype: Callable[..., np.dtype] | None, operator: bool) -> Callable[..., Aval]:
     """Return the rule of shape and dtype. Operands that are alike have the type of the result, without a search."""
 
-    def aval(*avals: Aval, **params: Any) -> Aval:
+    def aval(first: Aval, second: Aval | None = None, *others: Aval, **params: Any) -> Aval:
         del params
-        if dtype is not None:
-            return broadcast_aval(*avals, dtype=dtype(*avals), operator=operator)
-        first = avals[0]
-        if not first.weak and first.dtype.isnative:
-            if len(avals) == 1:
+        if dtype is None and not others and not first.weak and first.dtype.isnative:
+            if second is None or second is first:
                 return first
-            if len(avals) == 2:
-                other = avals[1]
-                if other.dtype is first.dtype and not other.weak:
-                    if other.shape == first.shape or not other.shape:
-                        return first
-                    if not first.shape:
-                        return other
-        return broadcast_aval(*avals, operator=operator)
+            if second.dtype is first.dtype and not second.weak:
+                if second.shape == first.shape or not second.shape:
+                    return first
+                if not first.shape:
+                    return second
+        avals = (first, *others) if second is None else (first, second, *others)
+        return broadcast_aval(*avals, dtype=None if dtype is None else dtype(*avals), operator=operator)
 
     return aval
 

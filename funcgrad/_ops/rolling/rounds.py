@@ -110,11 +110,13 @@ class RoundReads:
             return self._carried(slot, made, outside, middle)
         if bases[middle] != OUTSIDE:
             return self._part(slot, bases, outside, middle)
-        # Made outside of the loop in every round.
-        lo, hi = _around(middle, outside)
+        # Made outside of the loop in every round. Variables and numbers are not read alike.
+        parts = self._parts(slot)
+        is_number = np.array([type(x) is Literal for x in parts])
+        lo, hi = _around(middle, outside & (is_number == is_number[middle]))
         if hi - lo < slot.repeat.rounds:
             return None, lo, hi
-        return self._outside(self._parts(slot)), 0, slot.repeat.rounds
+        return self._outside(parts), 0, slot.repeat.rounds
 
     def _parts(self, slot: _RoundOperand) -> list[Operand]:
         """Return the operand in each round."""

@@ -99,7 +99,10 @@ class Table:
 
     def _type_of(self, x: Operand) -> int:
         number = self._avals.setdefault(x.aval, len(self._avals))
-        return self._avals.setdefault((type(x.value), number), len(self._avals)) if type(x) is Literal else number
+        # A number that is no Python number may be the first value of a carry.
+        if type(x) is Literal and x.aval.weak:
+            return self._avals.setdefault((type(x.value), number), len(self._avals))
+        return number
 
     def kept(self, mask: np.ndarray) -> Table:
         """Return the table of some of the equations, which read none of the others."""

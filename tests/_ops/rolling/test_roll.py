@@ -331,3 +331,23 @@ def test_rounds_that_start_anew_now_and_then_are_one_round() -> None:
     gradient = fg.value_and_grad(f)
     found, expected = (fg.jit(gradient, engine="numpy", roll=roll)(x) for roll in (True, False))
     fg.tree.map(np.testing.assert_array_equal, found, expected)
+
+
+def test_a_carry_that_begins_with_a_number() -> None:
+    def f(x: Any) -> Any:
+        total = 0.0
+        for t in range(40):
+            total = total + np.sin(x[t])
+        return total
+
+    assert_rolls(f, np.linspace(0.0, 1.0, 40), loops=[40], most=1)
+
+
+def test_numbers_and_variables_in_turns() -> None:
+    def f(x: Any, a: Any) -> Any:
+        for t in range(60):
+            x = np.sin(x) * (0.7 if t % 2 else a) + (a if t in (31, 40) else 0.3)
+        return x
+
+    rolled = assert_rolls(f, np.linspace(0.0, 1.0, 5), 0.9)
+    assert all(len(each.operands) < 8 for each in rolled.equations)

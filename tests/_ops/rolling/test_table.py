@@ -142,7 +142,7 @@ def _kinds(graph: Graph) -> np.ndarray:
     known: dict[Any, int] = {}
 
     def type_of(x: Operand) -> Any:
-        return (type(x.value), x.aval) if type(x) is Literal else x.aval
+        return (type(x.value), x.aval) if type(x) is Literal and x.aval.weak else x.aval
 
     found = []
     for each in graph.equations:
