@@ -12,7 +12,7 @@ from funcgrad._core.bind import Tracer
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.elementwise.special.gamma import gammaln_step
 from funcgrad._ops.program.barrier import stop_gradient_p
-from funcgrad._types import ArrayLike, ShapeLike
+from funcgrad._types import ArrayLike
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy.extend import known_value
 from funcgrad.scipy import special
@@ -175,7 +175,7 @@ class _T(_Density):
     name = "multivariate_t"
     frozen = ("loc", "shape", "df")
 
-    def logpdf(self, x: ArrayLike, loc: ArrayLike = None, shape: ShapeLike = 1, df: ArrayLike = 1) -> Any:
+    def logpdf(self, x: ArrayLike, loc: ArrayLike = None, shape: ArrayLike = 1, df: ArrayLike = 1) -> Any:
         """Return the logarithm of the density at ``x``: f64[..., n]."""
         size = _dimension(loc, shape)
         shape = _matrix(self.name, "shape", shape, size)

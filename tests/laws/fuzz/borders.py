@@ -136,6 +136,9 @@ def findings(call: Call, report: Report) -> list[str]:
     # The infinite power of a probability that SciPy rounds to 1 is 0.
     if ours is None or (call.owner == "exponweib" and "np.inf" in call.arguments[1]):
         return []
+    if call.method == "hyp1f1" and "1e300" in "".join(call.arguments):
+        # SciPy's sums a series for minutes.
+        return []
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         arguments = call.values()
