@@ -22,10 +22,10 @@ PYTHONS ?= $(or $(strip $(foreach version,3.11 3.12 3.13 3.13t 3.14 3.14t,\
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check $(if $(PIP_PRE),--pre)
 
-.PHONY: help train gallery test test-python test-long test-torch record test-lowest test-without-jax tails fuzz own-tests lint format types docs package bench npbench pyhpc array-api clients torch clean
+.PHONY: help train gallery test test-python test-long test-torch record test-lowest test-without-jax tails fuzz own-tests lint format types docs package bench npbench npbench-stored pyhpc array-api clients torch clean
 
 help:
-	@echo "make train | gallery | test | test-python | test-long | test-torch | record | test-lowest | test-without-jax | tails | fuzz | own-tests | lint | format | types | docs | package | bench | npbench | pyhpc | array-api | clients | torch | clean"
+	@echo "make train | gallery | test | test-python | test-long | test-torch | record | test-lowest | test-without-jax | tails | fuzz | own-tests | lint | format | types | docs | package | bench | npbench | npbench-stored | pyhpc | array-api | clients | torch | clean"
 
 train: $(VENV)/.has-examples
 	$(BIN)/python examples/digits.py $(ARGS)
@@ -113,6 +113,14 @@ bench: $(VENV)/.has-bench
 # The gradients of NPBench's programs beside JAX's versions, from a checkout of spcl/npbench: make npbench CHECKOUT=../npbench
 npbench: $(VENV)/.has-bench
 	$(BIN)/python -m benchmarks.npbench $(CHECKOUT) $(ARGS)
+
+# The stored results of sizes S and M, on a machine that does nothing else: some 25 minutes on two cores.
+npbench-stored: $(VENV)/.has-bench
+	$(BIN)/python -m benchmarks.npbench $(CHECKOUT) --limit 40 --seconds 0.3
+	$(BIN)/python -m benchmarks.npbench $(CHECKOUT) $(NPBENCH_M) --size M --limit 40 --seconds 0.3 --without eager xla
+
+# The programs whose gradients build in a minute at size M.
+NPBENCH_M := jacobi_1d jacobi_2d heat_3d fdtd_2d cavity_flow hdiff softmax gesummv gemver doitgen conv2d_bias lenet resnet atax bicg go_fast mvt gemm k2mm k3mm mlp
 
 # Three parts of an ocean model, from a checkout of dionhaefner/pyhpc-benchmarks: make pyhpc CHECKOUT=../pyhpc-benchmarks
 pyhpc: $(VENV)/.has-bench

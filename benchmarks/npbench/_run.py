@@ -25,7 +25,7 @@ from benchmarks.npbench._programs import Program, differentiable, read
 OURS = ("eager", "numpy", "numba", "xla")
 CONTENDERS = ("jax", *OURS)
 MOST_RUNS = 30
-# What times are. Processor time says something also where other programs run meanwhile.
+# The clocks of times. Processor time says something also where other programs run meanwhile.
 CLOCKS = {"wall": time.perf_counter, "processor": time.process_time}
 STEPS = (1e-5, 1e-6, 1e-7, 1e-8, 1e-9)  # of central differences: some programs are ill-conditioned
 SAME = 1e-5  # the programs of `deep_learning` compute in float32

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
-from measured import RESULTS, bars, machine, suite, table
+from measured import RESULTS, bars, duration, machine, suite, table
 
 from benchmarks.npbench import _table
+from benchmarks.npbench.__main__ import stored
 from benchmarks.npbench._programs import DACE
 
 _COLOURS = {"eager": "#b9b9b9", "numpy": "#e08a5f", "numba": "#1b6ca8", "xla": "#57a773"}
@@ -29,6 +30,18 @@ def npbench_counts() -> str:
 def npbench_table() -> str:
     """Return NPBench's programs with JAX's times and our times over them, as a table in Markdown."""
     return _table.markdown(suite("npbench")["rows"])
+
+
+def npbench_on_numba(size: str) -> str:
+    """Return Numba's gradients beside JAX's at a size, in processor time, as a table in Markdown."""
+    name = stored(size, "processor")
+    lines = ["| program | JAX: first call, run | Numba: first call, run | gradient |", "|---|---|---|---|"]
+    for row in suite(name)["rows"]:
+        both = [row["contenders"][who] for who in ("jax", "numba")]
+        times = [f"{duration(x['first'])}, {duration(x['run'])}" if x["status"] == "ok" else x["error"] for x in both]
+        lines.append(f"| {row['program']} | {times[0]} | {times[1]} | {row['check']} |")
+    means = [line for line in _table.summary(suite(name)["rows"]) if "geometric mean" in line]
+    return "\n".join([*lines, "", *means, "", suite(name)["remark"]])
 
 
 def npbench_of_dace() -> str:
