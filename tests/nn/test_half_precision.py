@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from funcgrad.torch.nn import functional as F  # noqa: N812  (PyTorch's name)
 
 from funcgrad import torch
+
+F = torch.nn.functional
 
 FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
     "layer_norm": lambda x, w: (F.layer_norm(x, (4,)) * w).sum(),
