@@ -13,6 +13,7 @@ from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.bind import top_trace, untraced
 from funcgrad._ops.layout.shape import reshape
 from funcgrad._ops.program.custom import custom_vjp_p
+from funcgrad._ops.program.custom_batch import Backward
 from funcgrad._ops.program.scan import Loop
 from funcgrad._transforms.base.bodies import stage_body
 from funcgrad._transforms.derivative.reverse import vjp
@@ -185,13 +186,13 @@ class _SequenceRule:
     def value(self, xs: Sequence[Any]) -> list[Any]:
         return self.forward(xs)[0]
 
-    def forward(self, xs: Sequence[Any]) -> tuple[list, list]:
+    def forward(self, xs: Sequence[Any]) -> tuple[list, list, Backward]:
         if not _are_bare(xs):
-            return list(self.composed(*xs)), list(xs)
+            return list(self.composed(*xs)), list(xs), self._pulled
         outputs, saved = run_forward(self._kind, self.reverse, tuple(xs[: self._count]), tuple(xs[self._count :]))
-        return list(outputs), [*xs, *saved]
+        return list(outputs), [*xs, *saved], self._pulled
 
-    def backward(self, residuals: Sequence[Any], y_bars: Sequence[Any]) -> list:
+    def _pulled(self, residuals: Sequence[Any], y_bars: Sequence[Any]) -> list[Any]:
         xs, saved = residuals[: self.arity], tuple(residuals[self.arity :])
         if not (saved and _are_bare(residuals) and _are_bare(y_bars)):
             return list(vjp(self.composed, *xs)[1](tuple(y_bars)))

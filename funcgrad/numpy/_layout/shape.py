@@ -140,7 +140,8 @@ def axes_in_order(a: ArrayLike, order: Order | None) -> tuple[int, ...]:
     """Return the axes from the slowest to the fastest in a memory order. 'K' is the array's own order, C by default."""
     order = memory_order(order)
     axes = tuple(range(len(a.shape)))
-    if order == "K" and len(axes) > 1:
+    # Arrays of other libraries, such as JAX's, have no strides: their order is C.
+    if order == "K" and len(axes) > 1 and isinstance(a, np.ndarray | Tracer):
         strides = array_like(a).strides if isinstance(a, Tracer) else a.strides
         return tuple(sorted(axes, key=lambda i: -abs(strides[i])))
     return axes[::-1] if order == "F" or (order == "A" and in_one_piece(a, "F") and not in_one_piece(a)) else axes

@@ -142,3 +142,19 @@ def test_geometric_spaces() -> None:
         check_surface(lambda m, x, f=f: f(x), [np.float64(-4.0)])
     with pytest.raises(ValueError, match="cannot include zero"):
         fg.grad(lambda x: np.sum(np.geomspace(x, 0, 3)))(1.0)
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (2, 3)])
+@pytest.mark.parametrize("function", [fnp.copy, fnp.array, fnp.zeros_like, fnp.full_like, fnp.ravel])
+def test_jax_arrays_have_the_order_of_rows(function: Any, shape: tuple[int, ...]) -> None:
+    """JAX's arrays have no strides, compiled or not."""
+
+    def run(x: Any) -> Any:
+        if function is fnp.ravel:
+            return fnp.ravel(x, order="K")
+        return fnp.full_like(x, 2.5) if function is fnp.full_like else function(x)
+
+    x = jax.numpy.ones(shape)
+    for y in (run(x), jax.jit(run)(x)):
+        assert isinstance(y, jax.Array)
+        np.testing.assert_array_equal(y, run(np.ones(shape, np.float32)))
