@@ -123,7 +123,7 @@ inv_boxcox_p = of_scipy(
 
 
 def _inv_boxcox1p_numpy(b: Array, lmbda: Array) -> Array:
-    # Where the product is tiny, SciPy's value is ``b`` in place of ``expm1(b)``; for ``lmbda = 0`` it is right.
+    # SciPy's value for a tiny product is ``b`` in place of ``expm1(b)``. For ``lmbda = 0`` it is right.
     plain = abs(lmbda) < _NOTHING / np.maximum(abs(b), 1)
     return scipy_special.inv_boxcox1p(b, np.where(plain, 0, lmbda).astype(np.result_type(b, lmbda)))
 
