@@ -183,7 +183,8 @@ class _T(_Density):
         df = number(df)
         normal = df == math.inf
         d = choose(normal, 1.0, df)
-        log_gammas = gammaln_step(0.5 * d, 0.5 * size) - 0.5 * size * fnp.log(d * math.pi)
+        # XLA does not choose between Python numbers, which `gammaln_step` does.
+        log_gammas = gammaln_step(0.5 * d, np.float64(0.5 * size)) - 0.5 * size * fnp.log(d * math.pi)
         y = log_gammas - 0.5 * log_det - 0.5 * (d + size) * fnp.log1p(distance / d)
         limit = -0.5 * (size * math.log(2 * math.pi) + log_det + distance)
         return _squeezed(choose(normal, limit, y))
