@@ -136,7 +136,7 @@ def _explain(error: BaseException) -> None:
     if type(error) is ValueError and type(cause) is ConcretizationTypeError and "sequence" in str(error):
         # NumPy replaces the message of any error in a conversion to a number by this one.
         error.args = (WRITTEN_INTO_PLAIN if _at_write(error.__traceback__) else str(cause),)
-    note = _of_scipy(error.__traceback__)
+    note = _of_scipy(error.__traceback__) or _of_assertion(error)
     if note and not isinstance(error, UnsupportedFunctionError) and note not in getattr(error, "__notes__", ()):
         error.add_note(note)
 
@@ -166,6 +166,19 @@ def _at_write(entries: TracebackType | None) -> bool:
     while entries is not None:
         last, entries = entries, entries.tb_next
     return last is not None and last.tb_frame.f_code.co_code[last.tb_lasti] == _STORE
+
+
+def _of_assertion(error: BaseException) -> str | None:
+    """Return advice for an assertion of NumPy's that asks for the truth of an array, because it is no ``ndarray``."""
+    if type(error) is not ValueError or "truth value of an array" not in str(error):
+        return None
+    *_, (frame, _) = traceback.walk_tb(error.__traceback__)
+    if not frame.f_globals.get("__name__", "").startswith("numpy.testing"):
+        return None
+    return (
+        "numpy.testing.assert_equal and assert_almost_equal compare traced arrays as if they were numbers. Write "
+        "assert_array_equal or assert_allclose, which compare all elements."
+    )
 
 
 def _of_scipy(entries: TracebackType | None) -> str | None:

@@ -293,3 +293,43 @@ def test_the_curvature_of_incomplete_gamma_functions(x: float) -> None:
             found = fg.grad(fg.grad(lambda x, a=a, f=f: f(a, x)))(x)
             np.testing.assert_allclose(found, sign * expected, rtol=1e-10)
     assert fg.grad(special.gammainc, 1)(2.0, np.inf) == fg.grad(special.gammaincc, 1)(0.5, np.inf) == 0
+
+
+@pytest.mark.parametrize("m", [1e-12, 1e-8, -1e-8, 0.3, 3.0, 4.5])
+@pytest.mark.parametrize("z", [1e-8, 0.5, 1.0, 5.0, 19.0, 50.0, 1e6])
+def test_the_derivatives_of_the_rising_factorial_keep_their_digits(z: float, m: float) -> None:
+    """The difference ``digamma(z + m) - digamma(z)`` would be rounding alone for a small ``m``."""
+    mp: Any = mpmath.mp
+    if z + m <= 0:
+        m = -m
+    with mp.workdps(60):
+        y, a, b = mp.rf(mp.mpf(z), mp.mpf(m)), mp.mpf(z) + mp.mpf(m), mp.mpf(z)
+        step, upper = mp.psi(0, a) - mp.psi(0, b), mp.psi(0, a)
+        curvature = y * (step**2 + mp.psi(1, a) - mp.psi(1, b))
+        expected = [float(each) for each in (y * step, y * upper, curvature)]
+    by_z = fg.grad(special.poch)
+    found = [by_z(z, m), fg.grad(special.poch, 1)(z, m), fg.grad(by_z)(z, m)]
+    np.testing.assert_allclose(found, expected, rtol=1e-8, atol=0)
+    np.testing.assert_allclose(fg.jit(fg.grad(special.poch, (0, 1)))(z, m), expected[:2], rtol=1e-9, atol=0)
+
+
+@pytest.mark.parametrize("engine", ["numpy", "xla"])
+def test_the_divergence_of_huge_numbers(engine: Any) -> None:
+    """The sum of the two overflows."""
+    huge = np.array([1e308, 1.7e308])
+    f = fg.jit(lambda x, y: fg.vjp(special.kl_div, x, y)[0], engine=engine)
+    np.testing.assert_array_equal(f(huge, huge), [0, 0])
+    slopes = fg.jit(fg.grad(lambda x, y: np.sum(special.kl_div(x, y)), (0, 1)), engine=engine)
+    np.testing.assert_array_equal(slopes(huge, huge), np.zeros((2, 2)))
+    np.testing.assert_allclose(f(huge, huge[::-1]), huge * np.log(huge / huge[::-1]) - huge + huge[::-1], rtol=1e-12)
+
+
+@pytest.mark.parametrize("engine", ["numpy", "xla"])
+@pytest.mark.parametrize("lmbda", [1e-300, -1e-300, 1e-160, 0.0])
+def test_inv_boxcox1p_of_a_tiny_power(lmbda: float, engine: Any) -> None:
+    """SciPy's value is ``x`` in place of ``expm1(x)``."""
+    x = np.array([0.3, -2.0, 50.0, 1e-200])
+    f = fg.jit(special.inv_boxcox1p, engine=engine)
+    np.testing.assert_allclose(f(x, lmbda), np.expm1(x), rtol=1e-14)
+    assert f(x.astype(np.float32), lmbda).dtype == np.float32
+    np.testing.assert_allclose(fg.vjp(special.inv_boxcox1p, x, lmbda)[0], np.expm1(x), rtol=1e-14)

@@ -80,6 +80,21 @@ def test_supports() -> None:
     assert fg.grad(lambda s: stats.uniform.support(1.0, s)[1])(2.0) == 1
 
 
+@pytest.mark.parametrize("name", ["poisson", "bernoulli", "geom", "nbinom"])
+@pytest.mark.parametrize("first", [0.5, -5.3, np.array([0.5, 1.0])], ids=["a number", "refused", "an array"])
+def test_supports_of_traced_parameters_have_scipys_dtypes(name: str, first: Any) -> None:
+    """They are integers as long as no parameter is refused; compiled programs do not know, and have floats."""
+    rest = (0.3,) if name == "nbinom" else ()
+    found: list[Any] = []
+    fg.vjp(lambda x: found.extend(getattr(stats, name).support(x, *rest)) or x, first)
+    for ours, expected in zip(found, getattr(theirs, name).support(first, *rest), strict=True):
+        np.testing.assert_array_equal(ours, expected)
+        assert np.asarray(ours).dtype == np.asarray(expected).dtype
+    staged = fg.jit(getattr(stats, name).support)(first, *rest)
+    np.testing.assert_array_equal(staged, getattr(theirs, name).support(first, *rest))
+    assert all(each.dtype == np.float64 for each in staged)
+
+
 @pytest.mark.parametrize("engine", ["eager", "numpy", "xla"])
 def test_a_traced_covariance_may_be_declared_singular_if_it_is_not(engine: str) -> None:
     """Kalman filters pass allow_singular=True always."""

@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Any
 from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.bind import is_engine_value, is_value
 from funcgrad._core.graph.equation import Equation, Literal, Var
+from funcgrad._core.graph.line import Line
+from funcgrad._core.primitive import Primitive
 from funcgrad._core.words import shown
 from funcgrad._types import Value
 from funcgrad.errors import GraphError
+from funcgrad.tree import TreeDef
 
 if TYPE_CHECKING:
     from funcgrad._core.graph.ir import Graph
@@ -57,6 +60,12 @@ def check_graph(graph: Graph) -> Graph:
         _define(graph, defined, var, "its constants")
     for i, equation in enumerate(graph.equations):
         _check_all(graph, "equation", (equation,), Equation)
+        _check_all(graph, "primitive", (equation.primitive,), Primitive)
+        if not isinstance(equation.source, Line | None):
+            raise GraphError(
+                f"graph {graph.name}: the source of {equation.primitive.name} is {shown(equation.source)}; needed that "
+                "of another equation, or None. Leave it out."
+            )
         where = f"equation {i} ({equation.primitive.name})"
         _check_operands(graph, defined, where, equation.operands)
         for var, aval in zip(equation.results, _inferred(graph, where, equation), strict=True):
@@ -73,9 +82,10 @@ def check_graph(graph: Graph) -> Graph:
 
 def _check_all(graph: Graph, kind: str, given: Sequence[Any], needed: type) -> None:
     for x in given:
-        if type(x) is not needed:
+        if not isinstance(x, needed) or (type(x) is Var and type(x.aval) is not Aval):
+            text = "Var(funcgrad.extend.aval_of(x))" if needed is Var else needed.__name__
             raise GraphError(
-                f"graph {graph.name}: one {kind} is {shown(x)}; needed a funcgrad.extend.{needed.__name__}. Make one."
+                f"graph {graph.name}: one {kind} is {shown(x)}; needed a funcgrad.extend.{text}. Make one."
             )
 
 
@@ -90,6 +100,10 @@ def _define(graph: Graph, defined: set[Var], var: Var, where: str) -> None:
 
 def _check_operands(graph: Graph, defined: set[Var], where: str, operands: Sequence[Any]) -> None:
     for x in operands:
+        if type(x) is Literal and (x.aval.shape or x.aval.dtype.kind in "OSUMm"):
+            raise GraphError(
+                f"graph {graph.name}: {where} read a literal {x.aval}; needed a number. Make the array a constant."
+            )
         if type(x) is not Literal and (type(x) is not Var or x not in defined):
             arrived = f"a variable {x.aval} that nothing assigns before" if type(x) is Var else shown(x)
             raise GraphError(
@@ -109,7 +123,10 @@ def _check_constant(graph: Graph, var: Var, value: Value) -> None:
 def _inferred(graph: Graph, where: str, equation: Equation) -> Sequence[Aval]:
     """Return the inferred types of the results. Their number must be that of the equation's variables."""
     _check_all(graph, "result", equation.results, Var)
+    names = equation.primitive.operands
     try:
+        if len(names) != len(equation.operands) and not any(each.startswith("*") for each in names):
+            raise TypeError(f"it takes {', '.join(names)}")
         found = equation.primitive.aval(*[x.aval for x in equation.operands], **equation.params)
     except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError) as error:
         operands = ", ".join(str(x.aval) for x in equation.operands)
@@ -129,6 +146,11 @@ def _inferred(graph: Graph, where: str, equation: Equation) -> Sequence[Aval]:
 def _check_trees(graph: Graph) -> None:
     if graph.trees is None:
         return
+    if type(graph.trees) is not tuple or [type(each) for each in graph.trees] != [TreeDef] * 2:
+        raise GraphError(
+            f"graph {graph.name}: its trees are {shown(graph.trees)}; needed two, those of the arguments and "
+            "of the result. Take them from another graph, or leave trees out."
+        )
     needed, given = [tree.num_leaves for tree in graph.trees], [len(graph.inputs), len(graph.outputs)]
     if needed != given:
         raise GraphError(

@@ -99,6 +99,14 @@ class Graph(GraphMethods):
         self.trees = trees
         self._made: dict[tuple, Any] = {}
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        # The programs that were made of the old equations would run on without a word.
+        if hasattr(self, "_made"):
+            raise AttributeError(
+                f"graph {self.name}: {name} was to be changed; a graph is fixed. Make another fg.Graph."
+            )
+        object.__setattr__(self, name, value)
+
     def made(self, make: Callable[..., T], *key: Any) -> T:
         """Return ``make(graph, *key)``, such as a program or a derivative. It is made once and kept with the graph.
 

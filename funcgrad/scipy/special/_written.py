@@ -91,15 +91,33 @@ def _rising(z: ArrayLike, m: ArrayLike) -> Any:
 
 def _quotient(z: ArrayLike, m: ArrayLike) -> Any:
     """``gamma(z + m) / gamma(z)``."""
+    # The quotient is the power to all digits, and derivatives of the logarithms overflow.
+    huge = (z > 1e30) & (z + m > 20)
+    powers = fnp.power(select(huge, z, 1.0), select(huge, m, 1.0))
+    # The two terms of a derivative nearly cancel for a small ``m``. That of the logarithm is their accurate difference.
+    smooth = ~huge & (z > 0) & (z + m > 0)
+    # The recurrence leads away from the pole at 0, near which the logarithm's derivatives nearly cancel.
+    below = smooth & (z < 1)
+    logarithm = gamma_.log_rising_p(select(smooth, z + below, 1.0), select(smooth, m, 0.0))
+    y = _quotient_up_to_large(select(huge, 1.0, z + below), select(huge, 0.0, m))
+    constant = stop_gradient_p(select(smooth, y, 1.0))
+    moving = constant * fnp.exp(logarithm - stop_gradient_p(logarithm))
+    moving = moving * _part(select(below, z, 1.0), select(below, m, 0.0))
+    return select(huge, powers, select(smooth, moving, y))
+
+
+def _part(z: ArrayLike, m: ArrayLike) -> Any:
+    """``z / (z + m)`` for a positive ``z``, with derivatives that keep their digits."""
+    small = m < z
+    return select(small, 1 - select(small, m, 0.0) / (z + m), z / (z + select(small, 1.0, m)))
+
+
+def _quotient_up_to_large(z: ArrayLike, m: ArrayLike) -> Any:
     # Use logarithms, because the gamma functions could overflow.
     large = (z > 20) & (z + m > 20)
-    # The quotient is the power to all digits, and derivatives of the logarithms overflow.
-    huge = large & (z > 1e30)
-    p, q = select(large & ~huge, z, 21.0), select(large & ~huge, m, 1.0)
+    by_logarithms = fnp.exp(gamma_.gammaln_step(select(large, z, 21.0), select(large, m, 1.0)))
     a, b = select(large, 1.0, z), select(large, 1.0, m)
-    by_logarithms = fnp.exp(gamma_.gammaln_step(p, q))
-    powers = fnp.power(select(huge, z, 1.0), select(huge, m, 1.0))
-    return select(huge, powers, select(large, by_logarithms, gamma_.gamma_p(a + b) * gamma_.rgamma_p(a)))
+    return select(large, by_logarithms, gamma_.gamma_p(a + b) * gamma_.rgamma_p(a))
 
 
 def rel_entr(x: ArrayLike, y: ArrayLike, /) -> Any:

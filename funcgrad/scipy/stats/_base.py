@@ -226,7 +226,10 @@ class Distribution:
         refuse_method(self, name)
 
     def support(self, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
-        """Return the first and the last point of the support."""
+        """Return the first and the last point of the support; NaN for parameters that are not allowed.
+
+        Compiled programs do not know whether they are allowed, so the ends are floats there, never integers.
+        """
         if not any(isinstance(x, Tracer) or is_engine_value(x) for x in (*args, *kwargs.values())):
             # SciPy's are integers for some of its discrete distributions.
             return getattr(scipy_stats, self.name).support(*args, **kwargs)
@@ -237,8 +240,14 @@ class Distribution:
         for scale in rest[1:]:
             allowed = allowed & (True if scale is None else scale > 0)
         shape = np.broadcast_shapes(*[np.shape(x) for x in found if x is not None])
-        a, b = [fnp.broadcast_to(_shifted(np.float64(x) if type(x) is float else x, *rest), shape) for x in ends]
-        return (a, b) if allowed is True else (fnp.where(allowed, a, math.nan), fnp.where(allowed, b, math.nan))
+        fixed = [self._end(x) if type(x) is float else x for x in ends]
+        a, b = [fnp.broadcast_to(_shifted(x, *rest), shape) for x in fixed]
+        if allowed is True or never(fnp.logical_not(allowed)):
+            return a, b
+        return fnp.where(allowed, a, math.nan), fnp.where(allowed, b, math.nan)
+
+    # The type of a constant end of the support.
+    _end: Callable[[float], np.number] = np.float64
 
 
 INSTEAD = {

@@ -152,6 +152,10 @@ class Discrete(Distribution):
 
     options = ("loc",)
 
+    @staticmethod
+    def _end(x: float) -> np.number:
+        return np.float64(x) if math.isinf(x) else np.int64(x)
+
     def logpmf(self, k: ArrayLike, *args: Any, **kwargs: Any) -> Any:
         """Return the log probability of ``k``; minus infinity unless ``k`` is a whole number of the support."""
         return self._mass("logpmf", k, args, kwargs, -math.inf)

@@ -91,12 +91,34 @@ FAULTS: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "an input that is no variable": (
         lambda: edited(inputs=[2.0]),
-        r"one input is 2\.0; needed a funcgrad\.extend\.Var\.",
+        r"one input is 2\.0; needed a funcgrad\.extend\.Var\(",
     ),
     "an equation that is none": (
         lambda: edited(equations=["sin"]),
         r"one equation is 'sin'; needed a funcgrad\.extend\.Equ",
     ),
+    "an operand too many for an elementwise primitive": (
+        lambda: edited(equations=changed(0, operands=SINE.operands * 2)),
+        r"refuses equation 0 \(sin\) of f64\[2\], f64\[2\] \(it takes x\)",
+    ),
+    "a primitive that is text": (
+        lambda: edited(equations=changed(0, primitive="sin")),
+        r"one primitive is 'sin'; needed a funcgrad\.extend\.Primitive\.",
+    ),
+    "a source that is text": (lambda: edited(equations=changed(0, source="me")), r"the source of sin is 'me'; needed"),
+    "a literal with axes": (
+        lambda: edited(equations=changed(0, operands=(extend.Literal(X),))),
+        r"equation 0 \(sin\) read a literal f64\[2\]; needed a number\. Make the array a constant",
+    ),
+    "an output that is an object": (
+        lambda: edited(outputs=[extend.Literal(np.array(object()))]),
+        r"its outputs read a literal .*; needed a number",
+    ),
+    "a variable without a type": (
+        lambda: fg.Graph([unused := extend.Var((2,))], (), (), [unused]),  # pyright: ignore[reportArgumentType]
+        r"one input is Var\(\(2,\)\); needed a funcgrad\.extend\.Var\(funcgrad\.extend\.aval_of\(x\)\)",
+    ),
+    "trees that are text": (lambda: edited(trees="ab"), r"its trees are 'ab'; needed two, those"),
     "trees of other leaves": (
         lambda: edited(trees=fg.make_graph(lambda x, y: x + y)(1.0, 2.0).trees),
         r"it has 1 inputs and 1 outputs; needed 2 and 1, the numbers of leaves of its trees",
@@ -113,6 +135,14 @@ def test_a_graph_that_is_no_program_is_refused(name: str) -> None:
     make, said = FAULTS[name]
     with pytest.raises(GraphError, match=said):
         make()
+
+
+def test_a_graph_is_fixed() -> None:
+    graph = edited()
+    expected = graph(X)
+    with pytest.raises(AttributeError, match=r"^graph graph: equations was to be changed; a graph is fixed\. Make"):
+        graph.equations = ()
+    np.testing.assert_array_equal(graph(X), expected)
 
 
 def test_a_pass_makes_a_graph_that_runs_under_transforms() -> None:

@@ -212,6 +212,24 @@ def test_assertions_of_numpys_compare_the_numbers() -> None:
         fg.jit(asserted)(ARRAY)
 
 
+@pytest.mark.parametrize("name", ["assert_equal", "assert_almost_equal"])
+def test_what_to_write_for_assertions_about_numbers(name: str) -> None:
+    """NumPy compares what is no ``ndarray`` as a number."""
+    check = getattr(np.testing, name)
+
+    def asserted(x: Any) -> Any:
+        check(x[0], x[0])
+        check(x, x)
+        return np.sum(x)
+
+    with pytest.raises(ValueError, match="truth value") as raised:
+        fg.grad(asserted)(ARRAY)
+    assert "Write assert_array_equal or assert_allclose, which compare all" in raised.value.__notes__[0]
+    with pytest.raises(ValueError, match="truth value") as plain:
+        fg.grad(lambda x: x if x > 0 else -x)(ARRAY)
+    assert not any("assert" in each for each in getattr(plain.value, "__notes__", ()))
+
+
 def test_a_number_in_r_does_not_widen() -> None:
     x = np.ones(2, np.float32)
     joined = lambda x: fnp.asarray(np.r_[x, 1.0])

@@ -209,6 +209,18 @@ def gammaln_step(a: Value, b: Value) -> Value:
     return select(large, step, gammaln_p(e + f) - gammaln_p(e))
 
 
+# ``gammaln(a + b) - gammaln(a)`` for positive ``a`` and ``a + b``. Its derivatives have all digits, its values do not:
+# use `gammaln_step` for those.
+log_rising_p = elementwise(
+    "log_rising",
+    "a b",
+    numpy=lambda a, b: scipy_special.gammaln(a + b) - scipy_special.gammaln(a),
+    xla=lambda lax, a, b: lax.sub(lax.lgamma(lax.add(a, b)), lax.lgamma(a)),
+    maps=[lambda t, a, b: t * digamma_step(a, b), lambda t, a, b: t * digamma_p(a + b)],
+    flops=40,
+)
+
+
 def log_binomial(k: Value, j: Value, p: Value) -> Value:
     """Return ``log(gamma(k + j + 1) / gamma(k + 1) / gamma(j + 1)) + k log(p) + j log(1 - p)`` for k, j > 0.
 

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad._core.forms import NEW_MEMORY
 from funcgrad._ops.elementwise.arithmetic import log_p, pow_p
 from funcgrad._ops.elementwise.families import elementwise
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.elementwise.special.entropy import EXPREL_SLOPE
-from funcgrad._ops.elementwise.special.scipys import of_scipy
+from funcgrad._ops.elementwise.special.scipys import of_scipy, scipy_special
 from funcgrad._ops.elementwise.special.series import LOG1PREL_SLOPE, polynomial
 from funcgrad._ops.elementwise.transcendental import exp_p, hypot_p, hypot_xla, log1p_p
 from funcgrad._types import Array, Lax, Value
@@ -119,25 +120,35 @@ inv_boxcox_p = of_scipy(
     xla=lambda lax, b, lmbda: lax.exp(_inverse_log_xla(lax, b, lmbda)),
     flops=30,
 )
-inv_boxcox1p_p = of_scipy(
+
+
+def _inv_boxcox1p_numpy(b: Array, lmbda: Array) -> Array:
+    # SciPy's value for a tiny product is ``b`` in place of ``expm1(b)``. For ``lmbda = 0`` it is right.
+    plain = abs(lmbda) < _NOTHING / np.maximum(abs(b), 1)
+    return scipy_special.inv_boxcox1p(b, np.where(plain, 0, lmbda).astype(np.result_type(b, lmbda)))
+
+
+inv_boxcox1p_p = elementwise(
     "inv_boxcox1p",
     "b lmbda",
-    [_inverse_by_point, _inverse_by_lmbda],
+    numpy=_inv_boxcox1p_numpy,
     xla=lambda lax, b, lmbda: lax.expm1(_inverse_log_xla(lax, b, lmbda)),
+    maps=[_inverse_by_point, _inverse_by_lmbda],
     flops=30,
+    forms=NEW_MEMORY,
 )
 
 
 def _log_ratio(x: Value, y: Value) -> Value:
     """Return ``log(x / y)`` of positive numbers, accurate even where the quotient overflows or is nearly 1."""
-    near = (x < 2 * y) & (y < 2 * x)
+    near = (0.5 * x < y) & (0.5 * y < x)
     p, q = select(near, x, 1), select(near, y, 1)
     return select(near, log1p_p((p - q) / q), log_p(x) - log_p(y))
 
 
 def _one_minus_ratio(p: Value, q: Value) -> Value:
     """Return ``1 - p / q``; near p = q as the difference over q, which does not cancel."""
-    near = (p < 2 * q) & (q < 2 * p)
+    near = (0.5 * p < q) & (0.5 * q < p)
     return select(near, (select(near, q, 1) - select(near, p, 1)) / select(near, q, 1), 1 - p / q)
 
 
@@ -163,21 +174,24 @@ _ATANH = [1 / (2 * j + 1) for j in range(1, 11)]
 
 
 def _kl_div_numpy(p: Array, q: Array) -> Array:
-    v = (p - q) / (p + q)
+    # The difference over the sum; the sum of huge numbers would overflow.
+    half = 0.5 * (p - q)
+    v = half / (q + half)
     square = v * v
     series = _ATANH[-1]
     for coefficient in reversed(_ATANH[:-1]):
         series = series * square + coefficient
-    near = (p - q) * v + 2 * p * v * (square * series)
+    near = (p - q) * v + p * (2 * v) * (square * series)
     return np.where(abs(v) < 0.1, near, rel_entr_p.numpy(p, q) - p + q)[()]
 
 
 def kl_div_xla(lax: Lax, p: Array, q: Array) -> Array:
-    v = lax.div(lax.sub(p, q), lax.add(p, q))
+    half = lax.mul(lax.full_like(p, 0.5), lax.sub(p, q))
+    v = lax.div(half, lax.add(q, half))
     square, series = lax.mul(v, v), lax.full_like(v, 0)
     for coefficient in reversed(_ATANH):
         series = lax.add(lax.mul(series, square), lax.full_like(v, coefficient))
-    terms = lax.mul(lax.mul(lax.mul(lax.full_like(v, 2), p), v), lax.mul(square, series))
+    terms = lax.mul(lax.mul(p, lax.mul(lax.full_like(v, 2), v)), lax.mul(square, series))
     near = lax.add(lax.mul(lax.sub(p, q), v), terms)
     far = lax.add(lax.sub(_rel_entr_xla(lax, p, q), p), q)
     return lax.select(lax.lt(lax.abs(v), lax.full_like(v, 0.1)), near, far)

@@ -72,6 +72,7 @@ ROWS = [
     Row(normal.erfc_p, ((),), name="scalar"),
     Row(normal.ndtri_p, ((2, 3),), sample=_fractions),
     Row(beta.betaln_p, ((2, 1), (3,)), sample="positive"),
+    Row(gamma.log_rising_p, ((2, 1), (3,)), sample="positive"),
     Row(entropy.logit_p, ((2, 3),), sample=_fractions),
     Row(gamma.gammaln_p, ((2, 3),), sample="positive"),
     Row(gamma.digamma_p, ((2, 3),), sample="positive"),
