@@ -19,19 +19,19 @@ class RowReads(Mapping[Operand, Row]):
 
     Args:
         table: the program.
+        with_windows: whether windows are rows too.
     """
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: Table, *, with_windows: bool) -> None:
         reads = self._reads = table.reads
+        numbers = self._numbers = table.windows() if with_windows else reads.numbers
         self._table = table
         # For each value of the table: the number of the array that it is a row of, and a number of its part of it.
         self.bases, self.parts = np.full((2, len(table.types)), OUTSIDE)
-        is_row = (
-            (reads.numbers != OUTSIDE) & ~table.is_weak(reads.equations * table.width) & table.is_variable(reads.bases)
-        )
+        is_row = (numbers != OUTSIDE) & ~table.is_weak(reads.equations * table.width) & table.is_variable(reads.bases)
         rows = np.flatnonzero(is_row)
         self.bases[reads.equations[rows] * table.width] = reads.bases[rows]
-        self.parts[reads.equations[rows] * table.width] = reads.numbers[rows]
+        self.parts[reads.equations[rows] * table.width] = numbers[rows]
         # The rows that were asked for, and those of stacks.
         self._found: dict[Operand, Row] = {}
         self._join(rows[self.bases[reads.bases[rows]] != OUTSIDE].tolist())
@@ -62,7 +62,7 @@ class RowReads(Mapping[Operand, Row]):
             if any(each != HOLE for each in pattern):
                 self.bases[value] = self.parts[value] = OUTSIDE
                 continue
-            inner = table.parts[self._reads.numbers[k]]
+            inner = table.parts[self._numbers[k]]
             self.bases[value], self.parts[value] = base, table.part(((*pattern, *inner[0]), (*key, *inner[1])))
 
     def __getitem__(self, x: Operand) -> Row:

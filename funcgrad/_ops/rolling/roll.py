@@ -21,27 +21,41 @@ import numpy as np
 from funcgrad._core.aval import Aval
 from funcgrad._core.collection import rare_collection
 from funcgrad._core.graph.ir import Equation, Graph, Literal, Operand, Var, trusted_graph
-from funcgrad._core.graph.key import value_key
 from funcgrad._core.graph.repeats import LEAST_EQUATIONS, LEAST_ROUNDS, Repeat, repeats
 from funcgrad._core.graph.simplify import drop_dead, simplify
 from funcgrad._ops.index.gather import index_p, scatter_p
-from funcgrad._ops.index.join import stack_p
+from funcgrad._ops.index.join import concatenate_p, stack_p
 from funcgrad._ops.index.plan import SLOT, Index
 from funcgrad._ops.index.scatter import scatter_set_p
-from funcgrad._ops.layout.shape import transpose_p
+from funcgrad._ops.layout.shape import reshape_p, transpose_p
 from funcgrad._ops.program.scan import Loop, scan_p
 from funcgrad._ops.rolling.forward import forwarded
 from funcgrad._ops.rolling.reads import Reads, RowReads
-from funcgrad._ops.rolling.rounds import AlikeRounds, Before, Here, PerRound, RoundReads, Same, Source
-from funcgrad._ops.rolling.rows import FIRST_AXIS, HOLE, Gatherer, Key, Row, entries_of, pattern_of, with_operands
+from funcgrad._ops.rolling.rounds import (
+    COPIED_BYTES,
+    LARGE,
+    AlikeRounds,
+    Before,
+    Here,
+    PerRound,
+    RoundReads,
+    Same,
+    Source,
+    is_equal,
+)
+from funcgrad._ops.rolling.rows import (
+    FIRST_AXIS,
+    HOLE,
+    Gatherer,
+    Key,
+    Row,
+    entries_of,
+    pattern_of,
+    places_of,
+    with_operands,
+)
 from funcgrad._ops.rolling.table import Table
 
-# The most bytes of separate operands that are copied into one array, so that a loop can read them one by one.
-_COPIED_BYTES = 1 << 26
-# Copying larger operands takes longer than the loop saves, unless the loop has at least this many operations for each
-# element that is copied. An optimizer's step has two or three.
-_LARGE = 1 << 15
-_LEAST_FLOPS = 8
 # How many rounds that look alike are tried as one.
 _SEVERAL = (1, 2, 3, 4)
 # An operation on more operands than this that are rows of one array reads them at once.
@@ -61,8 +75,9 @@ class _Roller(Gatherer):
             self.shortest_run = LEAST_ROUNDS
         self._graph = graph
         self._table = table or Table(graph.equations, graph.outputs)
-        # Row reads are not equations of the program here: each operand may be a row of an array.
-        self._rows = RowReads(self._table)
+        # Row reads are not equations of the program here: each operand may be a row of an array. Windows are rows only
+        # if the program is not differentiated later: their stack would add the shares of a place in another order.
+        self._rows = RowReads(self._table, with_windows=simplifies)
         self._rest = [*compress(graph.equations, self._rows.others.tolist())]
         self._reads = Reads(self._table, self._rows)
         self.constants = list(graph.constants)
@@ -111,7 +126,7 @@ class _Roller(Gatherer):
             # Rounds that look alike may read in turns, so several of them make one.
             count = several or self._reads.turns(repeat)
             found = rounds.of(Repeat(repeat.start, repeat.period * count, repeat.rounds // count))
-            if found is None or not self._is_worth(found):
+            if found is None or not rounds.is_worth(found):
                 continue
             length = found.repeat.end - found.repeat.start
             if best is None or length > best.repeat.end - best.repeat.start:
@@ -120,36 +135,20 @@ class _Roller(Gatherer):
                 break
         return best
 
-    def _is_worth(self, stretch: AlikeRounds) -> bool:
-        """Return whether copying separate operands costs little."""
-        copied = {
-            source.parts
-            for sources in stretch.sources
-            for source in sources
-            if isinstance(source, PerRound) and not self._is_even(source)
-        }
-        avals = [x.aval for parts in copied for x in parts]
-        size = sum(aval.size for aval in avals)
-        if size > _LARGE * len(avals):
-            members = self._rest[stretch.repeat.start : stretch.repeat.end]
-            if sum(equation.flops for equation in members) < _LEAST_FLOPS * size:
-                return False
-        return sum(aval.nbytes for aval in avals) <= _COPIED_BYTES
-
-    def _is_even(self, source: PerRound) -> bool:
-        rows = [self._rows.get(x) for x in source.parts]
-        return rows[0] is not None and all(row is not None and row.base is rows[0].base for row in rows)
-
     def _straight(self, equation: Equation) -> None:
         """Keep an equation that is in no loop."""
         self.source = equation.source
         if len(equation.operands) > _MANY and equation.primitive is stack_p and self._of_rows(equation.operands):
             self._stack(equation)
-        elif len(equation.operands) > _MANY and equation.primitive is scatter_p and self._scatter(equation):
-            return
+        elif len(equation.operands) > _MANY and equation.primitive is scatter_p and self._of_rows(equation.operands):
+            if not (self._scatter(equation) or self._scatter_windows(equation)):
+                self._keep(equation)
         else:
-            operands = tuple([self.one(x, self._rows) for x in equation.operands])
-            self.equations.append(with_operands(equation, operands))
+            self._keep(equation)
+
+    def _keep(self, equation: Equation) -> None:
+        operands = tuple([self.one(x, self._rows) for x in equation.operands])
+        self.equations.append(with_operands(equation, operands))
 
     def _of_rows(self, operands: Sequence[Operand]) -> bool:
         return sum(x in self._rows for x in operands) > len(operands) // 2
@@ -169,7 +168,7 @@ class _Roller(Gatherer):
         """
         (result,) = equation.results
         indices = equation.params["indices"]
-        if len(indices) != len(equation.operands) or not self._of_rows(equation.operands):
+        if len(indices) != len(equation.operands):
             return False
         layers: list[dict[Key, Operand]] = []
         counts: Counter[Key] = Counter()
@@ -204,6 +203,53 @@ class _Roller(Gatherer):
             places.append(Index((SLOT,) * len(arrays), unique=True))
         params = {**equation.params, "indices": tuple(places)}
         self.equations.append(Equation(scatter_p, tuple(operands), params, equation.results, equation.source))
+        self.gathers += 1
+        return True
+
+    def _scatter_windows(self, equation: Equation) -> bool:
+        """Scatter many windows at once, and what is added at integers between them.
+
+        The places of all rounds are one index array in the order of the operands, so that every sum keeps its order.
+        """
+        (result,), operands, indices = equation.results, equation.operands, equation.params["indices"]
+        places = [places_of(index, result.aval.shape) for index in indices] if len(indices) == len(operands) else [None]
+        known = [each for each in places if each is not None]
+        rest = result.aval.shape[1:]
+        if not self.gathers_rows or len(known) < len(operands):
+            return False
+        for x, index, each in zip(operands, indices, known, strict=True):
+            shape = rest if type(index.entries[0]) is int else (len(each), *rest)
+            if x.aval.dtype != result.aval.dtype or x.aval.shape != shape:
+                return False
+        size = sum(x.aval.size for x in operands)
+        if size > LARGE * len(operands) or size * result.aval.dtype.itemsize > COPIED_BYTES:
+            return False
+        # Operands of one type may be rows of several stacks in turns.
+        numbers: dict[Any, int] = {}
+        rows = [self._rows.get(x) for x in operands]
+        kinds = [(x.aval, None if row is None else row.base) for x, row in zip(operands, rows, strict=True)]
+        found = repeats(np.array([numbers.setdefault(each, len(numbers)) for each in kinds]))
+        if not found:
+            return False
+        pieces: list[Operand] = []
+        into: list[Index] = []
+        done = 0
+        for repeat in [*found, Repeat(len(operands), 1, 0)]:
+            pieces += [self.one(x, self._rows) for x in operands[done : repeat.start]]
+            into += indices[done : repeat.start]
+            done = repeat.end
+            if repeat.rounds:
+                count = sum(map(len, known[repeat.start : repeat.end]))
+                columns = []
+                for j in range(repeat.start, repeat.start + repeat.period):
+                    y = self.stacked(operands[j : repeat.end : repeat.period], self._rows)
+                    columns.append(self.emit(reshape_p, y, shape=(repeat.rounds, len(known[j]), *rest)))
+                y = columns[0] if len(columns) == 1 else self.emit(concatenate_p, *columns, axis=1)
+                at = np.concatenate(known[repeat.start : repeat.end])
+                pieces += [self.emit(reshape_p, y, shape=(count, *rest)), self.index_array(at)]
+                into.append(Index((SLOT,)))
+        params = {**equation.params, "indices": tuple(into)}
+        self.equations.append(Equation(scatter_p, tuple(pieces), params, equation.results, equation.source))
         self.gathers += 1
         return True
 
@@ -313,7 +359,7 @@ class _Body:
         chains = self._chains.setdefault(Here(source.position, source.number), [])
         firsts = list(reversed(source.first))
         for variables, known in chains:
-            if all(_is_equal(a, b) for a, b in zip(known, firsts, strict=False)):
+            if all(is_equal(a, b) for a, b in zip(known, firsts, strict=False)):
                 for first in firsts[len(known) :]:
                     variables.append(Var(Aval(made.shape, made.dtype)))
                     known.append(first)
@@ -333,12 +379,6 @@ class _Body:
         body = trusted_graph(inputs, [], self._equations, outputs, f"round of {name}")
         body = rolled(body, simplifies=simplifies) if len(self._equations) >= LEAST_EQUATIONS else body
         return simplify(body) if simplifies else body
-
-
-def _is_equal(x: Operand, y: Operand) -> bool:
-    if type(x) is Literal and type(y) is Literal:
-        return value_key(x.value) == value_key(y.value)
-    return x is y
 
 
 def rolled(graph: Graph, *, simplifies: bool = True, table: Table | None = None) -> Graph:

@@ -11,8 +11,15 @@ from funcgrad._core.graph.ir import Equation, Literal, Operand
 from funcgrad._core.graph.key import value_key
 from funcgrad._core.graph.repeats import LEAST_ROUNDS, Repeat
 from funcgrad._ops.rolling.reads import Reads, RowReads
-from funcgrad._ops.rolling.rows import Pattern
+from funcgrad._ops.rolling.rows import Pattern, is_window
 from funcgrad._ops.rolling.table import OUTSIDE
+
+# The most bytes of separate operands that are copied into one array, so that a loop can read them one by one.
+COPIED_BYTES = 1 << 26
+# Copying larger operands takes longer than the loop saves, unless the loop has at least this many operations for each
+# element that is copied. An optimizer's step has two or three.
+LARGE = 1 << 15
+_LEAST_FLOPS = 8
 
 
 class Same(NamedTuple):
@@ -101,6 +108,29 @@ class RoundReads:
             repeat = Repeat(repeat.start + first * repeat.period, repeat.period, last - first)
         return None
 
+    def is_worth(self, stretch: AlikeRounds) -> bool:
+        """Return whether copying separate operands costs little."""
+        copied = {
+            source.parts
+            for sources in stretch.sources
+            for source in sources
+            if isinstance(source, PerRound) and not self._is_even(source)
+        }
+        avals = [x.aval for parts in copied for x in parts]
+        size = sum(aval.size for aval in avals)
+        if size > LARGE * len(avals):
+            members = self._equations[stretch.repeat.start : stretch.repeat.end]
+            if sum(equation.flops for equation in members) < _LEAST_FLOPS * size:
+                return False
+        return sum(aval.nbytes for aval in avals) <= COPIED_BYTES
+
+    def _is_even(self, source: PerRound) -> bool:
+        rows = [self._rows.get(x) for x in source.parts]
+        # Windows overlap, so they are copied.
+        if rows[0] is None or is_window(rows[0]):
+            return False
+        return all(row is not None and row.base is rows[0].base for row in rows)
+
     def _source(self, slot: _RoundOperand, middle: int) -> tuple[Source | None, int, int]:
         """Return what an operand is in the rounds around the middle one, and the rounds for which this holds."""
         made = self._inside(slot, self._reads.made(slot.equations, slot.operand))
@@ -127,11 +157,7 @@ class RoundReads:
 
     def _outside(self, parts: Sequence[Operand]) -> Source:
         x = parts[0]
-        if type(x) is Literal:
-            is_same = all(y is x or (type(y) is Literal and value_key(y.value) == value_key(x.value)) for y in parts)
-        else:
-            is_same = all(y is x for y in parts)
-        return Same(x) if is_same else PerRound(tuple(parts))
+        return Same(x) if all(is_equal(y, x) for y in parts) else PerRound(tuple(parts))
 
     def _inside(self, slot: _RoundOperand, numbers: np.ndarray) -> np.ndarray:
         """Return the numbers of results of the stretch, and `OUTSIDE` for all others."""
@@ -194,6 +220,13 @@ class _RoundOperand:
         self.position = position
         self.operand = operand
         self.equations = repeat.start + position + repeat.period * np.arange(repeat.rounds)
+
+
+def is_equal(x: Operand, y: Operand) -> bool:
+    """Return whether operands are the same variable, or equal numbers."""
+    if x is y or type(x) is not Literal or type(y) is not Literal:
+        return x is y
+    return value_key(x.value) == value_key(y.value)
 
 
 def _around(middle: int, fits: np.ndarray) -> tuple[int, int]:

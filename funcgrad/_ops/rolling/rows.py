@@ -1,4 +1,7 @@
-"""Reads and writes at integers, such as ``x[t]`` and ``x[2, :, t]``: the fixed part of an index, and its integers."""
+"""Reads and writes at integers, such as ``x[t]`` and ``x[2, :, t]``: the fixed part of an index, and its integers.
+
+A window such as ``x[t : t + 4]`` has an integer too: its lowest place.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from funcgrad._core.graph.ir import Equation, Literal, Operand, Var
 from funcgrad._core.primitive import Primitive
 from funcgrad._ops.index.gather import index_p
 from funcgrad._ops.index.join import concatenate_p, stack_p
-from funcgrad._ops.index.plan import SLOT, Index, expand_ellipsis
+from funcgrad._ops.index.plan import FULL, SLOT, Index, expand_ellipsis
 from funcgrad._ops.layout.shape import reshape_p, transpose_p
 from funcgrad._types import Value
 
@@ -24,6 +27,29 @@ _FULL = ("slice", None, None, None)
 _MOST_RUNS = 8
 Pattern = tuple[Any, ...]
 Key = tuple[int, ...]
+
+
+class Window(NamedTuple):
+    """Stands in a pattern where an index has a slice, whose lowest place is in the key.
+
+    Args:
+        length: the number of places of the slice.
+        step: the distance from one place to the next; negative if they go down.
+    """
+
+    length: int
+    step: int
+
+    @property
+    def span(self) -> int:
+        """The number of places from the lowest to the highest one."""
+        return (self.length - 1) * abs(self.step) + 1
+
+    def at(self, low: int) -> slice:
+        """Return the slice with this lowest place."""
+        if self.step > 0:
+            return slice(low, low + self.span, self.step)
+        return slice(low + self.span - 1, low - 1 if low else None, self.step)
 
 
 class Row(NamedTuple):
@@ -62,6 +88,24 @@ def pattern_of(index: Index, shape: Sequence[int]) -> tuple[Pattern, Key] | None
     return (tuple(pattern[:end]), tuple(key)) if key else None
 
 
+def places_of(index: Index, shape: Sequence[int]) -> range | None:
+    """Return the places that an index names along the first axis; ``None`` if it says anything about other axes."""
+    if not shape or not index.entries or any(each is not Ellipsis and each != FULL for each in index.entries[1:]):
+        return None
+    first, length = index.entries[0], shape[0]
+    if type(first) is int:
+        return range(first % length, first % length + 1) if length else None
+    return range(*first.indices(length)) if type(first) is slice else None
+
+
+def window_of(index: Index, shape: Sequence[int]) -> tuple[Window, int] | None:
+    """Return the window of an index and its lowest place; ``None`` if it is no slice of the first axis."""
+    places = places_of(index, shape)
+    if not places or type(index.entries[0]) is int:
+        return None
+    return Window(len(places), places.step if len(places) > 1 else 1), min(places[0], places[-1])
+
+
 def with_operands(equation: Equation, operands: tuple[Operand, ...]) -> Equation:
     """Return an equation with other operands; the equation itself if they are the same ones."""
     if all(map(operator.is_, operands, equation.operands)):
@@ -72,9 +116,20 @@ def with_operands(equation: Equation, operands: tuple[Operand, ...]) -> Equation
 def entries_of(pattern: Pattern, key: Sequence[Any]) -> tuple[Any, ...]:
     """Return the entries of an index: the pattern with these in its holes."""
     rest = iter(key)
-    return tuple(
-        [next(rest) if each == HOLE else slice(*each[1:]) if type(each) is tuple else each for each in pattern]
-    )
+    found: list[Any] = []
+    for each in pattern:
+        if type(each) is Window:
+            found.append(each.at(next(rest)))
+        elif each == HOLE:
+            found.append(next(rest))
+        else:
+            found.append(slice(*each[1:]) if type(each) is tuple else each)
+    return tuple(found)
+
+
+def is_window(row: Row | None) -> bool:
+    """Return whether a part of an array is a window."""
+    return row is not None and type(row.pattern[-1]) is Window
 
 
 class Emitter:
@@ -112,7 +167,7 @@ class Emitter:
     def along(self, base: Operand, pattern: Pattern, keys: Sequence[Key]) -> Operand | None:
         """Return rows at keys that move evenly in one integer, stacked along a new first axis; else ``None``."""
         moving = [k for k in range(len(keys[0])) if keys[0][k] != keys[-1][k]]
-        if len(moving) != 1 or len(keys) < 2:
+        if len(moving) != 1 or len(keys) < 2 or type(pattern[-1]) is Window:
             return None
         (k,) = moving
         first, step = keys[0][k], keys[1][k] - keys[0][k]
@@ -146,7 +201,7 @@ class Gatherer(Emitter):
         self.constants: list[tuple[Var, Any]] = []
         # How many reads and writes of many rows became one.
         self.gathers = 0
-        self._indices: dict[bytes, Var] = {}
+        self._indices: dict[tuple[tuple[int, ...], bytes], Var] = {}
 
     def constant(self, value: np.ndarray) -> Var:
         """Return a variable for a known array."""
@@ -157,13 +212,14 @@ class Gatherer(Emitter):
 
     def index_arrays(self, keys: Sequence[Key]) -> list[Operand]:
         """Return an array of integers for each place of the keys."""
-        found: list[Operand] = []
-        for column in np.array(keys, np.int64).T:
-            content = column.tobytes()
-            if content not in self._indices:
-                self._indices[content] = self.constant(np.array(column))
-            found.append(self._indices[content])
-        return found
+        return [self.index_array(np.array(column)) for column in np.array(keys, np.int64).T]
+
+    def index_array(self, places: np.ndarray) -> Operand:
+        """Return a constant array of integers."""
+        entry = places.shape, places.tobytes()
+        if entry not in self._indices:
+            self._indices[entry] = self.constant(places)
+        return self._indices[entry]
 
     def stacked(self, parts: Sequence[Operand], rows: Mapping[Operand, Row]) -> Operand:
         """Return operands stacked along a new first axis; rows of one array that move evenly are read at once."""
@@ -189,13 +245,13 @@ class Gatherer(Emitter):
         return pieces[0] if len(pieces) == 1 else self.emit(concatenate_p, *pieces, axis=0)
 
     def _end_of_rows(self, parts: Sequence[Operand], rows: Mapping[Operand, Row], start: int) -> int:
-        """Return the end of the rows of one array from here on; ``start`` if they lie in few runs."""
+        """Return the end of the rows of one array from here on; ``start`` if these are few runs of integers."""
         first, end, runs = rows.get(parts[start]), start, 0
         while end < len(parts) and first is not None and (row := rows.get(parts[end])) is not None:
             if row.base is not first.base or row.pattern != first.pattern:
                 break
             end, runs = _end_of_run(parts, rows, end), runs + 1
-        return end if runs > _MOST_RUNS else start
+        return end if runs > _MOST_RUNS or (is_window(first) and end - start > 1) else start
 
     def gathered(self, rows: Sequence[Row]) -> Operand | None:
         """Return rows of one array and pattern, stacked along a new first axis; else ``None``."""
@@ -203,6 +259,8 @@ class Gatherer(Emitter):
         if not self.gathers_rows or None in pattern:
             return None
         self.gathers += 1
+        if is_window(rows[0]):
+            return self._windows(rows)
         entries = entries_of(pattern, [SLOT] * len(key))
         is_unique = len({row.key for row in rows}) == len(rows)
         arrays = self.index_arrays([row.key for row in rows])
@@ -212,6 +270,22 @@ class Gatherer(Emitter):
         axis = holes[0] if holes == [*range(holes[0], holes[-1] + 1)] else 0
         if axis:
             found = self.emit(transpose_p, found, permutation=(axis, *[i for i in range(found.aval.ndim) if i != axis]))
+        return found
+
+    def _windows(self, rows: Sequence[Row]) -> Operand:
+        """Return windows of one array, stacked along a new first axis.
+
+        The places between the first and the last one of a window are gathered in the order of memory. The stack is then
+        read with the step of the windows, so that NumPy finds the same distances in memory and adds in the same order.
+        """
+        base, pattern, _ = rows[0]
+        window = pattern[-1]
+        *columns, lows = np.array([row.key for row in rows], np.int64).T
+        arrays = [self.index_array(column[:, None].copy()) for column in columns]
+        arrays.append(self.index_array(lows[:, None] + np.arange(window.span)))
+        found = self.emit(index_p, base, *arrays, index=Index((SLOT,) * len(arrays)))
+        if window.step != 1:
+            found = self.emit(index_p, found, index=Index((slice(None), slice(None, None, window.step))))
         return found
 
 
@@ -252,9 +326,13 @@ __all__ = [
     "Key",
     "Pattern",
     "Row",
+    "Window",
     "entries_of",
     "is_number",
+    "is_window",
     "pattern_of",
+    "places_of",
     "reshape_p",
+    "window_of",
     "with_operands",
 ]

@@ -20,11 +20,13 @@ from funcgrad._core.graph.key import params_key
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.derivative import CONSTANT
 from funcgrad._ops.index.gather import index_p
-from funcgrad._ops.rolling.rows import Key, Pattern, pattern_of
+from funcgrad._ops.rolling.rows import Key, Pattern, Window, pattern_of, window_of
 
 # Equations of more operands compare the types of all operands as one tuple.
 _MANY = 8
-
+# Slices of one array are windows if they have one length and at least this many places. Fewer are the neighbours of a
+# stencil, such as ``x[:-2]``, ``x[1:-1]`` and ``x[2:]``.
+_LEAST_WINDOWS = 8
 
 # Stands for what no equation of the program makes.
 OUTSIDE = -1
@@ -213,6 +215,27 @@ class Table:
         found = self.of(index_p)
         found = found[np.diff(self.starts)[found] == 1]
         return IndexReads(found, self.operands[self.starts[found]], self.parts_of(found))
+
+    def windows(self) -> np.ndarray:
+        """Return the numbers of the parts that `reads` concern, those of windows too.
+
+        An array that has windows is no row itself, so its number is `OUTSIDE`.
+        """
+        reads, width = self.reads, self.width
+        numbers = reads.numbers.copy()
+        others = np.flatnonzero(numbers == OUTSIDE)
+        often = np.bincount(reads.bases[others], minlength=len(self.types)) >= _LEAST_WINDOWS
+        found: dict[tuple[int, Window], dict[int, int]] = {}
+        for k in others[often[reads.bases[others]]].tolist():
+            equation = self.equations[int(reads.equations[k])]
+            window = window_of(equation.params["index"], equation.operands[0].aval.shape)
+            if window is not None:
+                found.setdefault((int(reads.bases[k]), window[0]), {})[k] = window[1]
+        for (base, window), lows in found.items():
+            if len(set(lows.values())) >= _LEAST_WINDOWS:
+                numbers[[*lows]] = [self.part(((window,), (low,))) for low in lows.values()]
+                numbers[reads.equations * width == base] = OUTSIDE
+        return numbers
 
     def part(self, part: tuple[Pattern, Key]) -> int:
         """Return the number of a part at integers."""
