@@ -29,7 +29,7 @@ Pattern = tuple[Any, ...]
 Key = tuple[int, ...]
 
 
-class Window(NamedTuple):
+class MovingSlice(NamedTuple):
     """Stands in a pattern where an index has a slice, whose lowest place is in the key.
 
     Args:
@@ -98,12 +98,12 @@ def places_of(index: Index, shape: Sequence[int]) -> range | None:
     return range(*first.indices(length)) if type(first) is slice else None
 
 
-def window_of(index: Index, shape: Sequence[int]) -> tuple[Window, int] | None:
+def window_of(index: Index, shape: Sequence[int]) -> tuple[MovingSlice, int] | None:
     """Return the window of an index and its lowest place; ``None`` if it is no slice of the first axis."""
     places = places_of(index, shape)
     if not places or type(index.entries[0]) is int:
         return None
-    return Window(len(places), places.step if len(places) > 1 else 1), min(places[0], places[-1])
+    return MovingSlice(len(places), places.step if len(places) > 1 else 1), min(places[0], places[-1])
 
 
 def with_operands(equation: Equation, operands: tuple[Operand, ...]) -> Equation:
@@ -118,7 +118,7 @@ def entries_of(pattern: Pattern, key: Sequence[Any]) -> tuple[Any, ...]:
     rest = iter(key)
     found: list[Any] = []
     for each in pattern:
-        if type(each) is Window:
+        if type(each) is MovingSlice:
             found.append(each.at(next(rest)))
         elif each == HOLE:
             found.append(next(rest))
@@ -129,7 +129,7 @@ def entries_of(pattern: Pattern, key: Sequence[Any]) -> tuple[Any, ...]:
 
 def is_window(row: Row | None) -> bool:
     """Return whether a part of an array is a window."""
-    return row is not None and type(row.pattern[-1]) is Window
+    return row is not None and type(row.pattern[-1]) is MovingSlice
 
 
 class Emitter:
@@ -167,7 +167,7 @@ class Emitter:
     def along(self, base: Operand, pattern: Pattern, keys: Sequence[Key]) -> Operand | None:
         """Return rows at keys that move evenly in one integer, stacked along a new first axis; else ``None``."""
         moving = [k for k in range(len(keys[0])) if keys[0][k] != keys[-1][k]]
-        if len(moving) != 1 or len(keys) < 2 or type(pattern[-1]) is Window:
+        if len(moving) != 1 or len(keys) < 2 or type(pattern[-1]) is MovingSlice:
             return None
         (k,) = moving
         first, step = keys[0][k], keys[1][k] - keys[0][k]
@@ -324,9 +324,9 @@ __all__ = [
     "Emitter",
     "Gatherer",
     "Key",
+    "MovingSlice",
     "Pattern",
     "Row",
-    "Window",
     "entries_of",
     "is_number",
     "is_window",

@@ -20,7 +20,7 @@ from funcgrad._core.graph.key import params_key
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.derivative import CONSTANT
 from funcgrad._ops.index.gather import index_p
-from funcgrad._ops.rolling.rows import Key, Pattern, Window, pattern_of, window_of
+from funcgrad._ops.rolling.rows import Key, MovingSlice, Pattern, pattern_of, window_of
 
 # Equations of more operands compare the types of all operands as one tuple.
 _MANY = 8
@@ -225,7 +225,7 @@ class Table:
         numbers = reads.numbers.copy()
         others = np.flatnonzero(numbers == OUTSIDE)
         often = np.bincount(reads.bases[others], minlength=len(self.types)) >= _LEAST_WINDOWS
-        found: dict[tuple[int, Window], dict[int, int]] = {}
+        found: dict[tuple[int, MovingSlice], dict[int, int]] = {}
         for k in others[often[reads.bases[others]]].tolist():
             equation = self.equations[int(reads.equations[k])]
             window = window_of(equation.params["index"], equation.operands[0].aval.shape)

@@ -12,7 +12,7 @@ import funcgrad as fg
 from funcgrad._engines import ENGINES
 from funcgrad._ops.index.plan import Index
 from funcgrad._ops.rolling import rounds
-from funcgrad._ops.rolling.rows import Window, window_of
+from funcgrad._ops.rolling.rows import MovingSlice, window_of
 from funcgrad._ops.rolling.table import OUTSIDE, Table
 from tests._ops.rolling._rolled import assert_rolls, loops_of, rolled_early
 
@@ -253,14 +253,14 @@ def test_slices_of_a_stencil_are_no_windows() -> None:
 @pytest.mark.parametrize(
     ("entries", "expected"),
     [
-        ((slice(2, 6),), (Window(4, 1), 2)),
-        ((slice(-4, None),), (Window(4, 1), 6)),
-        ((slice(2, 3, 5),), (Window(1, 1), 2)),
-        ((slice(1, 8, 3),), (Window(3, 3), 1)),
-        ((slice(3, None, -1),), (Window(4, -1), 0)),
-        ((slice(8, 1, -3),), (Window(3, -3), 2)),
-        ((slice(2, 6), slice(None)), (Window(4, 1), 2)),
-        ((slice(2, 6), ...), (Window(4, 1), 2)),
+        ((slice(2, 6),), (MovingSlice(4, 1), 2)),
+        ((slice(-4, None),), (MovingSlice(4, 1), 6)),
+        ((slice(2, 3, 5),), (MovingSlice(1, 1), 2)),
+        ((slice(1, 8, 3),), (MovingSlice(3, 3), 1)),
+        ((slice(3, None, -1),), (MovingSlice(4, -1), 0)),
+        ((slice(8, 1, -3),), (MovingSlice(3, -3), 2)),
+        ((slice(2, 6), slice(None)), (MovingSlice(4, 1), 2)),
+        ((slice(2, 6), ...), (MovingSlice(4, 1), 2)),
         ((slice(4, 4),), None),
         ((3,), None),
         ((slice(2, 6), 1), None),
