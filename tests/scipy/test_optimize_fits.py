@@ -136,3 +136,29 @@ def test_fits_with_errors() -> None:
 
     slopes, expected = fg.grad(both)(covariance), fg.grad(whole)(covariance)
     np.testing.assert_allclose(slopes + slopes.T, expected + expected.T, rtol=1e-5, atol=1e-8)
+
+
+CS: dict[str, Callable[[Any], Any]] = {
+    "least_squares": lambda a: optimize.least_squares(lambda x: x - 2 * a, np.ones(2), jac="cs").x,
+    "curve_fit": lambda a: optimize.curve_fit(
+        lambda t, b, c: b * t + c, np.arange(4.0), 2 * a[0] * np.arange(4.0) + 2 * a[1], jac="cs", method="trf"
+    )[0],
+    "minimize": lambda a: optimize.minimize(lambda x: np.sum((x - 2 * a) ** 2), np.ones(2), jac="cs", tol=1e-10).x,
+    "minimize, hess": lambda a: (
+        optimize.minimize(
+            lambda x: np.sum((x - 2 * a) ** 2),
+            np.ones(2),
+            jac=lambda x: 2 * (x - 2 * a),
+            hess="cs",
+            method="trust-constr",
+        ).x
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CS)
+def test_a_complex_step_is_the_exact_derivative(name: str) -> None:
+    """The imaginary part of the step was dropped, and the start of the search was the answer."""
+    a = np.array([1.5, 2.0])
+    np.testing.assert_allclose(CS[name](a), 2 * a, rtol=1e-6)
+    np.testing.assert_allclose(fg.jacrev(CS[name])(a), 2 * np.eye(2), rtol=1e-5, atol=1e-6)

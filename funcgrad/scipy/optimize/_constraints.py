@@ -23,7 +23,7 @@ from funcgrad.numpy.linalg import solve
 from funcgrad.scipy._closed import Closed, Flat, settled_array
 from funcgrad.scipy._implicit import Find, Minimum, gradient_of, hessian_of, parts_jacobian_of
 from funcgrad.scipy._tangents import all_directions, pushed
-from funcgrad.scipy.optimize._roots import as_tuple
+from funcgrad.scipy.optimize._roots import as_tuple, is_replaced
 
 # A constraint is active if its value is at most this and its multiplier is greater than this.
 _AT = 1e-3
@@ -78,7 +78,7 @@ def constraints_of(solver: Minimum, whole: Closed, rest: Sequence[Any], rows: Se
         if mine:
             f = whole.derived(part_of, avals, which)
             row = {"type": kind, "fun": solver.bound(f, rest)}
-            if any(callable(each.get("jac")) for each in mine):
+            if any(is_replaced(each.get("jac")) for each in mine):
                 row["jac"] = solver.bound(f.derived(parts_jacobian_of, avals, solver.x), rest)
             found.append(row)
     return found

@@ -30,7 +30,7 @@ from funcgrad.scipy._implicit import answer, parts_jacobian_of
 from funcgrad.scipy.linalg import solve_triangular
 from funcgrad.scipy.optimize._minimize import Bounded
 from funcgrad.scipy.optimize._result import solution
-from funcgrad.scipy.optimize._roots import start_of
+from funcgrad.scipy.optimize._roots import is_replaced, start_of
 
 theirs = LazyModule("scipy.optimize")
 
@@ -115,7 +115,7 @@ def least_squares(  # noqa: PLR0913, PLR0917  (SciPy's arguments)
     Args:
         fun: takes a vector, ``args`` and ``kwargs``, and returns the residuals.
         x0: f64[n], the start of the search; the solution does not depend on it.
-        jac: SciPy's; a function is replaced by the exact Jacobian if a value is traced.
+        jac: SciPy's; a function, or "cs", is replaced by the exact Jacobian if a value is traced.
         bounds: the lowest and the highest values, or SciPy's ``Bounds``; differentiable.
         method: one of SciPy's.
         ftol: the tolerance of the sum.
@@ -180,7 +180,7 @@ def least_squares(  # noqa: PLR0913, PLR0917  (SciPy's arguments)
 
     def find(solver: Bounded, given: Sequence[np.ndarray], rest: Sequence[np.ndarray]) -> tuple[Any, Any, Any]:
         slope = jac
-        if callable(jac):
+        if is_replaced(jac):
             slope = solver.bound(r.derived(parts_jacobian_of, (x, *map(aval_of, rest)), x), rest)
         more = {"loss": loss, "f_scale": f_scale, **options}
         found = theirs.least_squares(solver.bound(r, rest), given[0], slope, tuple(given[1:3]), method, **more)
@@ -227,7 +227,7 @@ def curve_fit(  # noqa: PLR0917  (SciPy's arguments)
         check_finite: whether data are looked through.
         bounds: the lowest and the highest parameters, or SciPy's ``Bounds``; differentiable.
         method: one of SciPy's.
-        jac: the model's Jacobian; replaced by the exact one if a value is traced.
+        jac: the model's Jacobian; a function, or "cs", is replaced by the exact one if a value is traced.
         full_output: not supported with traced values.
         nan_policy: not supported with traced values.
         kwargs: SciPy's further options.
@@ -287,7 +287,7 @@ def curve_fit(  # noqa: PLR0917  (SciPy's arguments)
         spread, read = (more[0], more[1:]) if errors else (None, more)
         at = solver.bound(model, read)
         slope = jac
-        if callable(jac):
+        if is_replaced(jac):
             matrix = solver.bound(model.derived(parts_jacobian_of, (x, *map(aval_of, read)), x), read)
             slope = lambda _, *p: matrix(p)  # noqa: E731  (one line)
         start = _middle(low, high) if p0 is None else guess

@@ -25,7 +25,7 @@ from funcgrad.scipy.optimize._constraints import (
     part_of,
 )
 from funcgrad.scipy.optimize._result import solution
-from funcgrad.scipy.optimize._roots import as_tuple, start_of
+from funcgrad.scipy.optimize._roots import as_tuple, is_replaced, start_of
 
 theirs = LazyModule("scipy.optimize")
 
@@ -101,8 +101,8 @@ def minimize(  # noqa: PLR0917  (SciPy's arguments)
         x0: f64[n], the start of the search.
         args: further arguments, pytrees.
         method: one of SciPy's.
-        jac: SciPy's; a function, or True, is replaced by the exact gradient if a value is traced.
-        hess: SciPy's; a function is replaced by the exact matrix if a value is traced.
+        jac: SciPy's; a function, True or "cs" is replaced by the exact gradient if a value is traced.
+        hess: SciPy's; a function, or "cs", is replaced by the exact matrix if a value is traced.
         hessp: the same.
         bounds: SciPy's; differentiable.
         constraints: SciPy's dictionaries; with traced values no other kind. Those that hold the minimum go on holding
@@ -155,9 +155,9 @@ def minimize(  # noqa: PLR0917  (SciPy's arguments)
 
     def find(solver: Minimum, given: Sequence[np.ndarray], rest: Sequence[np.ndarray]) -> tuple[Any, Any, Any]:
         slopes = {"jac": jac, "hess": hess, "hessp": None}
-        if jac is True or callable(jac):
+        if jac is True or is_replaced(jac):
             slopes["jac"] = solver.bound(solver.made(gradient_of, rest), rest)
-        if callable(hess) or callable(hessp):
+        if is_replaced(hess) or callable(hessp):
             slopes["hess"] = solver.bound(solver.made(hessian_of, rest), rest)
         sides = None if bounds is None else theirs.Bounds(*given[1:])
         more = {"bounds": sides, "tol": tol, "callback": callback, "options": options}

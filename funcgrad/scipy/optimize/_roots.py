@@ -30,6 +30,14 @@ def start_of(x0: ArrayLike) -> Array:
     return fnp.astype(x, np.dtype(complex if x.dtype.kind == "c" else float))
 
 
+def is_replaced(derivative: Any) -> bool:
+    """Return whether the exact derivative takes the place of this argument for one.
+
+    SciPy's complex step ("cs") needs a function of complex numbers. The exact derivative has the same digits.
+    """
+    return callable(derivative) or (isinstance(derivative, str) and derivative == "cs")
+
+
 def as_tuple(args: Arguments) -> tuple:
     """Return SciPy's ``args`` as a tuple; a single argument is allowed."""
     return args if isinstance(args, tuple) else (args,)
