@@ -115,7 +115,7 @@ FAULTS: dict[str, tuple[Callable[[], Any], str]] = {
         r"its outputs read a literal .*; needed a number",
     ),
     "a variable without a type": (
-        lambda: fg.Graph([unused := extend.Var((2,))], (), (), [unused]),  # pyright: ignore[reportArgumentType]
+        lambda: fg.Graph([unused := extend.Var((2,))], (), (), [unused]),  # pyright: ignore[reportArgumentType]  (refused)
         r"one input is Var\(\(2,\)\); needed a funcgrad\.extend\.Var\(funcgrad\.extend\.aval_of\(x\)\)",
     ),
     "trees that are text": (lambda: edited(trees="ab"), r"its trees are 'ab'; needed two, those"),
