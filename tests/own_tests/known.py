@@ -15,7 +15,8 @@ KNOWN = (
         text=r"^(Concretization|NonConcreteBooleanIndex|TracerBoolConversion|TracerIntegerConversion)\w*Error",
     ),
     Known(
-        "numpy.histogram* numpy.searchsorted numpy.digitize numpy.cov numpy.place numpy.put scipy.linalg.*",
+        "numpy.histogram* numpy.searchsorted numpy.digitize numpy.cov numpy.place numpy.put scipy.linalg.* "
+        "scipy.interpolate.make_interp_spline",
         "Under jit a check that needs numbers is not made.",
         kinds="answer",
         ways="numpy xla",
@@ -275,6 +276,13 @@ KNOWN = (
         "The function that is applied, of SciPy's, has no rule and looks for numbers in an array of objects.",
         kinds="crash",
         text="`ps` must include only numbers",
+    ),
+    Known(
+        "ndarray.astype",
+        "A staged number has the byte order of the machine.",
+        kinds="dtype",
+        ways="numpy",
+        text="float64",
     ),
     Known(
         "ndarray.astype",

@@ -182,7 +182,7 @@ KNOWN_OF_SCIPY = (
         text="needed an integer",
     ),
     Known(
-        "scipy.linalg.solve_sylvester",
+        "scipy.linalg.solve_sylvester scipy.linalg.solve_*lyapunov",
         "Of real and complex matrices together SciPy 1.17's result does not solve the equation; ours does.",
         kinds="value",
         ways="eager numpy xla",
@@ -301,6 +301,24 @@ KNOWN_OF_SCIPY = (
         "SciPy's check of the arguments is left to the search.",
         kinds="answer",
         text="infs or NaNs|Inconsistent shapes",
+    ),
+    Known(
+        "scipy.optimize.root",
+        "The function of the test solves with an array of objects, which NumPy refuses.",
+        kinds="crash",
+        text="solve1",
+    ),
+    Known(
+        "scipy.linalg.lu",
+        "The positions of rows are int32 for matrices of one row, too, where SciPy's are int64.",
+        kinds="dtype",
+        text="int32",
+    ),
+    Known(
+        "scipy.interpolate.make_interp_spline",
+        "Knots of periodic splines are refused before the points are looked at.",
+        kinds="error",
+        text="passed manually",
     ),
     Known(
         "scipy.optimize.minimize scipy.optimize.root",

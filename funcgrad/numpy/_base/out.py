@@ -68,6 +68,10 @@ def _into(
     array = out[0] if type(out) is tuple else out
     bound.apply_defaults()
     given = bound.arguments
+    if array is not None and "arrays" in given and given.get("dtype") is not None:
+        raise TypeError(
+            f"numpy.{name}: concatenate() only takes `out` or `dtype` as an argument, but both were provided."
+        )
     if array is not None and array is not Ellipsis:
         check_out(array, name)
         # Sums along axes have the array as first argument. The arguments of einsum have no names.

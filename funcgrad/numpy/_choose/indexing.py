@@ -97,9 +97,11 @@ def _entry(entry: IndexLike) -> Any:
         entry = list(entry)
     if isinstance(entry, bool | np.bool_):
         return np.asarray(entry)
-    if isinstance(entry, list | tuple) and len(entry) == 0:
-        return np.zeros(0, np.intp)
-    if not is_value(entry) and not isinstance(entry, list | tuple) and not is_foreign_array(entry):
+    if isinstance(entry, list | tuple):
+        value = as_value(entry)
+        # NumPy takes a list without elements for one of integers.
+        return np.zeros(value.shape, np.intp) if 0 in value.shape else _array_entry(value)
+    if not is_value(entry) and not is_foreign_array(entry):
         return _to_integer(entry)
     return _array_entry(as_value(entry))
 

@@ -217,6 +217,11 @@ def histogramdd(
             f"histogramdd: The dimension of bins must be equal to the dimension of the sample x: there are {len(bins)} "
             f"bins and {len(limits)} ranges for {count} columns. Give one for each."
         )
+    for i, each in enumerate(bins):
+        if _is_number(each) and each < 1:
+            raise ValueError(
+                f"histogramdd: `bins[{i}]` is {each} and must be positive, when an integer. Give at least 1."
+            )
     edges = [_edges(*given, None) for given in zip(columns, bins, limits, strict=True)]
     place, inside = INDEX_DTYPE.type(0), np.True_
     for x, e in zip(columns, edges, strict=True):

@@ -333,3 +333,12 @@ def test_a_mask_of_nothing() -> None:
     for under in (lambda f: fg.vjp(f, x)[0], lambda f: fg.jit(f)(x)):
         assert under(lambda x: x[mask]).shape == (0, 3)
         np.testing.assert_array_equal(under(lambda x: fnp.at(x)[mask].set(5.0)), x)
+
+
+@pytest.mark.parametrize("index", [([[]], [[]]), [], [[]], (slice(None), [[]])], ids=str)
+def test_lists_without_elements_are_integers(index: Any) -> None:
+    x = np.arange(12.0).reshape(3, 4)
+    assert fg.grad(lambda x: np.sum(x[index]))(x).shape == x.shape
+    for engine in ("numpy", "xla"):
+        y = fg.jit(lambda x: x[index], engine=engine)(x)
+        assert (y.shape, y.dtype) == (x[index].shape, x.dtype)

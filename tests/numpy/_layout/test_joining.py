@@ -144,3 +144,12 @@ def test_delete_by_an_empty_list() -> None:
     np.testing.assert_array_equal(fg.vjp(lambda x: np.delete(x, [], axis=0), x)[0], x)
     with pytest.raises(IndexError):
         fnp.delete(x, np.array([]), axis=0)
+
+
+@pytest.mark.parametrize("axis", [0, None])
+def test_out_and_dtype_are_refused_together(axis: int | None) -> None:
+    def joined(x: Any) -> Any:
+        return np.sum(np.concatenate((x, x), axis=axis, out=np.zeros(4, like=x), dtype=float))
+
+    with pytest.raises(TypeError, match="only takes `out` or `dtype` as an argument"):
+        fg.grad(joined)(np.ones(2))

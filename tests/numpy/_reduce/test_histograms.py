@@ -120,3 +120,8 @@ def test_mistakes(rng: np.random.Generator) -> None:
     ):
         with pytest.raises(error, match=match):
             fg.vjp(f, x)
+
+
+def test_bins_below_one_are_refused_where_they_stand() -> None:
+    with pytest.raises(ValueError, match=r"`bins\[1\]` is 0\.99 and must be positive, when an integer"):
+        fg.grad(lambda x: np.sum(np.histogramdd(x, bins=[1, 0.99, 1])[0]))(np.ones((2, 3)))
