@@ -229,7 +229,7 @@ class _Roller(Gatherer):
         rows = [self._rows.get(x) for x in operands]
         kinds = [(x.aval, None if row is None else row.base) for x, row in zip(operands, rows, strict=True)]
         found = repeats(np.array([numbers.setdefault(each, len(numbers)) for each in kinds]))
-        if not found:
+        if not any(type(indices[i].entries[0]) is slice for repeat in found for i in range(repeat.start, repeat.end)):
             return False
         pieces: list[Operand] = []
         into: list[Index] = []
