@@ -70,7 +70,8 @@ def _into(
     given = bound.arguments
     if array is not None and "arrays" in given and given.get("dtype") is not None:
         raise TypeError(
-            f"numpy.{name}: concatenate() only takes `out` or `dtype` as an argument, but both were provided. Leave one out."
+            f"numpy.{name}: concatenate() only takes `out` or `dtype` as an argument, but both were provided. "
+            "Leave one out."
         )
     if array is not None and array is not Ellipsis:
         check_out(array, name)
