@@ -231,10 +231,12 @@ class Table:
             window = window_of(equation.params["index"], equation.operands[0].aval.shape)
             if window is not None:
                 found.setdefault((int(reads.bases[k]), window[0]), {})[k] = window[1]
+        bases: list[int] = []
         for (base, window), lows in found.items():
             if len(set(lows.values())) >= _LEAST_WINDOWS:
                 numbers[[*lows]] = [self.part(((window,), (low,))) for low in lows.values()]
-                numbers[reads.equations * width == base] = OUTSIDE
+                bases.append(base)
+        numbers[np.isin(reads.equations * width, bases)] = OUTSIDE
         return numbers
 
     def part(self, part: tuple[Pattern, Key]) -> int:
@@ -316,9 +318,9 @@ def _made(made: np.ndarray, numbers: np.ndarray, read: np.ndarray) -> np.ndarray
     order = np.argsort(made)
     places = np.searchsorted(made[order], read)
     order = np.append(order, order[-1:])
-    return (
-        np.where(made[order[places]] == read, numbers[order[places]], OUTSIDE) if len(made) else np.full_like(read, -1)
-    )
+    if not len(made):
+        return np.full_like(read, OUTSIDE)
+    return np.where(made[order[places]] == read, numbers[order[places]], OUTSIDE)
 
 
 def first_places(ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

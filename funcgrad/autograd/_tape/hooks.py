@@ -101,7 +101,7 @@ def _hooked_together(hooks: Hooks, bars: Any, *, is_recorded: bool) -> list[Any]
     with recorded(is_recorded):
         for hook in tuple(hooks.by_number.values()):
             given = _replaced(hook, given, hook(given))
-    return [None if g is None else conjugated(g if is_recorded else g._value) for g in given]
+    return [_as_cotangent(g, is_recorded) for g in given]
 
 
 def prehooked(hook: Hook) -> Hook:
@@ -149,11 +149,7 @@ def hooked_after(node: Any, x_bars: Any, y_bar: Array, *, is_recorded: bool) -> 
     with recorded(is_recorded):
         for hook in tuple(hooks.after.values()):
             given = _replaced(hook, given, hook(given, by_results))
-    return [
-        None if g is None else conjugated(g if is_recorded else g._value)
-        for g, one in zip(given, is_parent, strict=True)
-        if one
-    ]
+    return [_as_cotangent(g, is_recorded) for g, one in zip(given, is_parent, strict=True) if one]
 
 
 def _replaced(hook: Hook, given: tuple[Any, ...], found: Any) -> tuple[Any, ...]:
@@ -180,6 +176,12 @@ def _as_gradient(hooks: Hooks, bar: Array) -> Any:
     if is_tensor(gradient):
         return gradient
     return hooks.trace.constant(np.array(gradient) if isinstance(gradient, np.ndarray | np.generic) else gradient)
+
+
+def _as_cotangent(gradient: Tensor | None, is_recorded: bool) -> Any:
+    if gradient is None:
+        return None
+    return conjugated(gradient if is_recorded else gradient._value)
 
 
 def _name(hook: Hook) -> str:

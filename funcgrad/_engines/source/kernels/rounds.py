@@ -72,17 +72,30 @@ def round_by_round(w: Lowering, equation: Equation) -> bool:
     w.known.update(zip(body.inputs[: loop.constants], found, strict=False))
     stacks = [KernelMemory(var.aval.dtype, var.aval.shape).whole() for var in equation.results[loop.carry :]]
     for t in range(loop.length)[:: -1 if loop.reverse else 1]:
-        of_round = [x.shown(lambda array, t=t: array[t, ...]) for x in rows]
-        w.known.update(zip(body.inputs[loop.constants :], [*carry, *of_round], strict=True))
-        ends = _outcome(w, body)
+        ends = _round(w, loop, body, carry, *[[_row(x, t) for x in views] for views in (rows, stacks)])
         if ends is None:
             return False
-        carry = ends[: loop.carry]
-        for stack, value in zip(stacks, ends[loop.carry :], strict=True):
-            if 0 not in stack.shape:
-                w.written(stack.shown(lambda array, t=t: array[t, ...]), "{}", value)
+        carry = ends
     w.known.update(zip(equation.results, [*carry, *stacks], strict=True))
     return True
+
+
+def _round(
+    w: Lowering, loop: Any, body: Graph, carry: Sequence[Access], xs: Sequence[StridedView], ys: Sequence[StridedView]
+) -> list[Access] | None:
+    """Add the steps of a round, which reads some rows and writes others; return what is carried after it."""
+    w.known.update(zip(body.inputs[loop.constants :], [*carry, *xs], strict=True))
+    ends = _outcome(w, body)
+    if ends is None:
+        return None
+    for row, value in zip(ys, ends[loop.carry :], strict=True):
+        if 0 not in row.shape:
+            w.written(row, "{}", value)
+    return ends[: loop.carry]
+
+
+def _row(x: StridedView, t: int) -> StridedView:
+    return StridedView(x.memory, x.offset + t * x.strides[0], x.shape[1:], x.strides[1:])
 
 
 def _for(w: Lowering, equation: Equation, loop: Any, body: Graph) -> bool:
@@ -122,8 +135,7 @@ class _Rounds:
         self._body = body
         self._arrays = arrays
         self._stacks = stacks
-        _, self._carry, self._xs = loop.parts(body.inputs)
-        self._turns = _turns(body, self._carry, loop.length)
+        self._turns = _turns(body, loop.parts(body.inputs)[1], loop.length)
         self._count = loop.length // self._turns
         self._rows: list[tuple[KernelMemory, StridedView]] = []
 
@@ -138,7 +150,8 @@ class _Rounds:
         ends: Sequence[Access] | None = held
         for t in range(self._count * self._turns, length):
             at = length - 1 - t if reverse else t
-            ends = self._round(ends, *[[_row(x, at) for x in views] for views in (self._arrays, self._stacks)])
+            rows, stacks = [[_row(x, at) for x in views] for views in (self._arrays, self._stacks)]
+            ends = _round(w, self._loop, self._body, ends, rows, stacks)
             if ends is None:
                 return None
         return ends
@@ -147,26 +160,12 @@ class _Rounds:
         """Add the steps of the rounds that are written after each other, which are the body of the loop."""
         ends: Sequence[Access] | None = held
         for turn in range(self._turns):
-            ends = self._round(
-                ends, *[[self._row_of_round(x, turn) for x in xs] for xs in (self._arrays, self._stacks)]
-            )
+            rows, stacks = [[self._row_of_round(x, turn) for x in xs] for xs in (self._arrays, self._stacks)]
+            ends = _round(self._w, self._loop, self._body, ends, rows, stacks)
             if ends is None:
                 return False
         _moves(self._w, held, ends)
         return True
-
-    def _round(
-        self, carry: Sequence[Access], xs: Sequence[StridedView], ys: Sequence[StridedView]
-    ) -> Sequence[Access] | None:
-        """Add the steps of a round, which reads some rows and writes others; return what is carried after it."""
-        w = self._w
-        w.known.update(zip((*self._carry, *self._xs), (*carry, *xs), strict=True))
-        ends = _outcome(w, self._body)
-        if ends is None:
-            return None
-        for row, value in zip(ys, ends[self._loop.carry :], strict=True):
-            w.steps.append(Apply(row, "{}", (_spread(value, row.shape),)))
-        return ends[: self._loop.carry]
 
     def _row_of_round(self, x: StridedView, turn: int) -> StridedView:
         """Return the row that a round reads or writes."""
@@ -196,10 +195,6 @@ def _turns(body: Graph, carry: Sequence[Var], length: int) -> int:
         if x is not var and var.aval.size >= _COPIED:
             turns = max(turns, found)
     return turns if length >= 2 * turns else 1
-
-
-def _row(x: StridedView, t: int) -> StridedView:
-    return StridedView(x.memory, x.offset + t * x.strides[0], x.shape[1:], x.strides[1:])
 
 
 def _while(w: Lowering, equation: Equation) -> bool:

@@ -98,7 +98,7 @@ class Sums:
         """
         basic, (result, *_) = equation.primitive.forms.basic, equation.results
         if basic is Basic.SCATTER and (pieces := self._at_known_places(equation)):
-            done = self._read(equation) and self._whole(lambda _, each: self._joined(each, pieces), equation)
+            done = self._read(equation) and self._joined(equation, pieces)
         elif has_empty(equation):
             done = self._read(equation) and self._whole(lowered_empty, equation)
         elif basic is Basic.SCATTER and self._can_wait(equation):
@@ -148,8 +148,10 @@ class Sums:
             self._copies.setdefault(base, []).append((result, copy))
 
     def _at_known_places(self, equation: Equation) -> list[tuple[Operand, np.ndarray]]:
-        """Return vectors and where they are added to a vector, if all are added at constant index arrays."""
+        """Return floats and where they are added to a vector, if all are added at constant index arrays."""
         (result,), rest = equation.results, iter(equation.operands)
+        if len(result.aval.shape) != 1 or result.aval.dtype.kind != "f":
+            return []
         pieces: list[tuple[Operand, np.ndarray]] = []
         for index in equation.params["indices"]:
             x, arrays = next(rest), [self._known.get(next(rest)) for _ in range(index.slots)]
@@ -157,14 +159,15 @@ class Sums:
             if type(ids) is not np.ndarray or ids.shape != x.aval.shape or x.aval.dtype != result.aval.dtype:
                 return []
             pieces.append((x, ids))
-        return pieces if len(pieces) > 1 and len(result.aval.shape) == 1 else []
+        known = [ids for _, ids in pieces]
+        # Joined, signed and unsigned integers may become floats.
+        may_join = len(known) > 1 and np.result_type(*{ids.dtype for ids in known}).kind in "iu"
+        return pieces if may_join and any(ids.size for ids in known) else []
 
     def _joined(self, equation: Equation, pieces: list[tuple[Operand, np.ndarray]]) -> bool:
         """Lower a sum of vectors at index arrays as the sum of one vector, which holds all of them."""
         (result,), w = equation.results, self._w
         ids = np.concatenate([ids for _, ids in pieces])
-        if result.aval.dtype.kind != "f" or ids.dtype.kind not in "iu" or not ids.size:
-            return False
         whole, start = KernelMemory(result.aval.dtype, ids.shape).whole(), 0
         for x, of_piece in pieces:
             end = start + of_piece.size
