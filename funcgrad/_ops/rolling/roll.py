@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from itertools import compress
+from itertools import chain, compress
 from typing import Any
 
 import numpy as np
@@ -245,7 +245,7 @@ class _Roller(Gatherer):
                     y = self.stacked(operands[j : repeat.end : repeat.period], self._rows)
                     columns.append(self.emit(reshape_p, y, shape=(repeat.rounds, len(known[j]), *rest)))
                 y = columns[0] if len(columns) == 1 else self.emit(concatenate_p, *columns, axis=1)
-                at = np.concatenate(known[repeat.start : repeat.end])
+                at = np.array([*chain.from_iterable(known[repeat.start : repeat.end])], np.int64)
                 pieces += [self.emit(reshape_p, y, shape=(count, *rest)), self.index_array(at)]
                 into.append(Index((SLOT,)))
         params = {**equation.params, "indices": tuple(into)}
@@ -327,7 +327,7 @@ class _Body:
     @property
     def carries(self) -> list[tuple[Var, Operand]]:
         """The carries of the loop, with their first values."""
-        return [pair for chains in self._chains.values() for chain in chains for pair in zip(*chain, strict=True)]
+        return [pair for chains in self._chains.values() for each in chains for pair in zip(*each, strict=True)]
 
     def carries_of(self, here: Here) -> dict[int, Var]:
         """Return the carries that hold a result after the loop, by how many rounds before its end it was made."""

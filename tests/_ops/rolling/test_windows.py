@@ -194,6 +194,21 @@ def test_other_types(dtype: str) -> None:
     assert_rolls(fg.value_and_grad(f, argnums=(0, 1)), w, x, most=45)
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_windows_without_elements(engine: str) -> None:
+    def f(w: Any, x: Any) -> Any:
+        s = 0.0
+        for t in range(40):
+            s = s + np.sum(x[t:t]) + np.sum(x[t : t + 3]) * w[0]
+        return s
+
+    x = np.random.default_rng(1).normal(size=64)
+    gradient = fg.value_and_grad(f, argnums=(0, 1))
+    found, expected = fg.jit(gradient, engine=engine)(W, x), gradient(W, x)
+    for a, b in zip(fg.tree.leaves(found), fg.tree.leaves(expected), strict=True):
+        np.testing.assert_allclose(np.asarray(a), b, 1e-12)
+
+
 def test_special_numbers() -> None:
     x = X.copy()
     x[[3, 20, 30, 40]] = np.nan, -0.0, np.inf, 0.0
