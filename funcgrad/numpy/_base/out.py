@@ -23,7 +23,7 @@ from funcgrad.numpy._base.convert import as_value, dtype_of
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def takes_out(function: F, broadcasts: bool = False) -> F:
+def takes_out(function: F, broadcasts: bool = False, joins: bool = False) -> F:
     """Give a function the argument ``out``: the result is computed without it, and then written into the array.
 
     The function declares ``out`` in its signature, so that NumPy's calls fit, but always gets the default. ``out`` is
@@ -33,6 +33,7 @@ def takes_out(function: F, broadcasts: bool = False) -> F:
     Args:
         function: the function.
         broadcasts: whether the result may be repeated to the shape of ``out``, as NumPy does for quantiles.
+        joins: whether the function joins arrays. NumPy then takes ``out`` or ``dtype``, not both.
 
     Raises:
         TracerAssignmentError: ``out`` is a plain array, which cannot take a traced value.
@@ -49,16 +50,22 @@ def takes_out(function: F, broadcasts: bool = False) -> F:
         out = args[position] if len(args) > position else kwargs.get("out")
         if out is None:
             return function(*args, **kwargs)
-        return _into(function, call.__name__.rstrip("_"), broadcasts, args, kwargs)
+        return _into(function, call.__name__.rstrip("_"), broadcasts, joins, args, kwargs)
 
     return call  # pyright: ignore[reportReturnType]  (wraps keeps the signature)
 
 
 takes_broadcast_out = functools.partial(takes_out, broadcasts=True)
+takes_joined_out = functools.partial(takes_out, joins=True)
 
 
 def _into(
-    function: Callable[..., Any], name: str, broadcasts: bool, args: tuple[Any, ...], kwargs: dict[str, Any]
+    function: Callable[..., Any],
+    name: str,
+    broadcasts: bool,
+    joins: bool,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
 ) -> Any:
     """Call a function without ``out``, and write the result into that array."""
     bound = inspect.signature(function).bind(*args, **kwargs)
@@ -68,7 +75,7 @@ def _into(
     array = out[0] if type(out) is tuple else out
     bound.apply_defaults()
     given = bound.arguments
-    if array is not None and "arrays" in given and given.get("dtype") is not None:
+    if joins and array is not None and given["dtype"] is not None:
         raise TypeError(
             f"numpy.{name}: concatenate() only takes `out` or `dtype` as an argument, but both were provided. "
             "Leave one out."
@@ -76,9 +83,8 @@ def _into(
     if array is not None and array is not Ellipsis:
         check_out(array, name)
         # Sums along axes have the array as first argument. The arguments of einsum have no names.
-        first = next(iter(given), "arrays")
-        if function.__code__.co_argcount and "dtype" in given and given["dtype"] is None and first != "arrays":
-            given["dtype"] = _computed_in(given[first], array)
+        if not joins and function.__code__.co_argcount and "dtype" in given and given["dtype"] is None:
+            given["dtype"] = _computed_in(next(iter(given.values())), array)
     y = function(*bound.args, **bound.kwargs)
     if array is Ellipsis:
         return no_number(y)

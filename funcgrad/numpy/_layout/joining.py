@@ -18,7 +18,7 @@ from funcgrad._types import Array, ArrayLike, DTypeLike
 from funcgrad.numpy._base.axes import normalize_axis
 from funcgrad.numpy._base.convert import as_value, dtype_of, promote, promote_weakly
 from funcgrad.numpy._base.dispatch import implements
-from funcgrad.numpy._base.out import takes_out
+from funcgrad.numpy._base.out import takes_joined_out
 from funcgrad.numpy._layout.shape import as_array, atleast_1d, atleast_2d, atleast_3d, broadcast_to, ravel, swapaxes
 
 Sections = int | Sequence[int]
@@ -60,7 +60,7 @@ def _flat(arrays: ArrayLike) -> list[Any]:
 
 
 @implements(np.concatenate)
-@takes_out
+@takes_joined_out
 def concatenate(
     arrays: ArrayLike,
     /,
@@ -93,7 +93,7 @@ concat = concatenate
 
 
 @implements(np.stack)
-@takes_out
+@takes_joined_out
 def stack(
     arrays: ArrayLike, axis: int = 0, out: Array = None, *, dtype: DTypeLike = None, casting: str = "same_kind"
 ) -> Array:
