@@ -19,7 +19,7 @@ import ml_dtypes
 import numpy as np
 
 from funcgrad.autograd.extend import Shape, device, rebuild
-from funcgrad.torch.serialization._unpickler import Known, Unpickler
+from funcgrad.torch.serialization._unpickler import Known, Unpickler, damaged
 
 _STORAGES = {
     "FloatStorage": np.dtype(np.float32),
@@ -45,20 +45,16 @@ DTYPES = {
 }
 
 
-def _refuse(what: str) -> None:
-    raise pickle.UnpicklingError(f"load: {what}; the file is damaged, or was made to do harm. Load another one.")
-
-
 def _tensor(storage: Any, offset: Any, size: Any, stride: Any, *rest: Any) -> Any:
     """Return a tensor over a part of a storage, if the part is inside it."""
     if not isinstance(storage, np.ndarray) or storage.ndim != 1:
-        _refuse(f"a tensor has a {type(storage).__name__} as its storage")
+        raise damaged(f"a tensor has a {type(storage).__name__} as its storage")
     numbers = (offset, *size, *stride)
     if len(size) != len(stride) or not all(type(n) is int and 0 <= n < 2**62 for n in numbers):
-        _refuse(f"a tensor of size {tuple(size)} has the strides {tuple(stride)} and the offset {offset}")
+        raise damaged(f"a tensor of size {tuple(size)} has the strides {tuple(stride)} and the offset {offset}")
     last = offset + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
     if math.prod(size) and last >= storage.size:
-        _refuse(f"a tensor reads element {last} of a storage of {storage.size}")
+        raise damaged(f"a tensor reads element {last} of a storage of {storage.size}")
     steps = tuple([n * storage.itemsize for n in stride])
     memory = storage.view(np.uint8)
     value = np.ndarray(tuple(size), storage.dtype, memory, offset * storage.itemsize if math.prod(size) else 0, steps)
@@ -77,7 +73,7 @@ def _parameter_with_state(data: Any, requires_grad: Any, *rest: Any) -> Any:
 def _bytes(text: Any, encoding: Any) -> bytes:
     """Return bytes, which protocol 2 writes as text."""
     if type(text) is not str or encoding != "latin1":
-        _refuse("bytes are described in another way than by their text")
+        raise damaged("bytes are described in another way than by their text")
     return text.encode("latin-1")
 
 
@@ -111,14 +107,14 @@ class _Storages:
     def __call__(self, pid: Any) -> np.ndarray:
         """Return the memory of a tensor: a record of the archive."""
         if not isinstance(pid, tuple) or len(pid) != 5 or pid[0] != "storage" or not isinstance(pid[1], np.dtype):
-            _refuse("a storage is described in another way than PyTorch's")
+            raise damaged("a storage is described in another way than PyTorch's")
         _, dtype, key, _, count = pid
         if type(key) is not str or type(count) is not int or count < 0:
-            _refuse("a storage has no name or no length")
+            raise damaged("a storage has no name or no length")
         if key not in self._storages:
             data = self._read(key)
             if len(data) < count * dtype.itemsize:
-                _refuse(f"the storage {key} has {len(data)} bytes for {count} elements of {dtype}")
+                raise damaged(f"the storage {key} has {len(data)} bytes for {count} elements of {dtype}")
             self._storages[key] = np.frombuffer(bytearray(data), dtype, count)
         return self._storages[key]
 
@@ -189,11 +185,11 @@ def _from_archive(archive: zipfile.ZipFile) -> Any:
         try:
             return archive.read(f"{prefix}data/{key}")
         except KeyError:
-            raise pickle.UnpicklingError(f"load: the archive has no record data/{key}; the file is damaged.") from None
+            raise damaged(f"the archive has no record data/{key}") from None
 
     try:
         return Unpickler(archive.read(names[0]), _KNOWN, _Storages(read)).load()
     except pickle.UnpicklingError:
         raise
     except (ValueError, TypeError, AttributeError, KeyError, IndexError, EOFError, UnicodeDecodeError) as error:
-        raise pickle.UnpicklingError(f"load: the file is damaged, or was made to do harm: {error}") from None
+        raise damaged(f"{type(error).__name__}: {error}") from None

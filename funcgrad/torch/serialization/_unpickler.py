@@ -11,6 +11,11 @@ from typing import Any
 from funcgrad.torch.serialization._classes import of_library, safe_now
 
 
+def damaged(what: str) -> pickle.UnpicklingError:
+    """Return the error for a file that says what no saved file says."""
+    return pickle.UnpicklingError(f"load: {what}; the file is damaged, or was made to do harm. Load another one.")
+
+
 class Known:
     """A function that a file may name and call. It has no attributes that the file could set."""
 
@@ -23,9 +28,7 @@ class Known:
         return self._function(*args)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        raise pickle.UnpicklingError(
-            f"load: the file sets the attribute {name!r} of a function, which no checkpoint does."
-        )
+        raise damaged(f"the file sets the attribute {name!r} of a function")
 
 
 # The unpickler in C has no methods that could be replaced.
@@ -77,9 +80,7 @@ class Unpickler(_Python):
         args = self.stack.pop()
         function = self.stack[-1]
         if type(function) is not Known and not self._is_safe(function):
-            raise pickle.UnpicklingError(
-                f"load: the file calls {_name(function)}; it is damaged, or was made to do harm. Load another one."
-            )
+            raise damaged(f"the file calls {_name(function)}")
         self.stack[-1] = function(*args)
 
     def load_newobj(self) -> None:
@@ -87,10 +88,7 @@ class Unpickler(_Python):
         args = self.stack.pop()
         kind = self.stack[-1]
         if not isinstance(kind, type) or kind not in self._classes or (args and not self._is_safe(kind)):
-            raise pickle.UnpicklingError(
-                f"load: the file makes an object of {_name(kind)}; it is damaged, or was made to do harm. Load another "
-                "one."
-            )
+            raise damaged(f"the file makes an object of {_name(kind)}")
         self.stack[-1] = kind.__new__(kind, *args)
 
     def load_build(self) -> None:
@@ -101,10 +99,7 @@ class Unpickler(_Python):
             made.__dict__.update(state)
             return
         if type(made) not in self._classes:
-            raise pickle.UnpicklingError(
-                f"load: the file changes {'a function' if type(made) is Known else _name(made)}, which no checkpoint "
-                "does."
-            )
+            raise damaged(f"the file changes {'a function' if type(made) is Known else _name(made)}")
         if hasattr(made, "__setstate__"):
             made.__setstate__(state)
             return
