@@ -36,7 +36,7 @@ def _common(arrays: ArrayLike, dtype: DTypeLike, casting: str) -> list[Any]:
         raise ValueError("need at least one array to concatenate")
     if dtype is None and casting == "same_kind":
         first = values[0].dtype
-        return values if all([x.dtype is first for x in values]) else list(promote(*values))
+        return values if all(x.dtype is first for x in values) else list(promote(*values))
     dtype = np.result_type(*map(dtype_of, values)) if dtype is None else np.dtype(dtype)
     rule: Any = casting
     for source in map(dtype_of, values):
@@ -100,7 +100,7 @@ def stack(
     """``numpy.stack``."""
     values = _common(arrays, dtype, casting)
     shape = values[0].shape
-    if any([x.shape != shape for x in values]):
+    if any(x.shape != shape for x in values):
         raise ValueError("all input arrays must have the same shape")
     y = ops.stack(values, normalize_axis(axis, len(shape) + 1))
     return _in_order(y if len(values) > 1 else copy(y), dtype)
