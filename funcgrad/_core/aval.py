@@ -91,6 +91,16 @@ class Aval:
         return type_text(self.shape, self.dtype)
 
 
+FLOAT64 = np.dtype(np.float64)
+# The type of the most frequent values of loops. It is one object, so that equal types are recognized without a search.
+FLOAT64_NUMBER = Aval((), FLOAT64)
+
+
+def shared_aval(aval: Aval) -> Aval:
+    """Return the aval itself, or `FLOAT64_NUMBER` if it is equal to that."""
+    return FLOAT64_NUMBER if aval == FLOAT64_NUMBER else aval
+
+
 def type_text(shape: tuple[int, ...], dtype: np.dtype) -> str:
     """Return the type as it is printed everywhere: ``f32[3,4]``."""
     return f"{short_dtype(dtype)}[{','.join(map(str, shape))}]"
@@ -163,6 +173,8 @@ def aval_of(value: Value) -> Aval:
     """
     if type(value) is np.ndarray:
         return Aval(value.shape, value.dtype)
+    if type(value) is np.float64:
+        return FLOAT64_NUMBER
     dtype = _WEAK_TYPES.get(type(value))
     if dtype is not None:
         return Aval((), dtype, weak=dtype.kind != "b")

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from funcgrad._core.aval import Aval, WeakComplex, WeakFloat, aval_of
+from funcgrad._core.aval import FLOAT64, Aval, WeakComplex, WeakFloat, aval_of
 from funcgrad._types import Value
 
 PYTHON_NUMBERS = frozenset({int, float, complex})
@@ -94,11 +94,10 @@ def is_weak(x: Value) -> bool:
 
 
 _RANKS = "biufc"
-_FLOAT64 = np.dtype(np.float64)
 
 
 def _number(x: Value, dtype: np.dtype) -> Any:
-    if type(x) is float and dtype is _FLOAT64:
+    if type(x) is float and dtype is FLOAT64:
         return np.float64(x)
     own = aval_of(x).dtype.kind
     # Zero is zero in every dtype. Any other number would lose a part, which the caller should have checked.

@@ -134,6 +134,7 @@ class Primitive:
         "elementwise",
         "forms",
         "guards",
+        "keeps_type",
         "module",
         "multiple_results",
         "name",
@@ -180,6 +181,8 @@ class Primitive:
         self.batch = batch
         self.cost = cost
         self.elementwise = elementwise
+        # Whether the result of equal types has that type, unless the type is weak.
+        self.keeps_type = False
         # Whether Python's numbers have it as an operator, so that its result of weak numbers is weak.
         self.operator = False
         self.multiple_results = multiple_results

@@ -108,20 +108,25 @@ class Equation:
     @property
     def has_effect(self) -> bool:
         """Whether running the equation, or a program inside it, does more than compute results."""
-        return self.primitive.effect or (bool(self.params) and any(map(_holds_effect, self.params.values())))
+        if self.primitive.effect:
+            return True
+        values = self.params.values()
+        return not _plain.issuperset(map(type, values)) and any(map(_holds_effect, values))
 
 
-# Parameters of these types hold no program. A long program asks for hundreds of thousands.
-_PLAIN = frozenset((bool, float, int, slice, str, type(None)))
+# Parameters of these types hold no program. A long program asks for hundreds of thousands, so types are added when they
+# are first met.
+_plain: set[type] = {bool, float, int, slice, str, type(None)}
 
 
 def _holds_effect(param: Any) -> bool:
     """Return whether a parameter is a program with effects, or a record that holds one."""
-    if type(param) in _PLAIN:
-        return False
     if isinstance(param, GraphMethods):
         return cast("Graph", param).made(_has_effects)
-    return isinstance(param, tuple) and any(map(_holds_effect, param))
+    if isinstance(param, tuple):
+        return any(map(_holds_effect, param))
+    _plain.add(type(param))
+    return False
 
 
 def _has_effects(graph: Graph) -> bool:

@@ -6,6 +6,7 @@ import functools
 import linecache
 import os
 import sys
+import threading
 from collections.abc import Callable
 from contextvars import ContextVar
 from types import CodeType, FrameType
@@ -71,25 +72,35 @@ def _cell(path: str) -> str | None:
     return name[1] if name else None
 
 
-# Functions that run recorded operations again: the code of such a function, and a reader of its frames that returns the
-# origin of the operation it is running.
+# Functions that run recorded operations again have a reader of their frames, which returns the origin of the operation
+# that such a function is running.
 Recorded = Callable[[FrameType, Callable[[int], Line | None]], Line | None]
-Replaying = dict[str, tuple[CodeType, Recorded]]
-# The replaying functions of each file, by name; ``None`` for files outside this package. Each recorded operation looks
-# several frames up here.
-_files: dict[str, Replaying | None] = {}
+
+
+# For each code of a function, by its id: the lines that were met by their places in the code, the reader of its frames
+# if it replays operations, or ``None`` for other code of this package. Each recorded operation looks several frames up.
+_codes: dict[int, dict[int, Line] | Recorded | None] = {}
+# The codes themselves, which are kept so that no other one gets the id of one. Notebooks make new code again and again.
+_kept: list[CodeType] = []
+_MOST_CODES = 10_000
+_adding = threading.Lock()
+_replaying: dict[CodeType, Recorded] = {}
 
 
 def replays(function: Any, recorded: Recorded) -> None:
     """Register a function that runs recorded operations again, and the reader of its frames."""
-    code: CodeType = function.__code__
-    known = _known(code.co_filename)
-    assert known is not None
-    known[code.co_name] = code, recorded
+    _replaying[function.__code__] = recorded
 
 
-def _known(filename: str) -> Replaying | None:
-    return _files.setdefault(filename, {} if filename.startswith(PACKAGE) else None)
+def _known(code: CodeType) -> dict[int, Line] | Recorded | None:
+    known = _replaying.get(code) if code.co_filename.startswith(PACKAGE) else {}
+    with _adding:
+        if len(_kept) >= _MOST_CODES:
+            _codes.clear()
+            _kept.clear()
+        _kept.append(code)
+        _codes[id(code)] = known
+    return known
 
 
 def user_line(depth: int = 2) -> Line | None:
@@ -97,8 +108,7 @@ def user_line(depth: int = 2) -> Line | None:
     frame = sys._getframe(depth)
     while frame is not None:
         filename = frame.f_code.co_filename
-        known = _files[filename] if filename in _files else _known(filename)
-        if known is None and not filename.startswith(_NUMPY):
+        if not filename.startswith((PACKAGE, _NUMPY)):
             return Line(filename, frame.f_lineno)
         frame = frame.f_back
     return None
@@ -118,19 +128,25 @@ def origin(made_at: Callable[[int], Line | None]) -> Line | None:
     frame = sys._getframe(3)
     while frame is not None:
         code = frame.f_code
+        known: Any
         try:
-            known = _files[code.co_filename]
+            known = _codes[id(code)]
         except KeyError:
-            known = _known(code.co_filename)
-        if known is None:
-            return _line(code.co_filename, frame.f_lineno, blocks.get())
-        if known and (found := known.get(code.co_name)) is not None and found[0] is code:
-            return found[1](frame, made_at)
+            known = _known(code)
+        if type(known) is dict:
+            # Python counts the lines of a function up to this one, which takes as long as the rest of this function.
+            place = frame.f_lasti
+            line = known.get(place)
+            if line is None or line.blocks is not blocks.get():
+                line = known[place] = _line(code.co_filename, frame.f_lineno, blocks.get())
+            return line
+        if known is not None:
+            return known(frame, made_at)
         frame = frame.f_back
     return None
 
 
-# Loops record the same lines again and again.
+# Equal lines are one object.
 _line = functools.lru_cache(10_000)(Line)
 
 

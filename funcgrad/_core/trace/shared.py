@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad._core.aval import FLOAT64
 from funcgrad._core.bind import Trace, Tracer
 from funcgrad._core.graph.ir import Literal, Operand
 
-_FLOAT64 = np.dtype(np.float64)
+_NUMBERS = (float, int)
 # Integers between the negative of this and this are exact in float64.
 _EXACT = 1 << 53
 # The most bytes of a constant that is compared with others.
@@ -37,27 +38,27 @@ class SharedParts:
             return x
         return self._constants.setdefault((x.shape, x.strides, x.dtype, x.tobytes()), x)
 
-    def beside_number(self, operands: tuple, trace: Trace) -> list[Operand] | None:
+    def beside_number(self, operands: tuple, trace: Trace) -> tuple[Operand, Operand] | None:
         """Return what stands for a Python number and one value of float64, the most frequent case; else ``None``.
 
         It takes a fifth of the time of `typed`.
         """
         if len(operands) != 2:
             return None
-        k = int(isinstance(operands[0], Tracer))
-        x, other = operands[k], operands[1 - k]
-        # Zeros of both signs are equal, and a NaN equals nothing.
-        if not (type(x) is float or (type(x) is int and -_EXACT < x < _EXACT)) or not x or math.isnan(x):
-            return None
-        if not isinstance(other, Tracer) or other._owner is not trace:
+        is_first = type(operands[0]) in _NUMBERS
+        x, other = operands if is_first else operands[::-1]
+        if type(x) not in _NUMBERS or not isinstance(other, Tracer) or other._owner is not trace:
             return None
         var = other._variable
-        if var.aval.weak or var.aval.dtype is not _FLOAT64:
+        if var.aval.weak or var.aval.dtype is not FLOAT64:
             return None
         found = self._numbers.get(x)
         if found is None:
+            # Zeros of both signs are equal, and a NaN equals nothing.
+            if (type(x) is int and not -_EXACT < x < _EXACT) or not x or math.isnan(x):
+                return None
             found = self._numbers[x] = Literal(np.float64(x))
-        return [var, found] if k else [found, var]
+        return (found, var) if is_first else (var, found)
 
 
 _snapshots: dict[int, tuple[weakref.ref, np.ndarray]] = {}

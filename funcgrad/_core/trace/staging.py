@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from funcgrad._core.aval import Aval
+from funcgrad._core.aval import FLOAT64, Aval, shared_aval
 from funcgrad._core.bind import NUMPY_TYPES, Trace, Tracer, active_trace, keeps, next_serial
 from funcgrad._core.graph.ir import Equation, Graph, Literal, Operand, Var, trusted_graph
 from funcgrad._core.graph.line import Line, origin
@@ -31,7 +31,7 @@ class StagedTracer(Tracer):
     """A value with known shape and dtype but no numbers, and its variable."""
 
     __slots__ = ()
-    _held = ("_variable", "_serial")
+    _held = ("_variable", "_serial", "_dtype")
 
     # The name is not ``var``, because arrays have a method ``var``.
     _variable = vars(Tracer)["_node"]
@@ -42,11 +42,11 @@ class StagedTracer(Tracer):
         self._owner = trace
         self._variable = var
         self._serial = next_serial()
+        self._dtype = var.aval.dtype
 
-    # Getters in C: each operation reads dtypes and shapes several times.
+    # Getters in C: each operation reads shapes several times.
     aval: Any = property(operator.attrgetter("_variable.aval"))
     shape = property(operator.attrgetter("_variable.aval.shape"), keeps("shape"))
-    dtype = property(operator.attrgetter("_variable.aval.dtype"), keeps("dtype"))
 
 
 class StagingTrace(Trace):
@@ -77,7 +77,7 @@ class StagingTrace(Trace):
 
     def input(self, aval: Aval, is_array: Callable[[], bool] | None = None) -> StagedTracer:
         """Return the tracer of an argument. ``is_array`` says whether one without axes is an array, if asked."""
-        var = Var(aval)
+        var = Var(shared_aval(aval))
         if is_array is not None and not aval.shape and not aval.weak:
             self.without_axes[var] = is_array
         self.inputs.append(var)
@@ -121,18 +121,26 @@ class StagingTrace(Trace):
     def apply(self, primitive: Primitive, operands: tuple, params: dict, hooked: bool = True) -> Any:
         if hooked and not self.direct:
             return self.apply_hooked(primitive, operands, params)
-        # Loops and branches written out: two comprehensions would take a quarter of the time of this function.
-        variables: Any = []
-        for x in operands:
-            if type(x) is not StagedTracer or x._owner is not self:
+        # Written out for one and two operands: comprehensions would take a quarter of the time of this function.
+        variables: Any
+        if len(operands) == 2:
+            a, b = operands
+            if type(a) is type(b) is StagedTracer and a._owner is self and b._owner is self:
+                variables = a._variable, b._variable
+            else:
                 variables = self._read(primitive, operands)
-                break
-            variables.append(x._variable)
-        if len(variables) == 2 and not params:
-            aval = primitive.aval(variables[0].aval, variables[1].aval)
-        elif len(variables) == 1:
-            aval = primitive.aval(variables[0].aval, **params)
+            a, b = variables
+            left = a.aval
+            if left is b.aval and primitive.keeps_type and left.dtype is FLOAT64 and not left.weak:
+                aval = left
+            else:
+                aval = primitive.aval(left, b.aval, **params)
+        elif len(operands) == 1 and type(operands[0]) is StagedTracer and operands[0]._owner is self:
+            a = operands[0]._variable
+            variables = (a,)
+            aval = primitive.aval(a.aval, **params) if params else primitive.aval(a.aval)
         else:
+            variables = self._read(primitive, operands)
             aval = primitive.aval(*[x.aval for x in variables], **params)
         # Setting the fields here takes half of the time of a constructor in Python.
         var = _new(Var)
@@ -140,7 +148,7 @@ class StagingTrace(Trace):
         results = tuple(map(Var, aval)) if primitive.multiple_results else (var,)
         equation = _new(Equation)
         equation.primitive = primitive
-        equation.operands = tuple(variables)
+        equation.operands = variables
         equation.params = params
         equation.results = results
         equation.source = origin(self._made_at)
@@ -153,16 +161,17 @@ class StagingTrace(Trace):
         made._owner = self
         made._variable = var
         made._serial = serial
+        made._dtype = aval.dtype
         return made
 
-    def _read(self, primitive: Primitive, operands: tuple) -> list[Operand]:
+    def _read(self, primitive: Primitive, operands: tuple) -> tuple[Operand, ...]:
         """Return the variables and literals for operands of which some are no tracers of this program."""
-        if primitive.elementwise and has_number(operands):
+        if primitive.elementwise:
             if (found := self._shared.beside_number(operands, self)) is not None:
                 return found
-            if not all(map(is_weak, operands)):
+            if has_number(operands) and not all(map(is_weak, operands)):
                 operands = typed(operands)
-        return [self.operand(x) for x in operands]
+        return tuple([self.operand(x) for x in operands])
 
     def _made_at(self, serial: int) -> Line | None:
         """Return the origin of the last equation recorded before a serial number, which is also that of a node."""

@@ -163,7 +163,7 @@ def elementwise(
         module=module,
         forms=forms,
     )
-    primitive.operator = operator
+    primitive.operator, primitive.keeps_type = operator, dtype is None
     return primitive
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad._core.aval import Aval
+from funcgrad._core.aval import Aval, shared_aval
 from funcgrad._core.bind import NUMPY_TYPES
 from funcgrad._core.forms import Basic, Forms
 from funcgrad._core.primitive import Primitive, ViewPrimitive
@@ -35,7 +35,7 @@ def _index_numpy(x: Array, *arrays: Array, index: Index) -> Array:
 @lru_cache(1024)
 def _row_aval(shape: tuple[int, ...], dtype: np.dtype) -> Aval:
     """Return the type of a row, the same object each time: equal types are then recognized without comparing them."""
-    return Aval(shape[1:], dtype)
+    return shared_aval(Aval(shape[1:], dtype))
 
 
 def index_aval(x: Aval, *arrays: Aval, index: Index) -> Aval:

@@ -66,7 +66,7 @@ def _array_ufunc(self: Tracer, ufunc: np.ufunc, method: str, *inputs: Any, **opt
                 return y if type(y) is not _NDARRAY else writable(y)
             if ufunc in _ORDERS:
                 object_arrays.refuse_nan(*inputs)
-            return e.numpys_number(y)
+            return y if type(y) is type(self) and not y.aval.weak else e.numpys_number(y)
         function = ufuncs.get(ufunc) or find_special(ufunc) or functools.partial(_on_plain, ufunc)
         if options:
             return with_options(ufunc, function, inputs, options)

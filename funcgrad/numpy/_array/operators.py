@@ -43,12 +43,12 @@ def _arithmetic(primitive: Primitive, function: Function) -> Methods:
     function = e.by_operator(function)
 
     def method(self: Tracer, other: ArrayLike, /) -> Any:
-        kind = type(other)
-        if self.dtype.kind in "fc" and (
+        kind, dtype = type(other), self.dtype
+        if dtype.kind in "fc" and (
             kind is float
             or kind is int
-            or (kind is np.ndarray and other.dtype is self.dtype)
-            or (kind is type(self) and other._owner is self._owner and other.dtype is self.dtype)
+            or (kind is np.ndarray and other.dtype is dtype)
+            or (kind is type(self) and other._owner is self._owner and other.dtype is dtype)
         ):
             return self._owner.apply(primitive, (self, other), NO_PARAMS)
         if kind is bool:

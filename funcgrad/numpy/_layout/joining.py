@@ -34,9 +34,9 @@ def _common(arrays: ArrayLike, dtype: DTypeLike, casting: str) -> list[Any]:
     values = [as_array(x) for x in arrays]
     if not values:
         raise ValueError("need at least one array to concatenate")
-    first = dtype_of(values[0])
     if dtype is None and casting == "same_kind":
-        return values if all(dtype_of(x) is first for x in values) else list(promote(*values))
+        first = values[0].dtype
+        return values if all(x.dtype is first for x in values) else list(promote(*values))
     dtype = np.result_type(*map(dtype_of, values)) if dtype is None else np.dtype(dtype)
     rule: Any = casting
     for source in map(dtype_of, values):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import funcgrad as fg
+from funcgrad._core.graph import line as line_module
 from funcgrad._core.graph.line import Line
 
 W, X = np.full((3, 3), 0.5), np.ones(3)
@@ -138,3 +139,26 @@ def test_a_notebooks_cell_has_its_number() -> None:
         assert str(Line("/somewhere/else.py", 3)) == "else.py:3"
     finally:
         shells.InteractiveShell.clear_instance()
+
+
+def test_each_function_has_its_own_lines_when_many_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The ids of functions that are gone belong to other functions later.
+    monkeypatch.setattr(line_module, "_MOST_CODES", 3)
+    for k in range(20):
+        scope: dict[str, Any] = {}
+        exec(compile("\n" * k + "def f(x):\n    return x * x\n", f"made_{k % 7}.py", "exec"), scope)
+        (equation,) = fg.make_graph(scope["f"])(2.0).equations
+        assert equation.source == Line(f"made_{k % 7}.py", k + 2)
+
+
+def test_operations_of_one_line_have_equal_origins_in_each_block() -> None:
+    def f(x: Any) -> Any:
+        for name in "ab":
+            with fg.named(name):
+                x = x * x + x
+        return x
+
+    sources: list[Any] = [each.source for each in fg.make_graph(f)(2.0).equations]
+    assert [each.blocks[0].name for each in sources] == list("aabb")
+    assert sources[0] is sources[1]
+    assert len({each.place for each in sources}) == 1
