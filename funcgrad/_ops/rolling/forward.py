@@ -321,6 +321,9 @@ class Forwarder(Emitter):
             if all(keys[k][0] == first + step * n for n, k in enumerate(order)):
                 cut = slice(first, last + 1, None if step == 1 else step)
                 together = self.emit(stack_p, *[values[k] for k in order], axis=0)
+                if pattern == FIRST_AXIS and len(keys) == y.aval.shape[0] and together.aval == y.aval:
+                    # Nothing of the array before is left.
+                    return together
                 return self.emit(scatter_set_p, y, together, index=Index(entries_of(pattern, (cut,))))
         for key, value in zip(keys, values, strict=True):
             y = self.emit(scatter_set_p, y, value, index=Index(entries_of(pattern, key)))

@@ -23,7 +23,8 @@ from funcgrad._core.collection import rare_collection
 from funcgrad._core.graph.ir import Equation, Graph, Literal, Operand, Var, trusted_graph
 from funcgrad._core.graph.repeats import LEAST_EQUATIONS, LEAST_ROUNDS, Repeat, repeats
 from funcgrad._core.graph.simplify import drop_dead, simplify
-from funcgrad._ops.index.gather import index_p, scatter_p
+from funcgrad._ops.elementwise.arithmetic import add_p
+from funcgrad._ops.index.gather import scatter_p
 from funcgrad._ops.index.join import concatenate_p, stack_p
 from funcgrad._ops.index.plan import SLOT, Index
 from funcgrad._ops.index.scatter import scatter_set_p
@@ -35,13 +36,9 @@ from funcgrad._ops.rolling.rounds import (
     COPIED_BYTES,
     LARGE,
     AlikeRounds,
-    Before,
     Here,
-    PerRound,
+    RoundBody,
     RoundReads,
-    Same,
-    Source,
-    is_equal,
 )
 from funcgrad._ops.rolling.rows import (
     FIRST_AXIS,
@@ -49,7 +46,6 @@ from funcgrad._ops.rolling.rows import (
     Gatherer,
     Key,
     Row,
-    entries_of,
     pattern_of,
     places_of,
     with_operands,
@@ -201,9 +197,14 @@ class _Roller(Gatherer):
             arrays = self.index_arrays(keys)
             operands += [self.stacked([layer[key] for key in keys], self._rows), *arrays]
             places.append(Index((SLOT,) * len(arrays), unique=True))
+        self.gathers += 1
+        if len(operands) == 1 and operands[0].aval == result.aval:
+            # Every row is written: 0 is added to each, as a scatter does.
+            zero = Literal(result.aval.dtype.type(0))
+            self.equations.append(Equation(add_p, (operands[0], zero), {}, equation.results, equation.source))
+            return True
         params = {**equation.params, "indices": tuple(places)}
         self.equations.append(Equation(scatter_p, tuple(operands), params, equation.results, equation.source))
-        self.gathers += 1
         return True
 
     def _scatter_windows(self, equation: Equation) -> bool:
@@ -258,7 +259,7 @@ class _Roller(Gatherer):
         repeat = stretch.repeat
         self.source = self._rest[repeat.start].source
         self.loops += 1
-        body = _Body(stretch, self._rest[repeat.start : repeat.start + repeat.period])
+        body = RoundBody(stretch, self._rest[repeat.start : repeat.start + repeat.period])
         # Results that something after the loop reads: the last ones of a carry, or rows of a stack.
         stacked: list[tuple[Here, Var]] = []
         last: dict[Var, Var] = {}
@@ -277,7 +278,9 @@ class _Roller(Gatherer):
                 stacked.append((Here(j, k), stack))
                 for r in needed:
                     self._rows.add(made[r], Row(stack, FIRST_AXIS, (r,)))
-        graph = body.graph([here for here, _ in stacked], self._graph.name, self._simplifies)
+        graph = body.graph([here for here, _ in stacked], self._graph.name)
+        graph = rolled(graph, simplifies=self._simplifies)
+        graph = simplify(graph) if self._simplifies else graph
         operands = (
             *[self.one(x, self._rows) for x in body.constants],
             *[self._first(var, x) for var, x in body.carries],
@@ -299,86 +302,6 @@ class _Roller(Gatherer):
             dtype = parts[0].aval.dtype
             return self.constant(np.array([x.value for x in parts if type(x) is Literal], dtype))
         return self.stacked(parts, self._rows)
-
-
-class _Body:
-    """The body of a loop, from the equations of its first round.
-
-    Args:
-        stretch: what each operand is.
-        equations: the equations of one round.
-    """
-
-    def __init__(self, stretch: AlikeRounds, equations: Sequence[Equation]) -> None:
-        # Inputs: operands that are the same in each round, carries with their first values, and rows.
-        self.constants: dict[Operand, Var] = {}
-        self.rows: dict[tuple[Operand, ...], Var] = {}
-        self._chains: dict[Here, list[tuple[list[Var], list[Operand]]]] = {}
-        self.results = [[Var(var.aval) for var in equation.results] for equation in equations]
-        self._equations: list[Equation] = []
-        self._parts: dict[Any, Var] = {}
-        for equation, sources, results in zip(equations, stretch.sources, self.results, strict=True):
-            self._source = equation.source
-            operands = tuple([self._operand(each, x) for each, x in zip(sources, equation.operands, strict=True)])
-            self._equations.append(
-                Equation(equation.primitive, operands, equation.params, tuple(results), equation.source)
-            )
-
-    @property
-    def carries(self) -> list[tuple[Var, Operand]]:
-        """The carries of the loop, with their first values."""
-        return [pair for chains in self._chains.values() for each in chains for pair in zip(*each, strict=True)]
-
-    def carries_of(self, here: Here) -> dict[int, Var]:
-        """Return the carries that hold a result after the loop, by how many rounds before its end it was made."""
-        chains = self._chains.get(here, [])
-        return dict(enumerate(chains[0][0], 1)) if chains else {}
-
-    def _operand(self, source: Source, x: Operand) -> Operand:
-        if isinstance(source, Same):
-            if type(source.x) is Literal:
-                return source.x
-            return self.constants.setdefault(source.x, Var(source.x.aval))
-        if isinstance(source, PerRound):
-            return self.rows.setdefault(source.parts, Var(Aval(x.aval.shape, x.aval.dtype)))
-        if isinstance(source, Here):
-            return self.results[source.position][source.number]
-        if isinstance(source, Before):
-            return self._carry(source)
-        base = self._operand(source.of, self.results[source.of.position][source.of.number])
-        entry = base, source.pattern, source.key
-        if entry not in self._parts:
-            var = self._parts[entry] = Var(Aval(x.aval.shape, x.aval.dtype))
-            index = Index(entries_of(source.pattern, source.key))
-            self._equations.append(Equation(index_p, (base,), {"index": index}, (var,), self._source))
-        return self._parts[entry]
-
-    def _carry(self, source: Before) -> Var:
-        """Return the carry that holds a result of ``lag`` rounds before; ``first[q]`` is what round q reads."""
-        made = self.results[source.position][source.number].aval
-        chains = self._chains.setdefault(Here(source.position, source.number), [])
-        firsts = list(reversed(source.first))
-        for variables, known in chains:
-            if all(is_equal(a, b) for a, b in zip(known, firsts, strict=False)):
-                for first in firsts[len(known) :]:
-                    variables.append(Var(Aval(made.shape, made.dtype)))
-                    known.append(first)
-                return variables[source.lag - 1]
-        variables = [Var(Aval(made.shape, made.dtype)) for _ in firsts]
-        chains.append((variables, firsts))
-        return variables[source.lag - 1]
-
-    def graph(self, stacked: Sequence[Here], name: str, simplifies: bool) -> Graph:
-        """Return the body as a graph, which is rolled itself, and simplified if asked for."""
-        outputs: list[Operand] = []
-        for here, chains in self._chains.items():
-            for variables, _ in chains:
-                outputs += [self.results[here.position][here.number], *variables[:-1]]
-        outputs += [self.results[here.position][here.number] for here in stacked]
-        inputs = [*self.constants.values(), *[var for var, _ in self.carries], *self.rows.values()]
-        body = trusted_graph(inputs, [], self._equations, outputs, f"round of {name}")
-        body = rolled(body, simplifies=simplifies) if len(self._equations) >= LEAST_EQUATIONS else body
-        return simplify(body) if simplifies else body
 
 
 def rolled(graph: Graph, *, simplifies: bool = True, table: Table | None = None) -> Graph:
