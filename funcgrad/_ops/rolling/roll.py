@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from itertools import chain, compress
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,7 @@ from funcgrad._ops.index.plan import SLOT, Index
 from funcgrad._ops.index.scatter import scatter_set_p
 from funcgrad._ops.layout.shape import reshape_p, transpose_p
 from funcgrad._ops.program.scan import Loop, scan_p
+from funcgrad._ops.rolling.cells import axes_of, cells_of
 from funcgrad._ops.rolling.forward import forwarded
 from funcgrad._ops.rolling.reads import Reads, RowReads
 from funcgrad._ops.rolling.rounds import (
@@ -47,13 +48,14 @@ from funcgrad._ops.rolling.rows import (
     Key,
     Row,
     pattern_of,
-    places_of,
     with_operands,
 )
 from funcgrad._ops.rolling.table import Table
 
 # How many rounds that look alike are tried as one.
 _SEVERAL = (1, 2, 3, 4)
+# Rows of which one is scattered more often than this are scattered in the order of the program.
+_MOST_LAYERS = 8
 # An operation on more operands than this that are rows of one array reads them at once.
 _MANY = 3
 
@@ -178,6 +180,8 @@ class _Roller(Gatherer):
                 layers.append({})
             layers[counts[key]][key] = x
             counts[key] += 1
+        if len(layers) > _MOST_LAYERS and self._scatter_windows(equation):
+            return True
         operands: list[Operand] = []
         places: list[Index] = []
         for layer in layers:
@@ -208,19 +212,20 @@ class _Roller(Gatherer):
         return True
 
     def _scatter_windows(self, equation: Equation) -> bool:
-        """Scatter many windows at once, and what is added at integers between them.
+        """Scatter many windows and rows at once.
 
         The places of all rounds are one index array in the order of the operands, so that every sum keeps its order.
         """
         (result,), operands, indices = equation.results, equation.operands, equation.params["indices"]
-        places = [places_of(index, result.aval.shape) for index in indices] if len(indices) == len(operands) else [None]
-        known = [each for each in places if each is not None]
-        rest = result.aval.shape[1:]
-        if not self.gathers_rows or len(known) < len(operands):
+        shape = result.aval.shape
+        axes = max([axes_of(index, len(shape)) for index in indices])
+        cells = [cells_of(index, shape, axes) for index in indices] if len(indices) == len(operands) else [None]
+        known = [each for each in cells if each is not None]
+        rest = shape[axes:]
+        if not self.gathers_rows or len(known) < len(operands) or not axes:
             return False
-        for x, index, each in zip(operands, indices, known, strict=True):
-            shape = rest if type(index.entries[0]) is int else (len(each), *rest)
-            if x.aval.dtype != result.aval.dtype or x.aval.shape != shape:
+        for x, each in zip(operands, known, strict=True):
+            if x.aval.dtype != result.aval.dtype or x.aval.shape != (*each.lengths, *rest):
                 return False
         size = sum(x.aval.size for x in operands)
         if size > LARGE * len(operands) or size * result.aval.dtype.itemsize > COPIED_BYTES:
@@ -230,7 +235,7 @@ class _Roller(Gatherer):
         rows = [self._rows.get(x) for x in operands]
         kinds = [(x.aval, None if row is None else row.base) for x, row in zip(operands, rows, strict=True)]
         found = repeats(np.array([numbers.setdefault(each, len(numbers)) for each in kinds]))
-        if not any(type(indices[i].entries[0]) is slice for repeat in found for i in range(repeat.start, repeat.end)):
+        if not found:
             return False
         pieces: list[Operand] = []
         into: list[Index] = []
@@ -240,15 +245,16 @@ class _Roller(Gatherer):
             into += indices[done : repeat.start]
             done = repeat.end
             if repeat.rounds:
-                count = sum(map(len, known[repeat.start : repeat.end]))
+                count = sum(each.size for each in known[repeat.start : repeat.end])
                 columns = []
                 for j in range(repeat.start, repeat.start + repeat.period):
                     y = self.stacked(operands[j : repeat.end : repeat.period], self._rows)
-                    columns.append(self.emit(reshape_p, y, shape=(repeat.rounds, len(known[j]), *rest)))
+                    columns.append(self.emit(reshape_p, y, shape=(repeat.rounds, known[j].size, *rest)))
                 y = columns[0] if len(columns) == 1 else self.emit(concatenate_p, *columns, axis=1)
-                at = np.array([*chain.from_iterable(known[repeat.start : repeat.end])], np.int64)
-                pieces += [self.emit(reshape_p, y, shape=(count, *rest)), self.index_array(at)]
-                into.append(Index((SLOT,)))
+                at = np.concatenate([each.keys() for each in known[repeat.start : repeat.end]])
+                pieces.append(self.emit(reshape_p, y, shape=(count, *rest)))
+                pieces += [self.index_array(column) for column in np.ascontiguousarray(at.T)]
+                into.append(Index((SLOT,) * axes))
         params = {**equation.params, "indices": tuple(into)}
         self.equations.append(Equation(scatter_p, tuple(pieces), params, equation.results, equation.source))
         self.gathers += 1
@@ -319,4 +325,6 @@ def rolled(graph: Graph, *, simplifies: bool = True, table: Table | None = None)
         table = table or Table(graph.equations, graph.outputs)
         found = forwarded(graph) if len(table.of(scatter_set_p, scatter_p)) else graph
         found = _Roller(found, simplifies, table if found is graph else None).run()
-    return found if any(equation.primitive is scan_p for equation in found.equations) else graph
+    # Windows of arrays that are written take more equations where their rounds do not roll.
+    is_shorter = len(found.equations) < len(graph.equations)
+    return found if is_shorter and any(equation.primitive is scan_p for equation in found.equations) else graph
