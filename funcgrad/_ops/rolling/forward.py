@@ -340,7 +340,7 @@ class Forwarder(ChainReader):
             if holes > 1:
                 together = self.emit(reshape_p, together, shape=(*map(len, axes), *together.aval.shape[1:]))
             if set(pattern) == {HOLE} and together.aval == y.aval:
-                # Nothing of the array before is left.
+                # The array before is not read any more.
                 return together
             return self.emit(scatter_set_p, y, together, index=Index(entries_of(pattern, tuple(cuts))))
         for key, value in zip(keys, values, strict=True):

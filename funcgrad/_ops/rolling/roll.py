@@ -1,9 +1,11 @@
 """``Graph.roll()``: the same program with structured loops for stretches that repeat.
 
     forward.py   reads of rows that were written get the rows; chains of writes become one write
+    chains.py    the updates of one array, and its rows and windows after some of them
+    cells.py     the rows that an index names
     table.py     the program as arrays of numbers; the kinds of equations, in which ``graph/repeats.py`` finds repeats
     reads.py     what each operand reads, as arrays of numbers
-    rounds.py    what each round reads: the same value, the next of many, a result of a round before
+    rounds.py    what each round reads: the same value, the next of many, a result of a round before; the body of a loop
     roll.py      a `scan` for each stretch; results of rounds are rows of what it stacks
 
 A program's own values decide: an equation is in a loop only where every round reads alike. What differs stays.
