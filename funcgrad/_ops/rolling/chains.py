@@ -18,7 +18,7 @@ from funcgrad._ops.rolling.cells import Cells
 from funcgrad._ops.rolling.rows import FIRST_AXIS, Emitter, Key, Pattern, reshape_p
 
 # The most rows of an array that are read or added to at once by one equation, and are followed.
-MOST_CELLS = 32
+MOST_CELLS = 64
 
 
 class Part(NamedTuple):

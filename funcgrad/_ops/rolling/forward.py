@@ -57,7 +57,8 @@ class Forwarder(ChainReader):
         self._versions: dict[Var, tuple[Chain, int]] = {}
         self._replaced: dict[Operand, Operand] = {}
         self._rows: dict[Var, tuple[Equation, Pattern | None, dict[Key, list[Operand]]]] = {}
-        self._moving = moving_windows(graph)
+        # The forms of windows that move; found when the first window of an array that is written is read.
+        self._moving: set[object] | None = None
         # The results of equations that are not in the new program, or not yet.
         self._pending: set[Operand] = set()
 
@@ -121,9 +122,13 @@ class Forwarder(ChainReader):
         return chain if chain is not None and chain.depth == depth else None
 
     def _is_moving(self, index: Index, shape: Sequence[int]) -> bool:
-        """Return whether an index is a window with many places."""
-        cells = cells_of(index, shape, len(shape)) if has_slice(index) else None
-        return cells is not None and (tuple(shape), cells.form) in self._moving
+        """Return whether an index is a window with many places, and rows of an array were written."""
+        cells = cells_of(index, shape, len(shape)) if self._versions and has_slice(index) else None
+        if cells is None:
+            return False
+        if self._moving is None:
+            self._moving = moving_windows(self._graph)
+        return (tuple(shape), cells.form) in self._moving
 
     def _set(self, equation: Equation, x: Operand, v: Operand, *arrays: Operand) -> bool:
         """Note a write of a row."""
