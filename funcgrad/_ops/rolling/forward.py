@@ -3,7 +3,8 @@
 A program that fills an array row by row reads rows that it wrote. In a graph each write makes a new array, so a loop
 would carry the whole array. This pass follows each element of a chain of updates: writes of rows (``scatter_set``), and
 the sums of rows that reverse mode makes (``a + zeros with v at t``). Reads get the value itself. Updates that nothing
-else reads are done at once, where the whole array is read.
+else reads are done at once, where the whole array is read. A moving window of such an array, ``y[t - 4 : t]``, is a
+stack of its rows, and a sum of a window adds to each row.
 
 Every value is the same to the last bit. An element that a sum of another row leaves alone is x + 0, which differs from
 x where x is -0.0, so the 0 is added.
@@ -11,9 +12,10 @@ x where x is -0.0, so the 0 is added.
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from itertools import product, takewhile
 
 import numpy as np
 
@@ -25,15 +27,17 @@ from funcgrad._ops.index.gather import index_p, scatter_p
 from funcgrad._ops.index.join import stack_p
 from funcgrad._ops.index.plan import Index
 from funcgrad._ops.index.scatter import scatter_set_p
+from funcgrad._ops.rolling.cells import cells_of, has_slice, moving_windows
+from funcgrad._ops.rolling.chains import MOST_CELLS, Chain, ChainReader, Event, Filled, Part
 from funcgrad._ops.rolling.rows import (
     FIRST_AXIS,
     HOLE,
-    Emitter,
     Key,
     Pattern,
     Row,
     entries_of,
     pattern_of,
+    reshape_p,
     with_operands,
 )
 from funcgrad._types import Value
@@ -44,63 +48,17 @@ _FEW = 2
 _SMALL = 9
 
 
-class _Event(NamedTuple):
-    """An update of one row.
-
-    Args:
-        depth: the number of updates of the chain up to this one.
-        adds: whether the value is added to the row, or replaces it.
-        value: the row.
-        row_first: whether the row is the first operand of the sum.
-    """
-
-    depth: int
-    adds: bool
-    value: Operand
-    row_first: bool
-
-
-class _Chain:
-    """The updates of an array at one pattern of integers."""
-
-    def __init__(self, base: Operand, pattern: Pattern) -> None:
-        self.base = base
-        self.pattern = pattern
-        self.depth = 0
-        self.events: list[tuple[Key, _Event]] = []
-        self.of: dict[Key, list[_Event]] = {}
-        # The depths of the updates that add.
-        self.sums: list[int] = []
-        # Versions that exist as an array, by depth.
-        self.made: dict[int, Operand] = {0: base}
-        # Elements that were asked for.
-        self.known: dict[Any, Operand] = {}
-
-    def add(self, key: Key, value: Operand, row_first: bool = False, *, adds: bool) -> int:
-        self.depth += 1
-        event = _Event(self.depth, adds, value, row_first)
-        self.events.append((key, event))
-        self.of.setdefault(key, []).append(event)
-        if adds:
-            self.sums.append(self.depth)
-        return self.depth
-
-    def others(self, after: int, until: int, key: Key) -> bool:
-        """Return whether another row was added to between two depths."""
-        found = bisect_right(self.sums, until) - bisect_right(self.sums, after)
-        mine = sum(event.adds and after < event.depth <= until for event in self.of.get(key, ()))
-        return found > mine
-
-
-class Forwarder(Emitter):
+class Forwarder(ChainReader):
     """One pass over a program."""
 
     def __init__(self, graph: Graph) -> None:
         super().__init__()
         self._graph = graph
-        self._versions: dict[Var, tuple[_Chain, int]] = {}
+        self._versions: dict[Var, tuple[Chain, int]] = {}
         self._replaced: dict[Operand, Operand] = {}
-        self._rows: dict[Var, tuple[Equation, Pattern, dict[Key, list[Operand]]]] = {}
+        self._rows: dict[Var, tuple[Equation, Pattern | None, dict[Key, list[Operand]]]] = {}
+        # The forms of windows that move; found when the first window of an array that is written is read.
+        self._moving: set[object] | None = None
         # The results of equations that are not in the new program, or not yet.
         self._pending: set[Operand] = set()
 
@@ -151,14 +109,26 @@ class Forwarder(Emitter):
             return self._made(x, *self._versions[x])
         return x
 
-    def _chain(self, x: Operand, pattern: Pattern) -> _Chain | None:
+    def _chain(self, x: Operand, pattern: Pattern) -> Chain | None:
         """Return the chain that an update of ``x`` continues."""
         if type(x) is not Var:
             return None
-        known = self._versions.get(x)
-        if known is not None and known[0].pattern == pattern and known[0].depth == known[1]:
-            return known[0]
-        return _Chain(self._whole(x), pattern)
+        known = self._continued(x)
+        return known if known is not None and known.pattern == pattern else Chain(self._whole(x), pattern)
+
+    def _continued(self, x: Var) -> Chain | None:
+        """Return the chain whose last version is ``x``."""
+        chain, depth = self._versions.get(x, (None, 0))
+        return chain if chain is not None and chain.depth == depth else None
+
+    def _is_moving(self, index: Index, shape: Sequence[int]) -> bool:
+        """Return whether an index is a window with many places, and rows of an array were written."""
+        cells = cells_of(index, shape, len(shape)) if self._versions and has_slice(index) else None
+        if cells is None:
+            return False
+        if self._moving is None:
+            self._moving = moving_windows(self._graph)
+        return (tuple(shape), cells.form) in self._moving
 
     def _set(self, equation: Equation, x: Operand, v: Operand, *arrays: Operand) -> bool:
         """Note a write of a row."""
@@ -170,8 +140,10 @@ class Forwarder(Emitter):
             return False
         pattern, key = found
         shape = _shape_of(x, pattern, key)
-        if type(v) is Literal and v.aval.shape == () == shape:
+        value: Operand | Filled | None
+        if type(v) is Literal and v.aval.shape == ():
             value = _as_dtype(v.value, x.aval.dtype)
+            value = value if value is None or shape == () else Filled(value, shape)
         elif type(v) is Var and v.aval.shape == shape and v.aval.dtype == x.aval.dtype and not v.aval.weak:
             value = self._whole(v)
         else:
@@ -186,7 +158,7 @@ class Forwarder(Emitter):
     def _is_row(self, equation: Equation, *operands: Operand) -> bool:
         """Return whether an equation scatters rows at one pattern of integers; note them by their integers.
 
-        It is read as a sum of rows, or else made where it is needed.
+        It is read as a sum of rows, or else made where it is needed. The rows of windows are found when it is read.
         """
         del operands
         (result,) = equation.results
@@ -195,6 +167,10 @@ class Forwarder(Emitter):
             return False
         rows: dict[Key, list[Operand]] = {}
         patterns: set[Pattern] = set()
+        if any(self._is_moving(index, result.aval.shape) for index in indices):
+            self._rows[result] = equation, None, rows
+            self._pending.add(result)
+            return True
         for v, index in zip(equation.operands, indices, strict=True):
             found = pattern_of(index, result.aval.shape)
             if found is None or v.aval.shape != _shape_of(result, *found) or v.aval.dtype != result.aval.dtype:
@@ -211,25 +187,81 @@ class Forwarder(Emitter):
         """Note a sum of an array and rows."""
         if not self._rows:
             return False
+        (result,) = equation.results
         for x, row in ((a, b), (b, a)):
             if type(row) is not Var or row not in self._rows or type(x) is not Var or x in self._rows:
                 continue
-            _, pattern, found = self._rows[row]
-            (result,) = equation.results
-            if x.aval.shape != result.aval.shape or x.aval.dtype != result.aval.dtype or len(found) > _FEW:
+            if x.aval.shape != result.aval.shape or x.aval.dtype != result.aval.dtype:
                 continue
-            chain = self._chain(x, pattern)
+            chain = self._chain_of_sum(x, *self._rows[row], row is a)
             if chain is not None:
-                for key, parts in found.items():
-                    chain.add(key, self._added(parts), row is a, adds=True)
                 self._versions[result] = chain, chain.depth
                 self._pending.add(result)
                 return True
         return False
 
+    def _chain_of_sum(
+        self, x: Var, scatter: Equation, pattern: Pattern | None, rows: dict[Key, list[Operand]], row_first: bool
+    ) -> Chain | None:
+        """Add what an equation scatters to the chain of ``x``, and return the chain; ``None`` if nothing is followed.
+
+        More rows than a few, and windows, are followed only in an array of which rows were written or added to before.
+        """
+        known = self._continued(x)
+        if pattern is None or len(rows) > _FEW:
+            if known is None or len(rows) > MOST_CELLS or (pattern is not None and pattern != known.pattern):
+                return None
+            before = known.depth
+            if pattern is None or pattern == FIRST_AXIS:
+                found = self._window_added(known, scatter, row_first)
+            else:
+                found = True
+                for key, parts in rows.items():
+                    known.add(key, self._added(parts), row_first, adds=True)
+            if found:
+                known.sums_of_many[known.depth] = before, scatter, row_first
+            return known if found else None
+        chain = self._chain(x, pattern)
+        if chain is not None:
+            for key, parts in rows.items():
+                chain.add(key, self._added(parts), row_first, adds=True)
+        return chain
+
+    def _window_added(self, chain: Chain, scatter: Equation, row_first: bool) -> bool:
+        """Add what an equation scatters to a chain, as a sum of small arrays; return whether it is so.
+
+        The sum contains all places between the first and the last one. 0 is added to those that nothing is added to.
+        """
+        shape, operands, axes = scatter.params["shape"], tuple(map(self._whole, scatter.operands)), len(chain.pattern)
+        (result,) = scatter.results
+        found = [cells_of(index, shape, axes) for index in scatter.params["indices"]]
+        cells = [each for each in found if each is not None]
+        if set(chain.pattern) != {HOLE} or len(cells) < len(operands):
+            return False
+        for x, index in zip(operands, scatter.params["indices"], strict=True):
+            if x.aval.dtype != result.aval.dtype or x.aval.shape != index_p.aval(result.aval, index=index).shape:
+                return False
+        lows = [min(each) for each in zip(*[each.lows for each in cells], strict=True)]
+        highs = [max(each) + 1 for each in zip(*[each.highs for each in cells], strict=True)]
+        lengths = [high - low for low, high in zip(lows, highs, strict=True)]
+        size, rest = math.prod(lengths), shape[axes:]
+        if size > MOST_CELLS:
+            return False
+        indices = tuple([each.moved(lows) for each in cells])
+        if len(operands) == 1 and operands[0].aval.shape == (*lengths, *rest) and cells[0].is_upwards:
+            rows = self.plus_zero(operands[0])
+        else:
+            rows = self.emit(scatter_p, *operands, shape=(*lengths, *rest), indices=indices)
+        if axes > 1:
+            rows = self.emit(reshape_p, rows, shape=(size, *rest))
+        keys: list[Key] = [*product(*[range(low, high) for low, high in zip(lows, highs, strict=True)])]
+        before = self.stack_of(chain, keys, chain.depth)
+        chain.add_window(keys, self.emit(add_p, *((rows, before) if row_first else (before, rows))))
+        return True
+
     def _added(self, parts: list[Operand]) -> Operand:
         """Return what a scatter of several rows at one place gives: they are added to zeros, in order."""
-        value = self._plus_zero(self._whole(parts[0]))
+        value = self.plus_zero(self._whole(parts[0]))
         for part in parts[1:]:
             value = self.emit(add_p, value, self._whole(part))
         return value
@@ -239,57 +271,40 @@ class Forwarder(Emitter):
         if arrays or type(x) is not Var or x not in self._versions:
             return False
         chain, depth = self._versions[x]
-        found = pattern_of(equation.params["index"], x.aval.shape)
-        if found is None or found[0] != chain.pattern:
-            return False
+        index, shape = equation.params["index"], x.aval.shape
+        found = pattern_of(index, shape)
         (result,) = equation.results
-        self._replaced[result] = self._element(chain, found[1], depth)
+        if found is not None and found[0] == chain.pattern:
+            self._replaced[result] = self.element(chain, found[1], depth)
+        elif set(chain.pattern) == {HOLE} and self._is_moving(index, shape):
+            cells = cells_of(index, shape, len(chain.pattern))
+            if cells is None or cells.size > MOST_CELLS:
+                return False
+            self._replaced[result] = self.window(chain, cells, depth)
+        else:
+            return False
+        chain.is_read = True
         self._pending.add(result)
         return True
 
-    def _element(self, chain: _Chain, key: Key, depth: int) -> Operand:
-        """Return the row at ``key`` after the updates up to ``depth``."""
-        events = chain.of.get(key, [])
-        if events and not chain.sums and events[-1].depth <= depth:
-            # All updates replace rows, so this is the last one of the row.
-            return events[-1].value
-        events = [event for event in events if event.depth <= depth]
-        start = max((i for i, event in enumerate(events) if not event.adds), default=None)
-        at, value = 0, None
-        if start is not None:
-            at, value = events[start].depth, events[start].value
-            events = events[start + 1 :]
-        entry = (
-            key,
-            at,
-            events[-1].depth if events else at,
-            chain.others(events[-1].depth if events else at, depth, key),
-        )
-        if entry in chain.known:
-            return chain.known[entry]
-        if value is None:
-            value = self.part(chain.base, chain.pattern, key)
-        for event in events:
-            if chain.others(at, event.depth, key):
-                value = self._plus_zero(value)
-            value, at = self.emit(add_p, value, event.value), event.depth
-        if chain.others(at, depth, key):
-            value = self._plus_zero(value)
-        chain.known[entry] = value
-        return value
-
-    def _plus_zero(self, x: Operand) -> Operand:
-        """Return x + 0, once."""
-        return x if type(x) is Literal else self.emit(add_p, x, Literal(x.aval.dtype.type(0)))
-
-    def _made(self, x: Var, chain: _Chain, depth: int) -> Operand:
+    def _made(self, x: Var, chain: Chain, depth: int) -> Operand:
         """Return a version of an array. It is made from the last version that exists."""
         if depth in chain.made:
             return chain.made[depth]
         before = max(d for d in chain.made if d < depth)
-        pending = [(key, event) for key, event in chain.events[before:depth]]
+        if not chain.is_read:
+            # The array is made as the program makes it.
+            sums = [*takewhile(lambda end: end > before, reversed(chain.sums_of_many))]
+            for end in [each for each in reversed(sums) if each <= depth]:
+                start, scatter, row_first = chain.sums_of_many[end]
+                y, row = self._made(x, chain, start), self._whole(scatter.results[0])
+                chain.made[end] = self.emit(add_p, *((row, y) if row_first else (y, row)))
+                before = end
+            if depth in chain.made:
+                return chain.made[depth]
+        pending = chain.events_between(before, depth)
         y = chain.made[before]
-        if len(pending) <= _FEW:
+        if len(pending) <= _FEW and not any(isinstance(event.value, Part) for _, event in pending):
             for key, event in pending:
                 y = self._updated(y, event, Index(entries_of(chain.pattern, key)))
         else:
@@ -297,34 +312,53 @@ class Forwarder(Emitter):
         chain.made[depth] = y
         return y
 
-    def _updated(self, y: Operand, event: _Event, index: Index) -> Operand:
+    def _updated(self, y: Operand, event: Event, index: Index) -> Operand:
         """Make one update."""
+        value = event.value.number if isinstance(event.value, Filled) else event.value
+        assert not isinstance(value, Part)
         if not event.adds:
-            return self.emit(scatter_set_p, y, event.value, index=index)
-        row = self.emit(scatter_p, event.value, shape=y.aval.shape, indices=(index,))
+            return self.emit(scatter_set_p, y, value, index=index)
+        row = self.emit(scatter_p, value, shape=y.aval.shape, indices=(index,))
         return self.emit(add_p, *((row, y) if event.row_first else (y, row)))
 
-    def _at_once(self, chain: _Chain, y: Operand, keys: list[Key], before: int, depth: int) -> Operand:
+    def _at_once(self, chain: Chain, y: Operand, keys: list[Key], before: int, depth: int) -> Operand:
         """Write all rows that changed between two depths."""
-        values = [self._element(chain, key, depth) for key in keys]
+        values = [self.element(chain, key, depth) for key in keys]
         if bisect_right(chain.sums, depth) > bisect_right(chain.sums, before):
-            y = self._plus_zero(y)
+            y = self.plus_zero(y)
         return self.written(y, chain.pattern, keys, values)
 
     def written(self, y: Operand, pattern: Pattern, keys: list[Key], values: list[Operand]) -> Operand:
-        """Return an array with rows written at once where the integer is the first entry; else one after the other."""
-        if len(keys) > 1 and pattern[0] == HOLE and pattern.count(HOLE) == 1 and None not in pattern:
-            # Each integer occurs once here, so their order does not matter.
-            order = sorted(range(len(keys)), key=lambda k: keys[k])
-            first, last = keys[order[0]][0], keys[order[-1]][0]
-            step = keys[order[1]][0] - first
-            if all(keys[k][0] == first + step * n for n, k in enumerate(order)):
-                cut = slice(first, last + 1, None if step == 1 else step)
-                together = self.emit(stack_p, *[values[k] for k in order], axis=0)
-                return self.emit(scatter_set_p, y, together, index=Index(entries_of(pattern, (cut,))))
+        """Return an array with rows written at once where the integers are the first entries; else one by one.
+
+        Each key occurs once here, so their order does not matter.
+        """
+        holes = pattern.count(HOLE)
+        is_first = set(pattern[:holes]) == {HOLE} and None not in pattern
+        # The places along each axis; rows are written at once if they are all those of a grid.
+        axes = [sorted(set(column)) for column in zip(*keys, strict=True)]
+        grid = [_even(places) for places in axes]
+        cuts = [each for each in grid if each is not None]
+        if len(keys) > 1 and is_first and len(cuts) == holes and math.prod(map(len, axes)) == len(keys):
+            value_of = dict(zip(keys, values, strict=True))
+            together = self.emit(stack_p, *[value_of[key] for key in product(*axes)], axis=0)
+            if holes > 1:
+                together = self.emit(reshape_p, together, shape=(*map(len, axes), *together.aval.shape[1:]))
+            if set(pattern) == {HOLE} and together.aval == y.aval:
+                # The array before is not read any more.
+                return together
+            return self.emit(scatter_set_p, y, together, index=Index(entries_of(pattern, tuple(cuts))))
         for key, value in zip(keys, values, strict=True):
             y = self.emit(scatter_set_p, y, value, index=Index(entries_of(pattern, key)))
         return y
+
+
+def _even(places: list[int]) -> slice | None:
+    """Return the slice of places that lie at one distance; ``None`` if they do not."""
+    step = places[1] - places[0] if len(places) > 1 else 1
+    if places != [*range(places[0], places[-1] + 1, step)]:
+        return None
+    return slice(places[0], places[-1] + 1, None if step == 1 else step)
 
 
 def _shape_of(x: Operand, pattern: Pattern, key: Key) -> tuple[int, ...]:

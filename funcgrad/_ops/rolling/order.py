@@ -17,6 +17,7 @@ import numpy as np
 from funcgrad._core.graph.ir import Equation, Graph, Operand
 from funcgrad._ops.index.gather import index_p
 from funcgrad._ops.index.join import concatenate_p, stack_p
+from funcgrad._ops.index.plan import Index
 from funcgrad._ops.program.scan import Loop, scan_p
 from funcgrad._ops.rolling.elements import elements_keep_order
 from funcgrad._ops.rolling.reverse_rounds import uses_of
@@ -158,7 +159,7 @@ def _carries_keep_order(equation: Equation, moving: Collection[Operand], around:
     # A value of one round that is read after the loop is a row of what is stacked.
     for y, stack in zip(ends[loop.carry :], equation.results[loop.carry :], strict=True):
         rounds = [inner.of(y), *[inner.of(inputs[c]) for c in _later(loop, y)]]
-        if not all(_is_ordered([*rounds, around.of(row)]) for row in around.parts_of(stack)):
+        if not all(_is_ordered([*rounds, found]) for found in _uses_of_rounds(stack, around)):
             return False
     return True
 
@@ -170,6 +171,21 @@ def _later(loop: Loop, y: Operand) -> list[int]:
     for c in found:
         found += [d for d, end in enumerate(ends) if end is inputs[c] and d not in found]
     return found
+
+
+def _uses_of_rounds(stack: Operand, around: _Uses) -> list[tuple[int, int]]:
+    """Return how often each value of a stack that is read by index is read after the loop, and how often by index."""
+    parts = around.parts_of(stack)
+    found = [around.of(row) for _, row in parts]
+    by_round: dict[int, tuple[int, int]] = {}
+    for (index, _), (count, indexed) in zip(parts, found, strict=True):
+        first, *rest = index.entries if len(index.entries) else (None,)
+        if type(first) is int:
+            r = first % stack.aval.shape[0]
+            before = by_round.get(r, (0, 0))
+            # A part of a value is a read of it by index.
+            by_round[r] = before[0] + max(count, 1), before[1] + (max(count, 1) if rest else indexed)
+    return [*found, *by_round.values()]
 
 
 def _is_ordered(uses: list[tuple[int, int]]) -> bool:
@@ -188,16 +204,16 @@ class _Uses:
         self._counts = Counter(chain.from_iterable([each.operands for each in graph.equations]))
         reads = [each for each in graph.equations if each.primitive is index_p]
         self._indexed = Counter([each.operands[0] for each in reads])
-        self._parts: dict[Operand, list[Operand]] = {}
+        self._parts: dict[Operand, list[tuple[Index, Operand]]] = {}
         for each in reads:
-            self._parts.setdefault(each.operands[0], []).append(each.results[0])
+            self._parts.setdefault(each.operands[0], []).append((each.params["index"], each.results[0]))
 
     def of(self, x: Operand, without: Equation | None = None) -> tuple[int, int]:
         """Return how often a value is read, besides once by an equation, and how often of that by index."""
         return self._counts[x] - (without is not None), self._indexed[x]
 
-    def parts_of(self, x: Operand) -> list[Operand]:
-        """Return the parts of an array that are read by index."""
+    def parts_of(self, x: Operand) -> list[tuple[Index, Operand]]:
+        """Return the parts of an array that are read by index, each with its index."""
         return self._parts.get(x, [])
 
 

@@ -1,9 +1,11 @@
 """``Graph.roll()``: the same program with structured loops for stretches that repeat.
 
     forward.py   reads of rows that were written get the rows; chains of writes become one write
+    chains.py    the updates of one array, and its rows and windows after some of them
+    cells.py     the rows that an index names
     table.py     the program as arrays of numbers; the kinds of equations, in which ``graph/repeats.py`` finds repeats
     reads.py     what each operand reads, as arrays of numbers
-    rounds.py    what each round reads: the same value, the next of many, a result of a round before
+    rounds.py    what each round reads: the same value, the next of many, a result of a round before; the body of a loop
     roll.py      a `scan` for each stretch; results of rounds are rows of what it stacks
 
 A program's own values decide: an equation is in a loop only where every round reads alike. What differs stays.
@@ -13,7 +15,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from itertools import chain, compress
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -23,25 +25,23 @@ from funcgrad._core.collection import rare_collection
 from funcgrad._core.graph.ir import Equation, Graph, Literal, Operand, Var, trusted_graph
 from funcgrad._core.graph.repeats import LEAST_EQUATIONS, LEAST_ROUNDS, Repeat, repeats
 from funcgrad._core.graph.simplify import drop_dead, simplify
-from funcgrad._ops.index.gather import index_p, scatter_p
+from funcgrad._ops.elementwise.arithmetic import add_p
+from funcgrad._ops.index.gather import scatter_p
 from funcgrad._ops.index.join import concatenate_p, stack_p
 from funcgrad._ops.index.plan import SLOT, Index
 from funcgrad._ops.index.scatter import scatter_set_p
 from funcgrad._ops.layout.shape import reshape_p, transpose_p
 from funcgrad._ops.program.scan import Loop, scan_p
+from funcgrad._ops.rolling.cells import axes_of, cells_of
 from funcgrad._ops.rolling.forward import forwarded
 from funcgrad._ops.rolling.reads import Reads, RowReads
 from funcgrad._ops.rolling.rounds import (
     COPIED_BYTES,
     LARGE,
     AlikeRounds,
-    Before,
     Here,
-    PerRound,
+    RoundBody,
     RoundReads,
-    Same,
-    Source,
-    is_equal,
 )
 from funcgrad._ops.rolling.rows import (
     FIRST_AXIS,
@@ -49,15 +49,15 @@ from funcgrad._ops.rolling.rows import (
     Gatherer,
     Key,
     Row,
-    entries_of,
     pattern_of,
-    places_of,
     with_operands,
 )
 from funcgrad._ops.rolling.table import Table
 
 # How many rounds that look alike are tried as one.
 _SEVERAL = (1, 2, 3, 4)
+# Rows of which one is scattered more often than this are scattered in the order of the program.
+_MOST_LAYERS = 8
 # An operation on more operands than this that are rows of one array reads them at once.
 _MANY = 3
 
@@ -182,6 +182,8 @@ class _Roller(Gatherer):
                 layers.append({})
             layers[counts[key]][key] = x
             counts[key] += 1
+        if len(layers) > _MOST_LAYERS and self._scatter_windows(equation):
+            return True
         operands: list[Operand] = []
         places: list[Index] = []
         for layer in layers:
@@ -201,25 +203,31 @@ class _Roller(Gatherer):
             arrays = self.index_arrays(keys)
             operands += [self.stacked([layer[key] for key in keys], self._rows), *arrays]
             places.append(Index((SLOT,) * len(arrays), unique=True))
+        self.gathers += 1
+        if len(operands) == 1 and operands[0].aval == result.aval:
+            # Every row is written: 0 is added to each, as a scatter does.
+            zero = Literal(result.aval.dtype.type(0))
+            self.equations.append(Equation(add_p, (operands[0], zero), {}, equation.results, equation.source))
+            return True
         params = {**equation.params, "indices": tuple(places)}
         self.equations.append(Equation(scatter_p, tuple(operands), params, equation.results, equation.source))
-        self.gathers += 1
         return True
 
     def _scatter_windows(self, equation: Equation) -> bool:
-        """Scatter many windows at once, and what is added at integers between them.
+        """Scatter many windows and rows at once.
 
         The places of all rounds are one index array in the order of the operands, so that every sum keeps its order.
         """
         (result,), operands, indices = equation.results, equation.operands, equation.params["indices"]
-        places = [places_of(index, result.aval.shape) for index in indices] if len(indices) == len(operands) else [None]
-        known = [each for each in places if each is not None]
-        rest = result.aval.shape[1:]
-        if not self.gathers_rows or len(known) < len(operands):
+        shape = result.aval.shape
+        axes = max([axes_of(index, len(shape)) for index in indices])
+        cells = [cells_of(index, shape, axes) for index in indices] if len(indices) == len(operands) else [None]
+        known = [each for each in cells if each is not None]
+        rest = shape[axes:]
+        if not self.gathers_rows or len(known) < len(operands) or not axes:
             return False
-        for x, index, each in zip(operands, indices, known, strict=True):
-            shape = rest if type(index.entries[0]) is int else (len(each), *rest)
-            if x.aval.dtype != result.aval.dtype or x.aval.shape != shape:
+        for x, each in zip(operands, known, strict=True):
+            if x.aval.dtype != result.aval.dtype or x.aval.shape != (*each.lengths, *rest):
                 return False
         size = sum(x.aval.size for x in operands)
         if size > LARGE * len(operands) or size * result.aval.dtype.itemsize > COPIED_BYTES:
@@ -229,7 +237,7 @@ class _Roller(Gatherer):
         rows = [self._rows.get(x) for x in operands]
         kinds = [(x.aval, None if row is None else row.base) for x, row in zip(operands, rows, strict=True)]
         found = repeats(np.array([numbers.setdefault(each, len(numbers)) for each in kinds]))
-        if not any(type(indices[i].entries[0]) is slice for repeat in found for i in range(repeat.start, repeat.end)):
+        if not found:
             return False
         pieces: list[Operand] = []
         into: list[Index] = []
@@ -239,15 +247,16 @@ class _Roller(Gatherer):
             into += indices[done : repeat.start]
             done = repeat.end
             if repeat.rounds:
-                count = sum(map(len, known[repeat.start : repeat.end]))
+                count = sum(each.size for each in known[repeat.start : repeat.end])
                 columns = []
                 for j in range(repeat.start, repeat.start + repeat.period):
                     y = self.stacked(operands[j : repeat.end : repeat.period], self._rows)
-                    columns.append(self.emit(reshape_p, y, shape=(repeat.rounds, len(known[j]), *rest)))
+                    columns.append(self.emit(reshape_p, y, shape=(repeat.rounds, known[j].size, *rest)))
                 y = columns[0] if len(columns) == 1 else self.emit(concatenate_p, *columns, axis=1)
-                at = np.array([*chain.from_iterable(known[repeat.start : repeat.end])], np.int64)
-                pieces += [self.emit(reshape_p, y, shape=(count, *rest)), self.index_array(at)]
-                into.append(Index((SLOT,)))
+                at = np.concatenate([each.keys() for each in known[repeat.start : repeat.end]])
+                pieces.append(self.emit(reshape_p, y, shape=(count, *rest)))
+                pieces += [self.index_array(column) for column in np.ascontiguousarray(at.T)]
+                into.append(Index((SLOT,) * axes))
         params = {**equation.params, "indices": tuple(into)}
         self.equations.append(Equation(scatter_p, tuple(pieces), params, equation.results, equation.source))
         self.gathers += 1
@@ -258,7 +267,7 @@ class _Roller(Gatherer):
         repeat = stretch.repeat
         self.source = self._rest[repeat.start].source
         self.loops += 1
-        body = _Body(stretch, self._rest[repeat.start : repeat.start + repeat.period])
+        body = RoundBody(stretch, self._rest[repeat.start : repeat.start + repeat.period])
         # Results that something after the loop reads: the last ones of a carry, or rows of a stack.
         stacked: list[tuple[Here, Var]] = []
         last: dict[Var, Var] = {}
@@ -277,7 +286,9 @@ class _Roller(Gatherer):
                 stacked.append((Here(j, k), stack))
                 for r in needed:
                     self._rows.add(made[r], Row(stack, FIRST_AXIS, (r,)))
-        graph = body.graph([here for here, _ in stacked], self._graph.name, self._simplifies)
+        graph = body.graph([here for here, _ in stacked], self._graph.name)
+        graph = rolled(graph, simplifies=self._simplifies)
+        graph = simplify(graph) if self._simplifies else graph
         operands = (
             *[self.one(x, self._rows) for x in body.constants],
             *[self._first(var, x) for var, x in body.carries],
@@ -301,86 +312,6 @@ class _Roller(Gatherer):
         return self.stacked(parts, self._rows)
 
 
-class _Body:
-    """The body of a loop, from the equations of its first round.
-
-    Args:
-        stretch: what each operand is.
-        equations: the equations of one round.
-    """
-
-    def __init__(self, stretch: AlikeRounds, equations: Sequence[Equation]) -> None:
-        # Inputs: operands that are the same in each round, carries with their first values, and rows.
-        self.constants: dict[Operand, Var] = {}
-        self.rows: dict[tuple[Operand, ...], Var] = {}
-        self._chains: dict[Here, list[tuple[list[Var], list[Operand]]]] = {}
-        self.results = [[Var(var.aval) for var in equation.results] for equation in equations]
-        self._equations: list[Equation] = []
-        self._parts: dict[Any, Var] = {}
-        for equation, sources, results in zip(equations, stretch.sources, self.results, strict=True):
-            self._source = equation.source
-            operands = tuple([self._operand(each, x) for each, x in zip(sources, equation.operands, strict=True)])
-            self._equations.append(
-                Equation(equation.primitive, operands, equation.params, tuple(results), equation.source)
-            )
-
-    @property
-    def carries(self) -> list[tuple[Var, Operand]]:
-        """The carries of the loop, with their first values."""
-        return [pair for chains in self._chains.values() for each in chains for pair in zip(*each, strict=True)]
-
-    def carries_of(self, here: Here) -> dict[int, Var]:
-        """Return the carries that hold a result after the loop, by how many rounds before its end it was made."""
-        chains = self._chains.get(here, [])
-        return dict(enumerate(chains[0][0], 1)) if chains else {}
-
-    def _operand(self, source: Source, x: Operand) -> Operand:
-        if isinstance(source, Same):
-            if type(source.x) is Literal:
-                return source.x
-            return self.constants.setdefault(source.x, Var(source.x.aval))
-        if isinstance(source, PerRound):
-            return self.rows.setdefault(source.parts, Var(Aval(x.aval.shape, x.aval.dtype)))
-        if isinstance(source, Here):
-            return self.results[source.position][source.number]
-        if isinstance(source, Before):
-            return self._carry(source)
-        base = self._operand(source.of, self.results[source.of.position][source.of.number])
-        entry = base, source.pattern, source.key
-        if entry not in self._parts:
-            var = self._parts[entry] = Var(Aval(x.aval.shape, x.aval.dtype))
-            index = Index(entries_of(source.pattern, source.key))
-            self._equations.append(Equation(index_p, (base,), {"index": index}, (var,), self._source))
-        return self._parts[entry]
-
-    def _carry(self, source: Before) -> Var:
-        """Return the carry that holds a result of ``lag`` rounds before; ``first[q]`` is what round q reads."""
-        made = self.results[source.position][source.number].aval
-        chains = self._chains.setdefault(Here(source.position, source.number), [])
-        firsts = list(reversed(source.first))
-        for variables, known in chains:
-            if all(is_equal(a, b) for a, b in zip(known, firsts, strict=False)):
-                for first in firsts[len(known) :]:
-                    variables.append(Var(Aval(made.shape, made.dtype)))
-                    known.append(first)
-                return variables[source.lag - 1]
-        variables = [Var(Aval(made.shape, made.dtype)) for _ in firsts]
-        chains.append((variables, firsts))
-        return variables[source.lag - 1]
-
-    def graph(self, stacked: Sequence[Here], name: str, simplifies: bool) -> Graph:
-        """Return the body as a graph, which is rolled itself, and simplified if asked for."""
-        outputs: list[Operand] = []
-        for here, chains in self._chains.items():
-            for variables, _ in chains:
-                outputs += [self.results[here.position][here.number], *variables[:-1]]
-        outputs += [self.results[here.position][here.number] for here in stacked]
-        inputs = [*self.constants.values(), *[var for var, _ in self.carries], *self.rows.values()]
-        body = trusted_graph(inputs, [], self._equations, outputs, f"round of {name}")
-        body = rolled(body, simplifies=simplifies) if len(self._equations) >= LEAST_EQUATIONS else body
-        return simplify(body) if simplifies else body
-
-
 def rolled(graph: Graph, *, simplifies: bool = True, table: Table | None = None) -> Graph:
     """Return the same program with loops for what repeats; the given graph where nothing does.
 
@@ -396,4 +327,6 @@ def rolled(graph: Graph, *, simplifies: bool = True, table: Table | None = None)
         table = table or Table(graph.equations, graph.outputs)
         found = forwarded(graph) if len(table.of(scatter_set_p, scatter_p)) else graph
         found = _Roller(found, simplifies, table if found is graph else None).run()
-    return found if any(equation.primitive is scan_p for equation in found.equations) else graph
+    # Windows of arrays that are written take more equations where their rounds do not roll.
+    is_shorter = len(found.equations) < len(graph.equations)
+    return found if is_shorter and any(equation.primitive is scan_p for equation in found.equations) else graph

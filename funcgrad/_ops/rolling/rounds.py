@@ -1,17 +1,23 @@
-"""Find out what the rounds of a repeated stretch read: the same value, the next of many, or a result of a round."""
+"""Find out what the rounds of a repeated stretch read: the same value, the next of many, or a result of a round.
+
+A round becomes the body of a loop, whose inputs are these.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from funcgrad._core.graph.ir import Equation, Literal, Operand
+from funcgrad._core.aval import Aval
+from funcgrad._core.graph.ir import Equation, Graph, Literal, Operand, Var, trusted_graph
 from funcgrad._core.graph.key import value_key
 from funcgrad._core.graph.repeats import LEAST_ROUNDS, Repeat
+from funcgrad._ops.index.gather import index_p
+from funcgrad._ops.index.plan import Index
 from funcgrad._ops.rolling.reads import Reads, RowReads
-from funcgrad._ops.rolling.rows import Pattern, is_window
+from funcgrad._ops.rolling.rows import Pattern, entries_of, is_window
 from funcgrad._ops.rolling.table import OUTSIDE
 
 # The most bytes of separate operands that are copied into one array, so that a loop can read them one by one.
@@ -204,6 +210,84 @@ class RoundReads:
                 return None, 1, hi
             source = source._replace(first=tuple([self._rows[x].base for x in operands[: source.lag]]))
         return (ResultRow(source, row.pattern, row.key) if isinstance(source, Here | Before) else None), lo, hi
+
+
+class RoundBody:
+    """The body of a loop, from the equations of its first round.
+
+    Args:
+        stretch: what each operand is.
+        equations: the equations of one round.
+    """
+
+    def __init__(self, stretch: AlikeRounds, equations: Sequence[Equation]) -> None:
+        # Inputs: operands that are the same in each round, carries with their first values, and rows.
+        self.constants: dict[Operand, Var] = {}
+        self.rows: dict[tuple[Operand, ...], Var] = {}
+        self._chains: dict[Here, list[tuple[list[Var], list[Operand]]]] = {}
+        self.results = [[Var(var.aval) for var in equation.results] for equation in equations]
+        self._equations: list[Equation] = []
+        self._parts: dict[Any, Var] = {}
+        for equation, sources, results in zip(equations, stretch.sources, self.results, strict=True):
+            self._source = equation.source
+            operands = tuple([self._operand(each, x) for each, x in zip(sources, equation.operands, strict=True)])
+            self._equations.append(
+                Equation(equation.primitive, operands, equation.params, tuple(results), equation.source)
+            )
+
+    @property
+    def carries(self) -> list[tuple[Var, Operand]]:
+        """The carries of the loop, with their first values."""
+        return [pair for chains in self._chains.values() for each in chains for pair in zip(*each, strict=True)]
+
+    def carries_of(self, here: Here) -> dict[int, Var]:
+        """Return the carries that hold a result after the loop, by how many rounds before its end it was made."""
+        chains = self._chains.get(here, [])
+        return dict(enumerate(chains[0][0], 1)) if chains else {}
+
+    def _operand(self, source: Source, x: Operand) -> Operand:
+        if isinstance(source, Same):
+            if type(source.x) is Literal:
+                return source.x
+            return self.constants.setdefault(source.x, Var(source.x.aval))
+        if isinstance(source, PerRound):
+            return self.rows.setdefault(source.parts, Var(Aval(x.aval.shape, x.aval.dtype)))
+        if isinstance(source, Here):
+            return self.results[source.position][source.number]
+        if isinstance(source, Before):
+            return self._carry(source)
+        base = self._operand(source.of, self.results[source.of.position][source.of.number])
+        entry = base, source.pattern, source.key
+        if entry not in self._parts:
+            var = self._parts[entry] = Var(Aval(x.aval.shape, x.aval.dtype))
+            index = Index(entries_of(source.pattern, source.key))
+            self._equations.append(Equation(index_p, (base,), {"index": index}, (var,), self._source))
+        return self._parts[entry]
+
+    def _carry(self, source: Before) -> Var:
+        """Return the carry that holds a result of ``lag`` rounds before; ``first[q]`` is what round q reads."""
+        made = self.results[source.position][source.number].aval
+        chains = self._chains.setdefault(Here(source.position, source.number), [])
+        firsts = list(reversed(source.first))
+        for variables, known in chains:
+            if all(is_equal(a, b) for a, b in zip(known, firsts, strict=False)):
+                for first in firsts[len(known) :]:
+                    variables.append(Var(Aval(made.shape, made.dtype)))
+                    known.append(first)
+                return variables[source.lag - 1]
+        variables = [Var(Aval(made.shape, made.dtype)) for _ in firsts]
+        chains.append((variables, firsts))
+        return variables[source.lag - 1]
+
+    def graph(self, stacked: Sequence[Here], name: str) -> Graph:
+        """Return the body as a graph, which gives results that are stacked after what is carried."""
+        outputs: list[Operand] = []
+        for here, chains in self._chains.items():
+            for variables, _ in chains:
+                outputs += [self.results[here.position][here.number], *variables[:-1]]
+        outputs += [self.results[here.position][here.number] for here in stacked]
+        inputs = [*self.constants.values(), *[var for var, _ in self.carries], *self.rows.values()]
+        return trusted_graph(inputs, [], self._equations, outputs, f"round of {name}")
 
 
 class _RoundOperand:

@@ -1,6 +1,6 @@
 """Reads and writes at integers, such as ``x[t]`` and ``x[2, :, t]``: the fixed part of an index, and its integers.
 
-A window such as ``x[t : t + 4]`` has an integer too: its lowest place.
+A window such as ``x[t : t + 4]`` or ``x[i : i + 3, j : j + 3]`` has integers too: the lowest place of each slice.
 """
 
 from __future__ import annotations
@@ -88,22 +88,37 @@ def pattern_of(index: Index, shape: Sequence[int]) -> tuple[Pattern, Key] | None
     return (tuple(pattern[:end]), tuple(key)) if key else None
 
 
-def places_of(index: Index, shape: Sequence[int]) -> range | None:
-    """Return the places that an index names along the first axis; ``None`` if it says anything about other axes."""
-    if not shape or not index.entries or any(each is not Ellipsis and each != FULL for each in index.entries[1:]):
+def window_of(index: Index, shape: Sequence[int]) -> tuple[Pattern, Key] | None:
+    """Return the pattern of a window and its integers; ``None`` if an index has no slices, or other entries."""
+    if SLOT in index.entries or None in index.entries or 0 in shape:
         return None
-    first, length = index.entries[0], shape[0]
-    if type(first) is int:
-        return range(first % length, first % length + 1) if length else None
-    return range(*first.indices(length)) if type(first) is slice else None
+    pattern: list[Any] = []
+    key: list[int] = []
+    end = 0
+    for entry, n in zip(expand_ellipsis(index.entries, len(shape)), shape, strict=True):
+        if isinstance(entry, slice):
+            places = range(*entry.indices(n))
+            if not places:
+                return None
+            is_whole = len(places) == n and (places.step == 1 or n == 1)
+            step = places.step if len(places) > 1 else 1
+            pattern.append(_FULL if is_whole else MovingSlice(len(places), step))
+            key += [] if is_whole else [min(places[0], places[-1])]
+        else:
+            assert type(entry) is int
+            pattern.append(HOLE)
+            key.append(entry % n)
+        if pattern[-1] != _FULL:
+            end = len(pattern)
+    # A full slice at the end says nothing.
+    found = tuple(pattern[:end])
+    return (found, tuple(key)) if any(type(each) is MovingSlice for each in found) else None
 
 
-def window_of(index: Index, shape: Sequence[int]) -> tuple[MovingSlice, int] | None:
-    """Return the window of an index and its lowest place; ``None`` if it is no slice of the first axis."""
-    places = places_of(index, shape)
-    if not places or type(index.entries[0]) is int:
-        return None
-    return MovingSlice(len(places), places.step if len(places) > 1 else 1), min(places[0], places[-1])
+def lows_of(pattern: Pattern, key: Key) -> Key:
+    """Return the lowest places of a window's slices."""
+    moving = [each for each in pattern if each != _FULL]
+    return tuple([low for each, low in zip(moving, key, strict=True) if each != HOLE])
 
 
 def with_operands(equation: Equation, operands: tuple[Operand, ...]) -> Equation:
@@ -129,7 +144,7 @@ def entries_of(pattern: Pattern, key: Sequence[Any]) -> tuple[Any, ...]:
 
 def is_window(row: Row | None) -> bool:
     """Return whether a part of an array is a window."""
-    return row is not None and type(row.pattern[-1]) is MovingSlice
+    return row is not None and any(type(each) is MovingSlice for each in row.pattern)
 
 
 class Emitter:
@@ -167,7 +182,7 @@ class Emitter:
     def along(self, base: Operand, pattern: Pattern, keys: Sequence[Key]) -> Operand | None:
         """Return rows at keys that move evenly in one integer, stacked along a new first axis; else ``None``."""
         moving = [k for k in range(len(keys[0])) if keys[0][k] != keys[-1][k]]
-        if len(moving) != 1 or len(keys) < 2 or type(pattern[-1]) is MovingSlice:
+        if len(moving) != 1 or len(keys) < 2 or any(type(each) is MovingSlice for each in pattern):
             return None
         (k,) = moving
         first, step = keys[0][k], keys[1][k] - keys[0][k]
@@ -277,16 +292,42 @@ class Gatherer(Emitter):
 
         The places between the first and the last one of a window are gathered in the order of memory. The stack is then
         read with the step of the windows, so that NumPy finds the same distances in memory and adds in the same order.
+        A window of several axes has a gap after each row, which is one more place here.
         """
         base, pattern, _ = rows[0]
-        window = pattern[-1]
-        *columns, lows = np.array([row.key for row in rows], np.int64).T
-        arrays = [self.index_array(column[:, None].copy()) for column in columns]
-        arrays.append(self.index_array(lows[:, None] + np.arange(window.span)))
+        columns = iter(np.array([row.key for row in rows], np.int64).T)
+        lines: list[np.ndarray] = []
+        entries: list[int | slice] = []
+        # The integers of each axis, and the axis of the result that it is.
+        axes: list[tuple[np.ndarray | None, int | None]] = []
+        for entry, n in zip(pattern, base.aval.shape, strict=False):
+            column = None if entry == _FULL else next(columns)
+            span = entry.span if type(entry) is MovingSlice else 1 if entry == HOLE else n
+            if entry == HOLE and not lines:
+                axes.append((column, None))
+                continue
+            line = np.arange(span)
+            axes.append((column, len(lines)))
+            lines.append(np.append(line, 0) if lines and span < n else line)
+            step = entry.step if type(entry) is MovingSlice else 1
+            entries.append(0 if entry == HOLE else _reached(span, step))
+        arrays: list[Operand] = []
+        for column, axis in axes:
+            places = np.zeros((len(rows) if column is not None else 1, *[1] * len(lines)), np.int64)
+            if column is not None:
+                places += column.reshape(places.shape)
+            if axis is not None:
+                places = places + lines[axis].reshape(-1, *[1] * (len(lines) - 1 - axis))
+            arrays.append(self.index_array(places))
         found = self.emit(index_p, base, *arrays, index=Index((SLOT,) * len(arrays)))
-        if window.step != 1:
-            found = self.emit(index_p, found, index=Index((slice(None), slice(None, None, window.step))))
+        if entries != [slice(0, len(line), 1) for line in lines]:
+            found = self.emit(index_p, found, index=Index((FULL, *entries)))
         return found
+
+
+def _reached(span: int, step: int) -> slice:
+    """Return the slice with a step of the first places of an axis."""
+    return slice(span - 1, None, step) if step < 0 else slice(0, span, step)
 
 
 def _end_of_run(parts: Sequence[Operand], rows: Mapping[Operand, Row], start: int) -> int:
@@ -330,8 +371,8 @@ __all__ = [
     "entries_of",
     "is_number",
     "is_window",
+    "lows_of",
     "pattern_of",
-    "places_of",
     "reshape_p",
     "window_of",
     "with_operands",

@@ -20,7 +20,7 @@ from funcgrad._core.graph.key import params_key
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.derivative import CONSTANT
 from funcgrad._ops.index.gather import index_p
-from funcgrad._ops.rolling.rows import Key, MovingSlice, Pattern, pattern_of, window_of
+from funcgrad._ops.rolling.rows import Key, Pattern, lows_of, pattern_of, window_of
 
 # Equations of more operands compare the types of all operands as one tuple.
 _MANY = 8
@@ -223,18 +223,20 @@ class Table:
         """
         reads, width = self.reads, self.width
         numbers = reads.numbers.copy()
-        others = np.flatnonzero(numbers == OUTSIDE)
+        # Reads with slices that are parts at integers have one pattern for each slice.
+        has_slice = np.array([any(type(each) is tuple for each in pattern) for pattern, _ in self.parts] + [True], bool)
+        others = np.flatnonzero(has_slice[numbers])
         often = np.bincount(reads.bases[others], minlength=len(self.types)) >= _LEAST_WINDOWS
-        found: dict[tuple[int, MovingSlice], dict[int, int]] = {}
+        found: dict[tuple[int, Pattern], dict[int, Key]] = {}
         for k in others[often[reads.bases[others]]].tolist():
             equation = self.equations[int(reads.equations[k])]
             window = window_of(equation.params["index"], equation.operands[0].aval.shape)
             if window is not None:
                 found.setdefault((int(reads.bases[k]), window[0]), {})[k] = window[1]
         bases: list[int] = []
-        for (base, window), lows in found.items():
-            if len(set(lows.values())) >= _LEAST_WINDOWS:
-                numbers[[*lows]] = [self.part(((window,), (low,))) for low in lows.values()]
+        for (base, pattern), keys in found.items():
+            if len({lows_of(pattern, key) for key in keys.values()}) >= _LEAST_WINDOWS:
+                numbers[[*keys]] = [self.part((pattern, key)) for key in keys.values()]
                 bases.append(base)
         numbers[np.isin(reads.equations * width, bases)] = OUTSIDE
         return numbers

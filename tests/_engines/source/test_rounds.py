@@ -167,3 +167,27 @@ def test_the_text_of_a_kernel_is_the_same_in_each_process(monkeypatch: pytest.Mo
         monkeypatch.setattr(nodes.KernelMemory, "__hash__", lambda x, factor=factor: id(x) * factor >> 4)
         sources.add(fg.jit(fg.grad(determinants), engine="numba").source(xs))
     assert len(sources) == 1
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+@pytest.mark.parametrize("axis", [None, 0, 1, (0, 1), -1])
+@pytest.mark.parametrize(
+    "shape", [(1,), (2,), (4,), (7,), (8,), (3, 2), (2, 4), (9, 3), (3, 9), (5, 1), (1, 6), (2, 3, 2)]
+)
+def test_sums_of_a_few_numbers(shape: tuple[int, ...], axis: Any, dtype: str) -> None:
+    if len(shape) == 1 and axis not in (None, 0):
+        axis = (0,)
+    rng = np.random.default_rng(3)
+    x = (rng.normal(size=shape) * 10.0 ** rng.integers(-6, 6, size=shape)).astype(dtype)
+    rows = (rng.normal(size=(40, *shape)) * 10.0 ** rng.integers(-6, 6, size=(40, *shape))).astype(dtype)
+    rows[3], rows[7] = -0.0, 0.0
+    rows[20].flat[-1] = np.inf
+
+    def f(x: Any, rows: Any) -> Any:
+        return fg.scan(lambda c, row: (row - c * np.asarray(0.5, dtype), np.sum(row * c, axis=axis)), x, rows)
+
+    with np.errstate(all="ignore"):
+        found, expected = [fg.jit(f, engine=engine)(x, rows) for engine in ("numba", "numpy")]
+    for a, b in zip(fg.tree.leaves(found), fg.tree.leaves(expected), strict=True):
+        np.testing.assert_array_equal(a, b)
+        np.testing.assert_array_equal(np.signbit(a), np.signbit(b))

@@ -106,6 +106,14 @@ def stacked_and_read_two_rounds_later(x: Any, a: Any) -> Any:
     return np.sum(y + before * 2) + np.sum(first) * 0.5 + np.sum(np.tanh(0.3 * first[1:2] * last + 0.1))
 
 
+def last_value_whole_and_by_index(x: Any, a: Any) -> Any:
+    y = np.ones(4) * a
+    for _ in range(ROUNDS):
+        z = np.tanh(0.3 * y + 0.3 * x * a + 0.1)
+        y = np.tanh(0.3 * z[::-1] + 0.1)
+    return np.sum(z * 2) + np.sum(y) * 0.5 + np.sum(np.tanh(0.3 * z[0] + 0.1))
+
+
 def one_round_only(x: Any, a: Any) -> Any:
     ys = []
     for _ in range(ROUNDS):
@@ -134,6 +142,7 @@ def elements_and_an_index_array(x: Any, a: Any) -> Any:
         (last_value_of_a_carry_that_is_stacked, False),
         (parts_of_a_row_after_the_loop, False),
         (stacked_and_read_two_rounds_later, False),
+        (last_value_whole_and_by_index, False),
         (one_round_only, True),
         (elements_and_an_index_array, False),
     ],

@@ -194,6 +194,17 @@ def test_rows_that_are_written() -> None:
     np.testing.assert_array_equal(graph.roll()(X), graph(X))
 
 
+def test_an_array_whose_rows_are_all_written_is_not_made_before() -> None:
+    def f(x: Any) -> Any:
+        y = np.zeros(len(x), like=x)
+        for t in range(len(x)):
+            y[t] = np.tanh(x[t] + (y[t - 1] if t else 0.0))
+        return np.sum(y**2)
+
+    graph = assert_rolls(fg.value_and_grad(f), np.linspace(-1.0, 1.0, 30), most=40)
+    assert "scatter" not in str(graph)
+
+
 def test_the_sign_of_zero_and_numbers_that_are_none() -> None:
     def f(x: Any) -> Any:
         y = np.zeros(20, like=x)

@@ -17,6 +17,7 @@ from funcgrad._engines.source.kernels.nodes import (
     Access,
     Add,
     Apply,
+    BlockRows,
     Call,
     Check,
     KernelMemory,
@@ -61,6 +62,8 @@ _EXPRESSIONS = {"f": _FLOATS, "i": _INTEGERS, "u": _INTEGERS, "b": _BOOLS}
 _PRODUCT = 512
 # OpenBLAS multiplies a vector and fewer columns in a way that depends on where the rows begin.
 _COLUMNS = 8
+# NumPy adds 8 numbers and more in pairs.
+_FEW_ADDED = 7
 # The kinds of dtypes that kernels compute in.
 KINDS = "fiubc"
 
@@ -228,11 +231,32 @@ class Lowering:
         x = self.contiguous(x)
         kept = tuple([1 if k in axes else n for k, n in enumerate(x.shape)])
         target = KernelMemory(x.dtype, kept).whole()
-        self.steps.append(Reduce(loop, function.__name__, x, axes, first, target))
+        if function is not np.add or not self._summed(x, axes, first, target):
+            self.steps.append(Reduce(loop, function.__name__, x, axes, first, target))
         return target if keepdims else target._replace(
             shape=tuple([n for k, n in enumerate(kept) if k not in axes]),
             strides=tuple([s for k, s in enumerate(target.strides) if k not in axes]),
         )  # fmt: skip
+
+    def _summed(self, x: StridedView, axes: tuple[int, ...], first: Scalar, target: StridedView) -> bool:
+        """Add an expression for sums of a few numbers; return whether it gives the numbers of NumPy's loop.
+
+        NumPy adds fewer than 8 numbers that lie one after another to each other first, and other ones to the result.
+        """
+        if x.dtype.kind != "f" or any(isinstance(n, BlockRows) for n in x.shape):
+            return False
+        axes = tuple([k % len(x.shape) for k in axes if x.shape[k] != 1])
+        if len(axes) != 1 or x.shape[axes[0]] > _FEW_ADDED:
+            return False
+        (axis,) = axes
+        parts = [
+            x.shown(lambda array, k=k: array[(*[slice(None)] * axis, slice(k, k + 1))]) for k in range(x.shape[axis])
+        ]
+        names = ["{}"] * len(parts)
+        is_last = all(n == 1 for n in x.shape[axis + 1 :])
+        text = f"{first.text} + ({' + '.join(names)})" if is_last else " + ".join([first.text, *names])
+        self.steps.append(Apply(target, text, tuple(parts)))
+        return True
 
     def product(self, a: StridedView, b: StridedView, shape: Shape) -> StridedView | None:
         """Add the product of two matrices; of two stacks of small ones, in loops."""

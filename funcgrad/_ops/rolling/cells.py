@@ -1,0 +1,124 @@
+"""The rows of an array that an index names, such as those of a window ``y[t - 4 : t]`` or ``y[i, j : j + 3]``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from funcgrad._core.graph.ir import Graph
+from funcgrad._ops.index.gather import index_p, scatter_p
+from funcgrad._ops.index.plan import FULL, SLOT, Index, expand_ellipsis
+from funcgrad._ops.rolling.rows import Key
+
+# Windows of one form are followed if they have at least this many different places.
+_LEAST_WINDOWS = 8
+
+
+class Cells(NamedTuple):
+    """The rows of an array that an index of integers and slices names.
+
+    Args:
+        places: the places along each axis, in the order of the result.
+        is_kept: whether the result has each of these axes, because it is no integer's.
+    """
+
+    places: tuple[range, ...]
+    is_kept: tuple[bool, ...]
+
+    @property
+    def form(self) -> tuple[tuple[int, int, bool], ...]:
+        """The lengths and steps, which are the same for windows that move."""
+        return tuple([(len(each), each.step, kept) for each, kept in zip(self.places, self.is_kept, strict=True)])
+
+    @property
+    def lows(self) -> Key:
+        """The lowest place along each axis."""
+        return tuple([min(each[0], each[-1]) for each in self.places])
+
+    @property
+    def highs(self) -> Key:
+        """The highest place along each axis."""
+        return tuple([max(each[0], each[-1]) for each in self.places])
+
+    @property
+    def is_upwards(self) -> bool:
+        """Whether the places of each axis lie one after another."""
+        return all(each.step == 1 for each in self.places)
+
+    def moved(self, lows: Sequence[int]) -> Index:
+        """Return the index of the same rows in an array that begins at ``lows``."""
+        entries: list[int | slice] = []
+        for each, is_kept, low in zip(self.places, self.is_kept, lows, strict=True):
+            start, stop = each[0] - low, each[-1] - low + (1 if each.step > 0 else -1)
+            entries.append(slice(start, stop if stop >= 0 else None, each.step) if is_kept else start)
+        return Index(tuple(entries))
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """The lengths of the axes of the result that are no rows' axes."""
+        return tuple([len(each) for each, is_kept in zip(self.places, self.is_kept, strict=True) if is_kept])
+
+    def keys(self) -> np.ndarray:
+        """Return the integers of each row, in the order of the result."""
+        columns = np.meshgrid(*[np.array(each, np.int64) for each in self.places], indexing="ij")
+        return np.stack([each.reshape(-1) for each in columns], axis=1)
+
+    @property
+    def size(self) -> int:
+        """The number of rows."""
+        return math.prod(map(len, self.places))
+
+
+def axes_of(index: Index, ndim: int) -> int:
+    """Return the number of axes up to the last one of which an index does not take everything."""
+    if SLOT in index.entries or None in index.entries:
+        return ndim
+    entries = expand_ellipsis(index.entries, ndim)
+    return max([k + 1 for k, each in enumerate(entries) if each != FULL], default=0)
+
+
+def cells_of(index: Index, shape: Sequence[int], axes: int) -> Cells | None:
+    """Return the rows at ``axes`` integers that an index names; ``None`` if it names parts of rows, or no rows."""
+    if SLOT in index.entries or None in index.entries:
+        return None
+    entries = expand_ellipsis(index.entries, len(shape))
+    if any(each != FULL for each in entries[axes:]) or 0 in shape[:axes]:
+        return None
+    places: list[range] = []
+    for each, n in zip(entries[:axes], shape, strict=False):
+        if isinstance(each, slice):
+            found = range(*each.indices(n))
+            places.append(found if len(found) > 1 else range(found.start, found.start + len(found)))
+        else:
+            assert type(each) is int
+            places.append(range(each % n, each % n + 1))
+    if not all(places):
+        return None
+    return Cells(tuple(places), tuple([isinstance(each, slice) for each in entries[:axes]]))
+
+
+def has_slice(index: Index) -> bool:
+    """Return whether an index has slices."""
+    entries = index.entries
+    # The most frequent index is one integer.
+    return not (len(entries) == 1 and type(entries[0]) is int) and any(isinstance(each, slice) for each in entries)
+
+
+def moving_windows(graph: Graph) -> set[Any]:
+    """Return the forms of the windows that move: slices of arrays of one shape at many places."""
+    lows: dict[Any, set[Key]] = {}
+    for equation in graph.equations:
+        if equation.primitive is index_p:
+            found = [(equation.params["index"], equation.operands[0].aval.shape)]
+        elif equation.primitive is scatter_p:
+            found = [(index, equation.params["shape"]) for index in equation.params["indices"]]
+        else:
+            continue
+        for index, shape in found:
+            cells = cells_of(index, shape, len(shape)) if has_slice(index) else None
+            if cells is not None:
+                lows.setdefault((tuple(shape), cells.form), set()).add(cells.lows)
+    return {form for form, places in lows.items() if len(places) >= _LEAST_WINDOWS}

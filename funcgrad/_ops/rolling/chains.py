@@ -1,0 +1,242 @@
+"""The updates of an array, row by row, and the equations that give a row or a window after some of them."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import product
+from typing import NamedTuple
+
+from funcgrad._core.graph.ir import Equation, Literal, Operand
+from funcgrad._core.graph.key import value_key
+from funcgrad._ops.elementwise.arithmetic import add_p
+from funcgrad._ops.index.gather import index_p
+from funcgrad._ops.index.join import concatenate_p, stack_p
+from funcgrad._ops.index.plan import Index
+from funcgrad._ops.layout.broadcast import broadcast_to_p
+from funcgrad._ops.rolling.cells import Cells
+from funcgrad._ops.rolling.rows import FIRST_AXIS, Emitter, Key, Pattern, reshape_p
+
+# The most rows of an array that are read or added to at once by one equation, and are followed.
+MOST_CELLS = 64
+
+
+class Part(NamedTuple):
+    """A row of a window."""
+
+    window: Operand
+    place: int
+
+
+class Filled(NamedTuple):
+    """A row all of whose elements are one number."""
+
+    number: Literal
+    shape: tuple[int, ...]
+
+
+class Event(NamedTuple):
+    """An update of one row.
+
+    Args:
+        depth: the number of updates of the chain up to this one.
+        adds: whether the value is added to the row, or replaces it.
+        value: the row.
+        row_first: whether the row is the first operand of the sum.
+    """
+
+    depth: int
+    adds: bool
+    value: Operand | Part | Filled
+    row_first: bool
+
+
+class Chain:
+    """The updates of an array at one pattern of integers."""
+
+    def __init__(self, base: Operand, pattern: Pattern) -> None:
+        self.base = base
+        self.pattern = pattern
+        self.depth = 0
+        self.of: dict[Key, list[Event]] = {}
+        # The depths of the updates that add.
+        self.sums: list[int] = []
+        # Versions that exist as an array, by depth.
+        self.made: dict[int, Operand] = {0: base}
+        # Elements that were asked for.
+        self.known: dict[object, Operand] = {}
+        # Whether a row or a window was read.
+        self.is_read = False
+        # The sums of more rows than a few: the depths after them, those before, the scatters, and their order.
+        self.sums_of_many: dict[int, tuple[int, Equation, bool]] = {}
+        # The window that was read last: the array, and for each row its place there and its value.
+        self.window: tuple[Operand | None, dict[Key, tuple[int, Operand | Part]]] = None, {}
+        # The updates of each depth.
+        self._events: list[list[tuple[Key, Event]]] = []
+
+    def add(self, key: Key, value: Operand | Filled, row_first: bool = False, *, adds: bool) -> int:
+        """Add an update, and return its depth."""
+        self.depth += 1
+        event = Event(self.depth, adds, value, row_first)
+        self._events.append([(key, event)])
+        self.of.setdefault(key, []).append(event)
+        if adds:
+            self.sums.append(self.depth)
+        return self.depth
+
+    def add_window(self, keys: Sequence[Key], value: Operand) -> None:
+        """Add a sum of a window; ``value`` are the rows after it."""
+        self.depth += 1
+        events = [(key, Event(self.depth, False, Part(value, k), False)) for k, key in enumerate(keys)]
+        self._events.append(events)
+        for key, event in events:
+            self.of.setdefault(key, []).append(event)
+        self.sums.append(self.depth)
+
+    def events_between(self, before: int, depth: int) -> list[tuple[Key, Event]]:
+        """Return the updates between two depths."""
+        return [event for events in self._events[before:depth] for event in events]
+
+    def is_first(self, key: Key, depth: int) -> bool:
+        """Return whether no update up to a depth concerns a row, sums of other rows included."""
+        events = self.of.get(key)
+        return (not events or events[0].depth > depth) and not self.others(0, depth, key)
+
+    def others(self, after: int, until: int, key: Key) -> bool:
+        """Return whether another row was added to between two depths."""
+        found = bisect_right(self.sums, until) - bisect_right(self.sums, after)
+        mine = sum(event.adds and after < event.depth <= until for event in self.of.get(key, ()))
+        return found > mine
+
+
+class ChainReader(Emitter):
+    """Appends the equations that give rows and windows of arrays that are updated."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._filled: dict[object, Operand] = {}
+
+    def element(self, chain: Chain, key: Key, depth: int) -> Operand:
+        """Return the row at ``key`` after the updates up to ``depth``."""
+        found = self._value(chain, key, depth)
+        return self.part(found.window, FIRST_AXIS, (found.place,)) if isinstance(found, Part) else found
+
+    def _value(self, chain: Chain, key: Key, depth: int) -> Operand | Part:
+        """Return the row at ``key``; the row of a window is not read yet."""
+        events = chain.of.get(key, [])
+        if events and not chain.sums and events[-1].depth <= depth:
+            # All updates replace rows, so this is the last one of the row.
+            return self._made_row(events[-1].value)
+        events = [event for event in events if event.depth <= depth]
+        start = max((i for i, event in enumerate(events) if not event.adds), default=None)
+        at, value = 0, None
+        if start is not None:
+            at, value = events[start].depth, self._made_row(events[start].value)
+            events = events[start + 1 :]
+        is_sum = isinstance(value, Part)
+        if is_sum and not events:
+            # 0 is added to it by later sums of other rows. It is a sum with a number to which 0 was added: no -0.0.
+            return value
+        entry = (
+            key,
+            at,
+            events[-1].depth if events else at,
+            chain.others(events[-1].depth if events else at, depth, key),
+        )
+        if entry in chain.known:
+            return chain.known[entry]
+        if value is None:
+            value = self.part(chain.base, chain.pattern, key)
+        elif isinstance(value, Part):
+            value = self.part(value.window, FIRST_AXIS, (value.place,))
+        for event in events:
+            assert not isinstance(event.value, Part | Filled)
+            # A sum with a number to which 0 was added is no -0.0.
+            if event is events[0] and not is_sum and chain.others(at, event.depth, key):
+                value = self.plus_zero(value)
+            value, at = self.emit(add_p, value, event.value), event.depth
+        if not events and chain.others(at, depth, key):
+            value = self.plus_zero(value)
+        chain.known[entry] = value
+        return value
+
+    def _made_row(self, value: Operand | Part | Filled) -> Operand | Part:
+        """Return a row; one of one number is made once."""
+        if not isinstance(value, Filled):
+            return value
+        entry = value_key(value.number.value), value.shape
+        if entry not in self._filled:
+            self._filled[entry] = self.emit(broadcast_to_p, value.number, shape=value.shape)
+        return self._filled[entry]
+
+    def plus_zero(self, x: Operand) -> Operand:
+        """Return x + 0, once."""
+        zero = x.aval.dtype.type(0)
+        return Literal(x.value + zero) if type(x) is Literal else self.emit(add_p, x, Literal(zero))
+
+    def window(self, chain: Chain, cells: Cells, depth: int) -> Operand:
+        """Return the rows of a window after the updates up to ``depth``.
+
+        Sums follow the order of memory. So the result has gaps where the window has some: places between those that it
+        names, and one more place along each later axis that it does not name as a whole.
+        """
+        shape = chain.base.aval.shape
+        lengths: list[int] = []
+        entries: list[int | slice] = []
+        lines: list[list[int]] = []
+        for each, is_kept, n in zip(cells.places, cells.is_kept, shape, strict=False):
+            low, high = min(each[0], each[-1]), max(each[0], each[-1])
+            line = [*range(low, high + 1)]
+            if lengths and len(line) < n:
+                line.append(low)
+            if is_kept or lengths:
+                lengths.append(len(line))
+                start, stop = (high - low, None) if each.step < 0 else (0, high - low + 1)
+                entries.append(slice(start, stop, each.step) if is_kept else 0)
+            lines.append(line)
+        found = self.stack_of(chain, [*product(*lines)], depth)
+        if len(lengths) > 1:
+            found = self.emit(reshape_p, found, shape=(*lengths, *shape[len(lines) :]))
+        if all(each == slice(0, n, 1) for each, n in zip(entries, lengths, strict=True)):
+            return found
+        return self.emit(index_p, found, index=Index(tuple(entries)))
+
+    def stack_of(self, chain: Chain, keys: Sequence[Key], depth: int) -> Operand:
+        """Return rows stacked along a new first axis. The rows of the window before are read as a slice of it."""
+        window, known = chain.window
+        rows: list[Operand | Part] = []
+        values: dict[Key, tuple[int, Operand | Part]] = {}
+        for k, key in enumerate(keys):
+            is_base = chain.pattern == FIRST_AXIS and chain.is_first(key, depth)
+            value = Part(chain.base, key[0]) if is_base else self._value(chain, key, depth)
+            values.setdefault(key, (k, value))
+            place, before = known.get(key, (0, None))
+            is_same = value == before if isinstance(value, Part) else value is before
+            rows.append(Part(window, place) if is_same and window is not None else value)
+        found = self._joined(rows)
+        chain.window = found, values
+        return found
+
+    def _joined(self, rows: Sequence[Operand | Part]) -> Operand:
+        """Return rows stacked along a new first axis."""
+        pieces: list[Operand] = []
+        start = 0
+        while start < len(rows):
+            first = rows[start]
+            if isinstance(first, Part):
+                end = start + 1
+                while end < len(rows) and rows[end] == Part(first.window, first.place + end - start):
+                    end += 1
+                piece = first.window
+                if end - start < piece.aval.shape[0]:
+                    piece = self.part(piece, FIRST_AXIS, (slice(first.place, first.place + end - start),))
+            else:
+                ones: list[Operand] = []
+                for each in rows[start:]:
+                    if isinstance(each, Part):
+                        break
+                    ones.append(each)
+                end, piece = start + len(ones), self.emit(stack_p, *ones, axis=0)
+            pieces.append(piece)
+            start = end
+        return pieces[0] if len(pieces) == 1 else self.emit(concatenate_p, *pieces, axis=0)
