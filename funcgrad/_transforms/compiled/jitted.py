@@ -22,6 +22,7 @@ from funcgrad._transforms.base.arguments import StaticArguments, checked_argnums
 from funcgrad._transforms.base.shape_dtype import is_array_argument
 from funcgrad._transforms.base.stage import is_stageable, stage_leaves
 from funcgrad._transforms.compiled import log
+from funcgrad._transforms.compiled.size import refuse_if_too_long
 from funcgrad._transforms.debug import checked_call
 from funcgrad._transforms.tap import open_taps
 from funcgrad.numpy.extend import arrays_of, without_kinds
@@ -185,6 +186,7 @@ class Jitted:
                     # A part that was rolled before it was differentiated left its equations.
                     graph = drop_dead(graph)
                     graph = graph.roll() if len(graph.equations) > above else graph
+                refuse_if_too_long(graph, name_of(self._function), self._engine)
                 cached = simplify(graph), out_tree
             self._began = began
             # The function may have asked for arrays without axes while it was staged.
