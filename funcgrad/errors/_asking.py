@@ -168,8 +168,8 @@ class PatternSizeError(MemoryError):
 class ProgramSizeError(MemoryError):
     """A function became a program of so many equations that compiling it would take many minutes, or all memory.
 
-    A Python loop whose rounds differ in the shapes of their arrays has equations for each round. Of 1,000 rows there are
-    half a million pairs:
+    A Python loop whose rounds differ in the shapes of their arrays has equations for each round. Of 1,000 rows there
+    are half a million pairs:
 
     >>> import numpy as np
     >>> import funcgrad as fg

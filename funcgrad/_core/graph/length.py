@@ -34,8 +34,8 @@ def refuse_long(asked: str, equations: Sequence[Equation], most: str) -> NoRetur
     raise ProgramSizeError(
         f"{asked} has {len(equations):,} equations{made_by(equations, _LINES)}; {most}. A Python loop becomes a "
         "loop of the program only if its rounds do the same on arrays of the same shapes. Write the inner loop with "
-        "operations on whole arrays: sums and products with a mask (np.tril, np.where) in place of slices that grow; or "
-        "with fg.scan or fg.fori_loop, which have one body for all rounds. Without fg.jit, the function and its "
+        "operations on whole arrays: sums and products with a mask (np.tril, np.where) in place of slices that grow; "
+        "or with fg.scan or fg.fori_loop, which have one body for all rounds. Without fg.jit, the function and its "
         "gradient run as they are."
     )
 

@@ -12,6 +12,7 @@ from funcgrad._core.bind import Tracer, active_trace
 from funcgrad._core.collection import rare_collection
 from funcgrad._core.graph.ir import Graph, Operand
 from funcgrad._core.graph.simplify import avals_of, drop_dead, lift_tracers, simplify
+from funcgrad._core.lazy import LazyModule
 from funcgrad._core.trace.checked import checks
 from funcgrad._core.tracebacks import folded
 from funcgrad._engines import engine_named, is_abstract
@@ -27,6 +28,10 @@ from funcgrad._transforms.debug import checked_call
 from funcgrad._transforms.tap import open_taps
 from funcgrad.numpy.extend import arrays_of, without_kinds
 from funcgrad.tree import TreeDef, flatten, leaves, unflatten
+
+_late: Any = LazyModule("funcgrad._ops.index.late")
+# In a program of fewer equations, large sums of pieces cost little.
+_SHORT = 64
 
 
 class Jitted:
@@ -187,7 +192,8 @@ class Jitted:
                     graph = drop_dead(graph)
                     graph = graph.roll() if len(graph.equations) > above else graph
                 refuse_if_too_long(graph, name_of(self._function), self._engine)
-                cached = simplify(graph), out_tree
+                graph = simplify(graph)
+                cached = (_late.with_late_sums(graph) if len(graph.equations) > _SHORT else graph), out_tree
             self._began = began
             # The function may have asked for arrays without axes while it was staged.
             key = key_of()
