@@ -24,8 +24,8 @@ def warn_if_large(graph: Graph, name: str) -> bool:
         return False
     warnings.warn(
         f"jit: the program of {name} has {count:,} equations{_length.made_by(graph.equations, 1)}; XLA compiles some "
-        "1,000 of them in a second, and fewer inside another function that jax.jit compiles. Write a loop that is unrolled with fg.scan or "
-        'fg.fori_loop, which compile its body once; or compile with engine="numpy".',
+        "1,000 of them in a second, and fewer inside another function that jax.jit compiles. Write a loop that is "
+        'unrolled with fg.scan or fg.fori_loop, which compile its body once; or compile with engine="numpy".',
         LargeProgramWarning,
         stacklevel=caller_level(),
     )
