@@ -29,6 +29,7 @@ BASES = {
     "GradientMismatchError": AssertionError,
     "LargeProgramWarning": UserWarning,
     "PatternSizeError": MemoryError,
+    "ProgramSizeError": MemoryError,
     "PathsWarning": UserWarning,
     "ObjectArrayWarning": UserWarning,
     "StagedRandomWarning": UserWarning,

@@ -23,7 +23,7 @@ import numpy as np
 from benchmarks._report import RESULTS, environment
 from benchmarks.npbench import _table
 from benchmarks.npbench._programs import DACE, NOT_DIFFERENTIABLE, SIZES, read
-from benchmarks.npbench._run import CLOCKS, CONTENDERS, OURS, apart, write
+from benchmarks.npbench._run import CLOCKS, CONTENDERS, OURS, TOO_LARGE, apart, write
 
 # Starts a process for each contender and program. It has imported the libraries, so that a process begins at once.
 _PROCESSES = multiprocessing.get_context("forkserver")
@@ -114,7 +114,9 @@ def run(options: argparse.Namespace, name: str) -> _table.Row:
 
 def _contender(options: argparse.Namespace, name: str, contender: str, scratch: str) -> dict[str, Any]:
     asked = (str(options.checkout.resolve()), name, options.size, contender, scratch)
-    process = _PROCESSES.Process(target=write, args=(*asked, options.seconds, options.clock, options.limit))
+    process = _PROCESSES.Process(
+        target=write, args=(*asked, options.seconds, options.clock, options.limit, options.memory)
+    )
     process.start()
     # The system ends a process by its processor's time.
     process.join(options.limit if options.clock == "wall" else None)
@@ -124,6 +126,8 @@ def _contender(options: argparse.Namespace, name: str, contender: str, scratch: 
         return {"status": "failed", "error": f"> {options.limit} s"}
     if options.clock == "processor" and process.exitcode in (-signal.SIGXCPU, -signal.SIGKILL):
         return {"status": "failed", "error": f"> {options.limit} s"}
+    if process.exitcode == TOO_LARGE:
+        return {"status": "failed", "error": f"> {options.memory} MiB"}
     if process.exitcode:
         lines = (Path(scratch) / f"{contender}.txt").read_text().strip().splitlines()
         print(f"{name}, {contender}: status {process.exitcode}\n" + "\n".join(lines[-5:]), file=sys.stderr, flush=True)
@@ -171,6 +175,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--part", default="1/1", metavar="I/N", help="only the I-th of N parts of the programs")
     parser.add_argument("--size", choices=SIZES, default="S")
     parser.add_argument("--limit", type=int, default=60, help="seconds for one program by one contender")
+    parser.add_argument("--memory", type=int, default=12_000, help="MiB that one contender may hold")
     parser.add_argument(
         "--clock", choices=CLOCKS, default="wall", help="processor: one core's, where other programs run"
     )

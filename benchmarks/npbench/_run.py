@@ -11,6 +11,7 @@ import json
 import os
 import resource
 import sys
+import threading
 import time
 import warnings
 from collections.abc import Callable, Sequence
@@ -32,6 +33,9 @@ SAME = 1e-5  # the programs of `deep_learning` compute in float32
 # Ticks of the processor's clock are up to 10 ms long: a longer time has many.
 _TICKS = 0.1
 Arrays = tuple[Any, ...]
+# The status of a process that held too much memory, and the seconds between two looks.
+TOO_LARGE = 75
+_WATCHED = 0.2
 
 
 class Asked(NamedTuple):
@@ -56,12 +60,22 @@ class Asked(NamedTuple):
 
 
 def write(  # noqa: PLR0917  (a process is started with them)
-    checkout: str, name: str, size: str, contender: str, scratch: str, seconds: float, clock: str, limit: int
+    checkout: str,
+    name: str,
+    size: str,
+    contender: str,
+    scratch: str,
+    seconds: float,
+    clock: str,
+    limit: int,
+    memory: int,
 ) -> None:
     """Write what one contender did, and what it prints on standard error, into files of the folder `scratch`.
 
-    With the clock of the processor, the system ends the process after ``limit`` seconds of it.
+    With the clock of the processor, the system ends the process after ``limit`` seconds of it. The process ends by
+    itself with the status TOO_LARGE once it holds more than ``memory`` MiB.
     """
+    threading.Thread(target=_watch, args=(memory,), daemon=True).start()
     if clock == "processor":
         resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
     # From the descriptor on, because compilers print too.
@@ -70,6 +84,19 @@ def write(  # noqa: PLR0917  (a process is started with them)
     warnings.simplefilter("ignore")  # the programs' own warnings of arithmetic
     found = answer(checkout, name, size, contender, scratch, seconds, clock)
     (Path(scratch) / f"{contender}.json").write_text(json.dumps(found))
+
+
+def _watch(memory: int) -> None:
+    """End the process once it holds too much memory: a limit of the system would also count what JAX only reserves."""
+    while held() <= memory:
+        time.sleep(_WATCHED)
+    os._exit(TOO_LARGE)
+
+
+def held() -> int:
+    """Return the memory that this process holds, in MiB."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * resource.getpagesize() >> 20
 
 
 def answer(  # noqa: PLR0917  (as `write`)

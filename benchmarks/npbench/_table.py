@@ -17,6 +17,7 @@ OUTCOMES = (
     "not compared",
     "refused",
     "too slow",
+    "too large",
     "not run",
 )
 
@@ -60,7 +61,9 @@ def outcome(row: Row, name: str) -> str:
     if not _done(row, name):
         if given["error"] == "not run":
             return "not run"
-        return "too slow" if given["error"].startswith(">") else "refused"
+        if given["error"].startswith(">"):
+            return "too large" if given["error"].endswith("MiB") else "too slow"
+        return "refused"
     if row["check"].startswith("wrong: "):
         return (
             "wrong" if name in row["check"].removeprefix("wrong: ").split(" beside ")[0].split(", ") else "not compared"

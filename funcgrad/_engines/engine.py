@@ -75,6 +75,7 @@ class Engine:
         written_path: ``written_path(graph, signature, answers)`` returns the same for one path with its guards, or
             ``None`` where the tree is better. It is for engines to which a call of compiled code costs much.
         rolls_above: a program of more equations than this is rolled before it is compiled (`Graph.roll`).
+        most_equations: a program that still has more is refused. Compiling it would take minutes.
         splits_loops: whether each operation of a round is a call of Python, so that small rounds are split: what needs
             no round before runs once for all rounds.
         settle: waits for all Python functions that its programs call.
@@ -96,6 +97,7 @@ class Engine:
     written_paths: Callable[[PathTree, Signature, Questions, int | None], Written] | None
     written_path: Callable[[Graph, Signature, Sequence[Hashable]], Written | None] | None
     rolls_above: int
+    most_equations: int
     splits_loops: bool
     settle: Callable[[], None]
     is_tracing: Callable[[], bool]

@@ -165,6 +165,30 @@ class PatternSizeError(MemoryError):
     """
 
 
+class ProgramSizeError(MemoryError):
+    """A function became a program of so many equations that compiling it would take many minutes, or all memory.
+
+    A Python loop whose rounds differ in the shapes of their arrays has equations for each round. Of 1,000 rows there
+    are half a million pairs:
+
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> def products(a):
+    ...     return sum(a[i, :j] @ a[j, :j] for i in range(len(a)) for j in range(i))
+    >>> fg.jit(products, engine="numpy")(np.ones((1000, 1000)))  # doctest: +SKIP
+    Traceback (most recent call last):
+    funcgrad.errors.ProgramSizeError
+
+    The message names the lines that make most of the program. Operations on whole arrays need no loop:
+
+    >>> def products_at_once(a):
+    ...     return np.sum(np.tril(a @ np.tril(a, -1).T, -1))
+    >>> a = np.arange(16.0).reshape(4, 4)
+    >>> float(products(a)), float(fg.jit(products_at_once, engine="numpy")(a))
+    (293.0, 293.0)
+    """
+
+
 class SparseGradientError(HyperparameterError, RuntimeError):
     """An optimizer got a gradient in rows (`fg.sparse.Rows`) that its rule or its weight decay cannot use.
 

@@ -109,6 +109,8 @@ def test_each_contender_has_its_own_count() -> None:
     late = ways | {"numba": {"status": "failed", "error": "> 60 s"}}
     fails = ways | {"numba": {"status": "failed", "error": "error"}}
     absent = ways | {"numba": {"status": "failed", "error": "not run"}}
+    large = ways | {"numba": {"status": "failed", "error": "> 12000 MiB"}}
+    assert _table.outcome({"contenders": large, "check": "JAX's"}, "numba") == "too large"
     assert _table.outcome({"contenders": absent, "check": "JAX's"}, "numba") == "not run"
     rows = [
         {"program": "a", "contenders": late, "check": "JAX's"},
@@ -159,6 +161,9 @@ def test_processes_answer_fail_and_take_too_long(checkout: Path, capsys: pytest.
     npbench.main([*given, "--limit", "1"])
     (row,) = json.loads(output.read_text())["rows"]
     assert row["contenders"]["eager"]["error"] == "> 1 s"
+    npbench.main([*given, "--memory", "1"])
+    (row,) = json.loads(output.read_text())["rows"]
+    assert row["reference"]["error"] == row["contenders"]["eager"]["error"] == "> 1 MiB"
 
 
 def test_times_of_the_processor(checkout: Path) -> None:

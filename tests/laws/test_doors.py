@@ -38,10 +38,11 @@ CORE_MODULES = (
 )
 MAX_CORE_LINES = 12_000
 # These modules are not part of the core. Some follow branches: only who works on ``fg.jit(f, paths=n)`` needs them.
-# Others print graphs, one is Taylor mode, one lets equations share equal constants, one rolls long programs before they
-# are differentiated, one spreads results over a mesh of devices, and one runs computations on a pool of threads. No
-# module of the core imports the last ones or the transforms among them.
+# Some refuse programs that are too long. Others print graphs, one is Taylor mode, one lets equations share equal
+# constants, one rolls long programs before they are differentiated, one spreads results over a mesh of devices, and
+# one runs computations on a pool of threads. No module of the core imports the last ones or the transforms among them.
 BESIDE_THE_CORE = (
+    "funcgrad._core.graph.length",
     "funcgrad._core.graph.path_rounds",
     "funcgrad._core.graph.paths",
     "funcgrad._core.graph.repeats",
@@ -54,6 +55,7 @@ BESIDE_THE_CORE = (
     "funcgrad._transforms.base.shortening",
     "funcgrad._transforms.compiled.log",
     "funcgrad._transforms.compiled.paths",
+    "funcgrad._transforms.compiled.size",
     "funcgrad._transforms.compiled.source_paths",
     "funcgrad._transforms.compiled.widened",
     "funcgrad._transforms.compiled.xla_paths",

@@ -7,6 +7,7 @@ existing one, or the result of new equations.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ import numpy as np
 from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.bind import NUMPY_TYPES, Tracer, bind
 from funcgrad._core.choose import choose
+from funcgrad._core.forms import Basic
 from funcgrad._core.graph.ir import Equation, Graph, Literal, Operand, Var, trusted_graph
 from funcgrad._core.graph.key import params_key, value_key
 
@@ -101,10 +103,20 @@ class _Folder:
         # The equation that made each variable that is not an input.
         self.makers: dict[Operand, Equation] = {}
         self._shown = _shown(graph)
+        # Large constants that folding made, and that no kept equation reads. Their memory ends with their last reader:
+        # 1,000 writes to one constant of 2 MB took 2 GB.
+        self._passing: set[Operand] = set()
+        self._number = 0
+
+    @functools.cached_property
+    def _last(self) -> dict[Any, int]:
+        """The number of the last equation that reads each variable of the program."""
+        last: dict[Any, int] = {x: i for i, equation in enumerate(self.graph.equations) for x in equation.operands}
+        return last | dict.fromkeys(self.graph.outputs, len(self.graph.equations))
 
     def fold(self) -> Graph:
         graph = self.graph
-        for equation in graph.equations:
+        for self._number, equation in enumerate(graph.equations):
             operands = tuple([self._current(x) for x in equation.operands])
             self.add(equation.primitive, operands, equation.params, equation.results, equation.source)
         outputs = [self._current(x) for x in graph.outputs]
@@ -122,6 +134,7 @@ class _Folder:
             found = rule(Site(self, primitive, operands, params, results[0].aval, source))
             if found is not None and self._may_stand(found, results[0], primitive):
                 self.replaced[results[0]] = found
+                self._passing.discard(found)
                 if results[0] in self._shown:
                     self._shown.add(found)
                 return found
@@ -133,6 +146,8 @@ class _Folder:
         if key is not None:
             self.known[key] = results
         self.kept.append(equation)
+        if self._passing:
+            self._passing.difference_update(operands)
         self.makers.update(dict.fromkeys(results, equation))
         return results[0]
 
@@ -158,6 +173,7 @@ class _Folder:
         if found is None:
             return False
         self.replaced[equation.results[0]] = found if isinstance(found, Var | Literal) else Literal(found)
+        self._passing.discard(self.replaced[equation.results[0]])
         return True
 
     def _fold_constants(self, equation: Equation, operands: tuple[Operand, ...]) -> bool:
@@ -168,12 +184,35 @@ class _Folder:
         limit = max(_FOLD_LIMIT_BYTES, sum(x.aval.nbytes for x in operands))
         if result.aval.nbytes > limit or any(isinstance(value, Tracer) for value in values):
             return False
-        value = bind(equation.primitive, values, equation.params)
+        value = self._computed(equation, operands, values)
         if result.aval.shape == () and type(value) in NUMPY_TYPES:
             self.replaced[result] = Literal(value[()] if isinstance(value, np.ndarray) else value)
         else:
             self.constants[result] = value
         return True
+
+    def _computed(self, equation: Equation, operands: tuple[Operand, ...], values: tuple) -> Any:
+        """Return the result of an equation of constants. A write that is the last reader of its array is in place."""
+        (result,), passing = equation.results, self._passing
+        ended = {x for x in operands if x in passing and self._last.get(x, 0) <= self._number} if passing else set()
+        writes = (
+            equation.primitive.forms.basic is Basic.WRITE and operands[0] in ended and operands[0] not in operands[1:]
+        )
+        if writes:
+            value = values[0]
+            value[equation.params["index"].filled(values[2:])] = values[1]
+        else:
+            value = bind(equation.primitive, values, equation.params)
+            shared = [known for x, known in zip(operands, values, strict=True) if x in passing]
+            if type(value) is np.ndarray and any(np.may_share_memory(value, known) for known in shared):
+                value = value.copy()
+        for x in ended:
+            passing.remove(x)
+            del self.constants[x]
+        own = type(value) is np.ndarray and value.base is None and (writes or not any(value is each for each in values))
+        if own and result.aval.nbytes > _FOLD_LIMIT_BYTES and result in self._last:
+            passing.add(result)
+        return value
 
 
 def _shown(graph: Graph) -> set[Operand]:

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 
 _new: Any = object.__new__
 _shared = LazyModule("funcgrad._core.trace.shared")
+_length: Any = LazyModule("funcgrad._core.graph.length")
+
+# The most equations of a program that is staged. They take a minute, and 3 GiB.
+MOST_STAGED = 5_000_000
 
 
 @register_leaf
@@ -72,6 +76,8 @@ class StagingTrace(Trace):
         self.equations: list[Equation] = []
         # The serial number of each equation.
         self._serials: list[int] = []
+        # After this serial number, the program may be too long.
+        self._last = next_serial() + MOST_STAGED
         self._constants: dict[int, tuple[Var, Any, Any]] = {}
         self._shared = _shared.SharedParts()
 
@@ -155,6 +161,8 @@ class StagingTrace(Trace):
         self.equations.append(equation)
         serial = next_serial()
         self._serials.append(serial)
+        if serial > self._last:
+            self._check_length(serial)
         if primitive.multiple_results:
             return [StagedTracer(self, var) for var in results]
         made = _new(StagedTracer)
@@ -163,6 +171,14 @@ class StagingTrace(Trace):
         made._serial = serial
         made._dtype = aval.dtype
         return made
+
+    def _check_length(self, serial: int) -> None:
+        """Refuse a program that is too long."""
+        rest = MOST_STAGED - len(self.equations)
+        if rest < 0:
+            most = f"at most {MOST_STAGED:,} are recorded"
+            _length.refuse_long(f"{self.transform}: the program so far", self.equations, most)
+        self._last = serial + rest
 
     def _read(self, primitive: Primitive, operands: tuple) -> tuple[Operand, ...]:
         """Return the variables and literals for operands of which some are no tracers of this program."""

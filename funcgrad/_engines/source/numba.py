@@ -42,6 +42,8 @@ _llvm: Any = LazyModule("llvmlite.binding")
 _LOST = 20_000
 # A kernel of more equations takes half a second to build, and paths would not share what they have in common.
 _LONG = 160
+# Kernels run earlier to run together. The most bytes of results that wait for their readers meanwhile.
+_MOST_HELD = 1 << 27
 
 
 class Whole(CombinedPrimitive):
@@ -172,12 +174,16 @@ class PathKernel(Whole):
 def _together(graph: Graph) -> Graph:
     """Return the same program, with independent kernels for large arrays joined into one equation."""
     pending, equations = deque(graph.equations), []
+    outputs = set(graph.outputs)
     while pending:
         first = pending.popleft()
         alike, others = [first], []
-        late = set(first.results)
+        late, held = set(first.results), 0
         for equation in pending if isinstance(first.primitive, Parallel) else ():
+            made = sum(y.aval.nbytes for y in equation.results if y not in outputs)
             fits = isinstance(equation.primitive, Parallel) and late.isdisjoint(equation.operands)
+            fits = fits and held + made <= _MOST_HELD
+            held += made if fits else 0
             (alike if fits else others).append(equation)
             late.update(equation.results)
         if len(alike) > 1:

@@ -71,6 +71,7 @@ NUMPY = Engine(
     written_path=None,
     # A line of the written program takes less time than a step of a loop.
     rolls_above=400,
+    most_equations=500_000,
     splits_loops=True,
 )
 
@@ -93,5 +94,6 @@ NUMBA = Engine(
     written_paths=_written_paths_numba,
     written_path=_written_path_numba,
     rolls_above=64,
+    most_equations=500_000,
     splits_loops=False,
 )

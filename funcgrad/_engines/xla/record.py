@@ -110,5 +110,7 @@ XLA = Engine(
     written_paths=None,
     written_path=None,
     rolls_above=400,
+    # XLA compiles some 1,000 equations in a second.
+    most_equations=100_000,
     splits_loops=False,
 )

@@ -12,6 +12,7 @@ from funcgrad._core.bind import Tracer, active_trace
 from funcgrad._core.collection import rare_collection
 from funcgrad._core.graph.ir import Graph, Operand
 from funcgrad._core.graph.simplify import avals_of, drop_dead, lift_tracers, simplify
+from funcgrad._core.lazy import LazyModule
 from funcgrad._core.trace.checked import checks
 from funcgrad._core.tracebacks import folded
 from funcgrad._engines import engine_named, is_abstract
@@ -22,10 +23,15 @@ from funcgrad._transforms.base.arguments import StaticArguments, checked_argnums
 from funcgrad._transforms.base.shape_dtype import is_array_argument
 from funcgrad._transforms.base.stage import is_stageable, stage_leaves
 from funcgrad._transforms.compiled import log
+from funcgrad._transforms.compiled.size import refuse_if_too_long
 from funcgrad._transforms.debug import checked_call
 from funcgrad._transforms.tap import open_taps
 from funcgrad.numpy.extend import arrays_of, without_kinds
 from funcgrad.tree import TreeDef, flatten, leaves, unflatten
+
+_late: Any = LazyModule("funcgrad._ops.index.late")
+# In a program of fewer equations, large sums of pieces cost little.
+_SHORT = 64
 
 
 class Jitted:
@@ -185,7 +191,9 @@ class Jitted:
                     # A part that was rolled before it was differentiated left its equations.
                     graph = drop_dead(graph)
                     graph = graph.roll() if len(graph.equations) > above else graph
-                cached = simplify(graph), out_tree
+                refuse_if_too_long(graph, name_of(self._function), self._engine)
+                graph = simplify(graph)
+                cached = (_late.with_late_sums(graph) if len(graph.equations) > _SHORT else graph), out_tree
             self._began = began
             # The function may have asked for arrays without axes while it was staged.
             key = key_of()

@@ -25,11 +25,9 @@ from funcgrad._engines.source.kernels.kernel import KernelPlan, outputs_of
 from funcgrad._engines.source.kernels.lowering import Lowering
 from funcgrad._engines.source.kernels.nodes import KernelMemory, Scalar, Shape, StridedView
 from funcgrad._engines.source.kernels.rounds import LOOPS, bodies_of
-from funcgrad._engines.source.kernels.rows import BLOCK, FlatRows, RowsOf, matrix_of, row_length
+from funcgrad._engines.source.kernels.rows import BLOCK, SMALL, FlatRows, RowsOf, matrix_of, row_length
 from funcgrad._engines.source.kernels.text import KernelWriter, Text
 
-# An array of more elements is large: kernels run on blocks of it.
-SMALL = 1 << 15
 # The same for rounds of loops that write to slices.
 _SLICED = 1 << 18
 # Calling a kernel costs more than running fewer operations than this directly.

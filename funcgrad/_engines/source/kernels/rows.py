@@ -11,6 +11,8 @@ from funcgrad._core.graph.ir import Equation, Operand, Var
 from funcgrad._engines.source.kernels.expand import parts_of
 from funcgrad._engines.source.kernels.nodes import BlockRows, Shape
 
+# An array of more elements is large: kernels run on blocks of it.
+SMALL = 1 << 15
 # Elements per block. The blocks of a few arrays fit into L2 cache together.
 BLOCK = 1 << 12
 # A matrix with longer rows is multiplied by NumPy. A block has at least this many rows then, so the parts of a sum over

@@ -15,6 +15,7 @@ from funcgrad._core.aval import Aval
 from funcgrad._core.forms import Basic
 from funcgrad._core.graph.ir import Equation, Graph, Literal, Operand, Var, trusted_graph
 from funcgrad._core.primitive import Primitive
+from funcgrad._engines.source.kernels.copies import VIEWS
 from funcgrad._engines.source.kernels.instructions.empty import lowered_round
 from funcgrad._engines.source.kernels.instructions.sums import Sums, Uses
 from funcgrad._engines.source.kernels.instructions.writer import InstructionWriter
@@ -22,6 +23,7 @@ from funcgrad._engines.source.kernels.kernel import KernelPlan, outputs_of
 from funcgrad._engines.source.kernels.lowering import Lowering
 from funcgrad._engines.source.kernels.nodes import Access, KernelMemory, StridedView, strides_of
 from funcgrad._engines.source.kernels.rounds import LOOPS, bodies_of
+from funcgrad._engines.source.kernels.rows import SMALL
 
 # A program of fewer operations is compiled as it stands: its code runs faster.
 _LEAST = 400
@@ -33,6 +35,9 @@ _MOST_CODES = 400
 _HELD = 1 << 12
 # Larger results run in blocks, on all cores.
 _LARGE = 1 << 20
+# The most bytes of results that are made before a stretch, which may run before their readers. The gradient of a
+# covariance of 1,400 columns has 14 GB of outer products.
+_EARLY = 1 << 27
 # The operations that move no element, or only those of a part.
 _PARTIAL = frozenset({Basic.INDEX, Basic.RESHAPE, Basic.TRANSPOSE, Basic.WRITE, Basic.COPY, Basic.BROADCAST})
 
@@ -52,8 +57,10 @@ def with_instructions(graph: Graph, make: Make) -> Graph:
     for i, equation in enumerate(graph.equations):
         if equation in long and stretch.takes(equation):
             continue
-        if stretch.made.isdisjoint(equation.operands):
+        made = sum(y.aval.nbytes for y in equation.results) if equation.primitive.forms.basic not in _PARTIAL else 0
+        if stretch.made.isdisjoint(equation.operands) and stretch.early + made <= _EARLY:
             # It needs nothing of the stretch, so it runs before.
+            stretch.early += made
             equations.append(equation)
             continue
         equations += stretch.ended(i, make, constants)
@@ -171,6 +178,8 @@ class _Stretch:
 
     def __init__(self, uses: Uses, known: dict[Any, np.ndarray]) -> None:
         self.made: set[Operand] = set()
+        # The bytes of results of other equations that run before it.
+        self.early = 0
         self._members: list[Equation] = []
         self._uses = uses
         self._known = known
@@ -211,11 +220,28 @@ class _Stretch:
         if _size_of(members) < _LEAST:
             return members
         results = [var for equation in members for var in equation.results if self._uses.last.get(var, -1) >= end]
-        found = self._plan(results, constants)
+        views = self._views_of_operands(results)
+        shown = {var for equation in views for var in equation.results}
+        found = self._plan([var for var in results if var not in shown], constants)
         if found is None:
             return members
         made = cast(Primitive, make(found))
-        return [Equation(made, found.operands, {}, found.results, members[0].source)]
+        return [Equation(made, found.operands, {}, found.results, members[0].source), *views]
+
+    def _views_of_operands(self, results: Sequence[Var]) -> list[Equation]:
+        """Return the members that make large results and only show parts of operands: the kernel would copy them."""
+        shows: dict[Operand, Equation] = {}
+        for equation in self._members:
+            x = equation.operands[0] if len(equation.operands) == 1 else None
+            if equation.primitive.forms.basic in VIEWS and (x in shows or (type(x) is Var and x not in self.made)):
+                shows[equation.results[0]] = equation
+        needed = {var for var in results if var in shows and var.aval.size > SMALL}
+        found: list[Equation] = []
+        for equation in reversed(shows.values()):
+            if equation.results[0] in needed:
+                found.append(equation)
+                needed.update(equation.operands)
+        return found[::-1]
 
     def _plan(self, results: list[Var], constants: list[tuple[Var, Any]]) -> KernelPlan | None:
         lowering = self._lowering
