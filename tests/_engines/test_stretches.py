@@ -164,3 +164,26 @@ def test_small_arrays_with_reductions_in_between_are_cut_earlier(
         return x
 
     assert programs.is_long(fg.jit(f, roll=False).graph(X)) is long
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_a_loop_of_long_rounds_runs_round_by_round(reverse: bool) -> None:
+    """Its body is compiled in stretches, once for all rounds, forward and backward."""
+
+    def looped(x: Any, rows: Any) -> Any:
+        def step(carry: Any, row: Any) -> Any:
+            first, second = chain(carry, row)
+            return 0.5 * first, np.sum(second)
+
+        last, sums = fg.scan(step, x, rows, reverse=reverse)
+        return np.sum(last * last) + np.sum(np.sin(sums))
+
+    rows = np.random.default_rng(1).uniform(0.1, 1.0, (4, 5))
+    f = fg.jit(fg.value_and_grad(looped, argnums=(0, 1)))
+    value, gradients = f(X, rows)
+    expected, wanted = fg.value_and_grad(looped, argnums=(0, 1))(X, rows)
+    np.testing.assert_allclose(np.asarray(value), expected, rtol=1e-12)
+    for y, z in zip(gradients, wanted, strict=True):
+        np.testing.assert_allclose(np.asarray(y), z, rtol=1e-10, atol=1e-14)
+    assert _calls(f, X, rows) == []
+    assert len(_calls(fg.jit(looped), X, np.ones((9, 5)))) < 40

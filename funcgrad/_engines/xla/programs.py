@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.bind import is_engine_value
-from funcgrad._core.graph.ir import Graph
+from funcgrad._core.forms import Basic
+from funcgrad._core.graph.ir import Equation, Graph
 from funcgrad._engines.engine import Tracing
 from funcgrad._engines.xla.checks import checked, with_checks
 from funcgrad._engines.xla.scalars import OtherScalarsError, Scalars, is_lasting, split_scalars
@@ -37,10 +38,21 @@ _SMALL = 1 << 17
 def is_long(graph: Graph) -> bool:
     """Return whether a program is compiled in stretches."""
     count = len(graph.equations)
+    if any(map(has_long_rounds, graph.equations)):
+        return True
     if count <= min(MOST_EQUATIONS, _MOST_MIXED):
         return False
     others = sum(not equation.primitive.elementwise for equation in graph.equations)
     return count > MOST_EQUATIONS or (100 * others > count and is_small(graph))
+
+
+def has_long_rounds(equation: Equation) -> bool:
+    """Return whether an equation is a loop over rows whose body is compiled in stretches."""
+    if equation.primitive.forms.basic is not Basic.SCAN:
+        return False
+    loop = equation.params["loop"]
+    body = loop.body
+    return loop.length > 0 and (len(body.equations) > MOST_EQUATIONS or any(map(has_long_rounds, body.equations)))
 
 
 def is_small(graph: Graph) -> bool:
