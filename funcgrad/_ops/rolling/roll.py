@@ -167,21 +167,9 @@ class _Roller(Gatherer):
         that every sum keeps its order.
         """
         (result,) = equation.results
-        indices = equation.params["indices"]
-        if len(indices) != len(equation.operands):
+        layers = _layers_of(equation)
+        if layers is None:
             return False
-        layers: list[dict[Key, Operand]] = []
-        counts: Counter[Key] = Counter()
-        for x, index in zip(equation.operands, indices, strict=True):
-            found = pattern_of(index, result.aval.shape)
-            # All keys have one length.
-            if found is None or set(found[0]) != {HOLE} or (layers and len(found[1]) != len(next(iter(layers[0])))):
-                return False
-            key = found[1]
-            if counts[key] == len(layers):
-                layers.append({})
-            layers[counts[key]][key] = x
-            counts[key] += 1
         if len(layers) > _MOST_LAYERS and self._scatter_windows(equation):
             return True
         operands: list[Operand] = []
@@ -310,6 +298,27 @@ class _Roller(Gatherer):
             dtype = parts[0].aval.dtype
             return self.constant(np.array([x.value for x in parts if type(x) is Literal], dtype))
         return self.stacked(parts, self._rows)
+
+
+def _layers_of(equation: Equation) -> list[dict[Key, Operand]] | None:
+    """Return the rows that are scattered by their integers: the first of each integer, the second ones, and so on."""
+    (result,) = equation.results
+    indices = equation.params["indices"]
+    if len(indices) != len(equation.operands):
+        return None
+    layers: list[dict[Key, Operand]] = []
+    counts: Counter[Key] = Counter()
+    for x, index in zip(equation.operands, indices, strict=True):
+        found = pattern_of(index, result.aval.shape)
+        # All keys have one length.
+        if found is None or set(found[0]) != {HOLE} or (layers and len(found[1]) != len(next(iter(layers[0])))):
+            return None
+        key = found[1]
+        if counts[key] == len(layers):
+            layers.append({})
+        layers[counts[key]][key] = x
+        counts[key] += 1
+    return layers
 
 
 def rolled(graph: Graph, *, simplifies: bool = True, table: Table | None = None) -> Graph:

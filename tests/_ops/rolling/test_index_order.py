@@ -107,7 +107,7 @@ def stacked_and_read_two_rounds_later(x: Any, a: Any) -> Any:
 
 
 def last_value_whole_and_by_index(x: Any, a: Any) -> Any:
-    y = np.ones(4) * a
+    y = z = np.ones(4) * a
     for _ in range(ROUNDS):
         z = np.tanh(0.3 * y + 0.3 * x * a + 0.1)
         y = np.tanh(0.3 * z[::-1] + 0.1)
