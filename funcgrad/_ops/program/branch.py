@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import zip_longest
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
 from funcgrad._core.aval import Aval
@@ -43,10 +44,18 @@ CutInTwo = Callable[[Graph, Mask, Mask], tuple[Graph, Graph]]
 
 
 class Branches(NamedTuple):
-    """The two graphs of a condition; they take the same inputs and give results of the same types."""
+    """The two graphs of a condition; they take the same inputs and give results of the same types.
+
+    Args:
+        true: the graph that runs if the predicate holds.
+        false: the other graph.
+        owners: for each of the first results the number of the branch whose residual it is, or ``None``. The other
+            branch returns zeros there.
+    """
 
     true: Graph
     false: Graph
+    owners: tuple[int | None, ...] = ()
 
     def __call__(self, pred: Value, *operands: Value) -> list[Any]:
         return cond_p(pred, *operands, branches=self)
@@ -60,7 +69,7 @@ class Branches(NamedTuple):
         return [Aval(x.aval.shape, x.aval.dtype) for x in self.true.outputs]
 
     def moves(self, active: Mask) -> Moves:
-        pairs = zip(*[moving_outputs(graph, active[1:]) for graph in self], strict=True)
+        pairs = zip(*[moving_outputs(graph, active[1:]) for graph in self[:2]], strict=True)
         return Moves((False, *active[1:]), tuple([a or b for a, b in pairs]))
 
     def pulled(self, moves: Moves, primals: tuple) -> tuple[list, Callable[..., list], list]:
@@ -71,7 +80,8 @@ class Branches(NamedTuple):
         if separate:
             ys, second, kept = self._cut(linearized_graphs, moves, primals)
             return ys, second(*kept, *x_dots)
-        pushed = Branches(*[graph.made(pushed_graph, moves.operands[1:], moves.results, order) for graph in self])
+        graphs = [graph.made(pushed_graph, moves.operands[1:], moves.results, order) for graph in self[:2]]
+        pushed = Branches(*graphs, self.owners)
         results, count = pushed(*primals, *x_dots), len(self.avals)
         return results[:count], results[count:]
 
@@ -106,27 +116,19 @@ def _lowered(lax: Lax, graph: Graph, branches: Branches) -> Any:
 
 
 def _cut_branches(true: Graph, cut: CutInTwo, branches: Branches, moves: Moves) -> tuple[Branches, Branches]:
-    """Cut both branches in two, and return two conditions."""
-    return _share_places(branches, [cut(graph, moves.operands[1:], moves.results) for graph in branches])
+    """Cut both branches in two at their residuals, and return two conditions.
 
-
-def _share_places(branches: Branches, cuts: Sequence[tuple[Graph, Graph]]) -> tuple[Branches, Branches]:
-    """Return both branches, cut at their residuals. Residuals of one type share one output."""
+    Each residual has an output of its own. If branches shared one, the second part of a branch would read the other
+    branch's residuals in a batch, where it runs for all rows. Its derivatives could be NaN there.
+    """
+    cuts = [cut(graph, moves.operands[1:], moves.results) for graph in branches[:2]]
     count = len(branches.avals)
-    slots: list[Aval] = []
-    placed: list[list[int]] = []
-    for first, _ in cuts:
-        mine: list[int] = []
-        for x in first.outputs[count:]:
-            aval = Aval(x.aval.shape, x.aval.dtype)
-            place = next((i for i, slot in enumerate(slots) if slot == aval and i not in mine), len(slots))
-            if place == len(slots):
-                slots.append(aval)
-            mine.append(place)
-        placed.append(mine)
-    firsts = [_with_slots(first, count, slots, mine) for (first, _), mine in zip(cuts, placed, strict=True)]
-    seconds = [_from_slots(second, slots, mine) for (_, second), mine in zip(cuts, placed, strict=True)]
-    return Branches(*firsts), Branches(*seconds)
+    kept = [[Aval(x.aval.shape, x.aval.dtype) for x in first.outputs[count:]] for first, _ in cuts]
+    slots, places = [*kept[0], *kept[1]], [range(len(kept[0])), range(len(kept[0]), len(kept[0]) + len(kept[1]))]
+    firsts = [_with_slots(first, count, slots, mine) for (first, _), mine in zip(cuts, places, strict=True)]
+    seconds = [_from_slots(second, slots, mine) for (_, second), mine in zip(cuts, places, strict=True)]
+    known = (*branches.owners, *[None] * (count - len(branches.owners)))
+    return Branches(*firsts, (*known, *[0] * len(kept[0]), *[1] * len(kept[1]))), Branches(*seconds)
 
 
 def _with_slots(first: Graph, count: int, slots: Sequence[Aval], mine: Sequence[int]) -> Graph:
@@ -150,17 +152,20 @@ def _from_slots(second: Graph, slots: Sequence[Aval], mine: Sequence[int]) -> Gr
 
 
 def _cond_batch(primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict) -> list[Any]:
-    """Map one branch if the predicate is one for all; else run both branches, and select for each element."""
+    """Map one branch if the predicate is one for all; else run both branches, and select for each row.
+
+    The residuals of a branch are kept for all rows, because its second part runs for all rows too.
+    """
     branches: Branches = params["branches"]
     (pred, *xs), (chosen_each, *flags) = operands, batched
     wanted = (chosen_each,) * len(branches.avals)
-    mapped = [batched_graph(graph, size, tuple(flags), wanted) for graph in branches]
+    mapped = [batched_graph(graph, size, tuple(flags), wanted) for graph in branches[:2]]
     either = tuple([a or b for a, b in zip(*[outputs for _, outputs in mapped], strict=True)])
-    true, false = [batched_graph(graph, size, tuple(flags), either)[0] for graph in branches]
+    true, false = [batched_graph(graph, size, tuple(flags), either)[0] for graph in branches[:2]]
     if not chosen_each:
-        return shared(Branches(true, false)(pred, *xs), either)
-    pairs = zip(true.evaluate(*xs), false.evaluate(*xs), strict=True)
-    return [_select_rows(pred, a, b) for a, b in pairs]
+        return shared(Branches(true, false, branches.owners)(pred, *xs), either)
+    pairs = zip_longest(zip(true.evaluate(*xs), false.evaluate(*xs), strict=True), branches.owners)
+    return [_select_rows(pred, *pair) if owner is None else pair[owner] for pair, owner in pairs]
 
 
 def _select_rows(pred: Value, a: Value, b: Value) -> Value:
@@ -176,7 +181,7 @@ cond_p = Primitive(
     aval=lambda pred, *xs, branches: branches.avals,
     derivative=GraphDerivative(lambda branches: branches),
     batch=_cond_batch,
-    cost=lambda y, pred, *xs, branches: max(graph.flops for graph in branches),
+    cost=lambda y, pred, *xs, branches: max(branches.true.flops, branches.false.flops),
     multiple_results=True,
     forms=Forms(basic=Basic.COND, depends=either),
 )

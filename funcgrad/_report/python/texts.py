@@ -114,7 +114,9 @@ class Texts:
         if isinstance(value, Loop):
             stacks = [(aval.shape, aval.dtype) for aval in value.avals[value.carry :]]
             return self._container((value.body, value.constants, value.carry, value.length, value.reverse, stacks))
-        if type(value) in (Branches, While, tuple, list):
+        if isinstance(value, Branches):
+            value = value[:2]
+        if type(value) in (While, tuple, list):
             parts = "".join(f"{self.text(each)}, " for each in value)
             return f"[{parts}]" if isinstance(value, list) else f"({parts})"
         if hasattr(value, "_fields"):

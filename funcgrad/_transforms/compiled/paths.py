@@ -59,7 +59,7 @@ class TypedPaths:
         self.has_effects = False
         # Whether a path may run only for its own numbers (`must_wait`).
         self.must_wait = False
-        # The compiled form of the tree, by what it is compiled for. It is made again when the tree grows.
+        # The compiled form of the tree, by what it is compiled for.
         self.programs: dict[Any, Any] = {}
         # The programs of whole paths, by the path's number and by what they are compiled for.
         self.whole: dict[Any, Any] = {}

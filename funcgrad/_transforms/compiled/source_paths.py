@@ -2,6 +2,10 @@
 
 The tree of paths is one generated function. Where the engine compiles a short path as a whole, as Numba does, each such
 path is a function of its own, which returns `Unknown` where a guard is answered otherwise.
+
+Writing the tree takes time in proportion to its paths, so a new path does not write all of them again. A path that the
+written tree lacks is a function of its own, too. After as many calls of such paths as the written tree has paths, the
+whole tree is written again.
 """
 
 from __future__ import annotations
@@ -10,7 +14,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple
 
 from funcgrad._core.graph.path_rounds import rounds_from
-from funcgrad._core.graph.paths import Path
+from funcgrad._core.graph.paths import Path, PathTree
 from funcgrad._core.graph.simplify import simplify
 from funcgrad._core.tracebacks import folded
 from funcgrad._engines.signature import MISS, Signature, Unknown, is_plain
@@ -28,14 +32,35 @@ Program = Callable[[tuple, dict], Any]
 Key = tuple[type, ...]
 
 
+class WrittenTree:
+    """The program of a tree, as the tree was when it was written.
+
+    Args:
+        program: the program.
+        source: its source.
+        count: the number of its paths.
+
+    Attributes:
+        lacked: the programs of paths that it lacks, by the path's number.
+        calls: the number of calls that ran one of those after another program.
+    """
+
+    def __init__(self, program: Program, source: str, count: int) -> None:
+        self.program = program
+        self.source = source
+        self.count = count
+        self.lacked: dict[int, Recent] = {}
+        self.calls = 0
+
+
 class Recent(NamedTuple):
     """A program that ran lately.
 
     Args:
-        program: the program, of the whole tree or of one path.
+        program: the program, of the tree or of one path.
         types: its paths.
         key: the classes of the arguments.
-        of_tree: whether it is the program of the whole tree.
+        tree: the written tree, if this is its program or that of a path that it lacks.
         others: the program that ran instead, by the answers that this one returned. It is only a guess: each program
             checks all of its guards.
     """
@@ -43,7 +68,7 @@ class Recent(NamedTuple):
     program: Program
     types: TypedPaths
     key: Key
-    of_tree: bool
+    tree: WrittenTree | None
     others: dict[tuple[Hashable, ...], Recent]
 
 
@@ -65,8 +90,19 @@ class SourcePaths(PathsFunction):
         self._recent = ()
 
     def _forget(self, types: TypedPaths) -> None:
-        self._recent = tuple([each for each in self._recent if each.types is not types or not each.of_tree])
-        types.programs = {}
+        if not self._may_lack(types):
+            for key in list(types.programs):
+                self._drop(types, key)
+
+    def _may_lack(self, types: TypedPaths) -> bool:
+        """Return whether the written tree may lack paths. The common beginning of two paths then runs twice."""
+        # Numba would compile the stretches of a path for the path, and then once more for the tree.
+        return self._engine.written_path is None and not (types.must_wait or self._donated or self.donated_names)
+
+    def _drop(self, types: TypedPaths, key: Key) -> None:
+        """Drop the program of a tree, and those of the paths that it lacks."""
+        tree = types.programs.pop(key, None)
+        self._recent = tuple([each for each in self._recent if each.tree is None or each.tree is not tree])
 
     def _run(self, bound: Bound, args: tuple, kwargs: dict) -> Any:
         if self._engine.written_paths is None or not all(
@@ -83,8 +119,9 @@ class SourcePaths(PathsFunction):
             y = other.program(args, kwargs)
             if type(y) is not Unknown:
                 self._recent = tuple([other if each is recent else each for each in self._recent])
+                self._count(other)
                 return y
-        number = None if recent.of_tree else self._leads_to(recent.types, unknown.answers)
+        number = self._leads_to(recent.types, unknown.answers)
         if number is None:
             return unknown
         y = self._run_known(recent.types, recent.key, number, args, kwargs)
@@ -110,10 +147,48 @@ class SourcePaths(PathsFunction):
             if found is None:
                 return y
             number = found
-        program, _ = self._tree(types, key, args, kwargs)
+        tree = self._tree(types, key, args, kwargs)
         if len(tried) == 1 and types.whole[number, key][0] is None:
-            self._note(Recent(program, types, key, True, {}))
-        return program(args, kwargs)
+            self._note(Recent(tree.program, types, key, tree, {}))
+        y = tree.program(args, kwargs)
+        return self._run_lacked(y, tree, types, key, args, kwargs) if type(y) is Unknown else y
+
+    def _run_lacked(self, y: Unknown, tree: WrittenTree, types: TypedPaths, key: Key, args: tuple, kwargs: dict) -> Any:
+        """Run the path with these answers that the written tree lacks; return `Unknown` if there is none."""
+        tried: set[int] = set()
+        while tree.count < len(types.tree.paths):
+            number = self._leads_to(types, y.answers)
+            # Two programs may answer a guard differently, by rounding.
+            if number is None or number in tried:
+                return y
+            tried.add(number)
+            path = self._lacked(tree, types, key, number, args, kwargs)
+            found = path.program(args, kwargs)
+            if type(found) is not Unknown:
+                types.latest = number
+                self._note(path)
+                self._count(path)
+                return found
+            y = found
+        return y
+
+    def _lacked(self, tree: WrittenTree, types: TypedPaths, key: Key, number: int, args: tuple, kwargs: dict) -> Recent:
+        """Return the program of one path that the written tree lacks."""
+        found = tree.lacked.get(number)
+        if found is None:
+            path = PathTree()
+            path.add(types.tree.paths[number])
+            program, _ = self._written(types, path, args, kwargs)
+            found = tree.lacked.setdefault(number, Recent(program, types, key, tree, {}))
+        return found
+
+    def _count(self, recent: Recent) -> None:
+        """Count a call of a path that the written tree lacks. After enough of them, the tree is written again."""
+        tree = recent.tree
+        if tree is not None and recent.program is not tree.program:
+            tree.calls += 1
+            if tree.calls >= tree.count:
+                self._drop(recent.types, recent.key)
 
     def _note(self, recent: Recent) -> None:
         """Make a program the first one that is tried."""
@@ -131,7 +206,7 @@ class SourcePaths(PathsFunction):
         made = types.whole.get((number, key))
         if made is None:
             program, source = self._written_path(types, number, args, kwargs) or (None, "")
-            path = None if program is None else Recent(program, types, key, False, {})
+            path = None if program is None else Recent(program, types, key, None, {})
             made = types.whole.setdefault((number, key), (path, source))
         return made
 
@@ -157,16 +232,20 @@ class SourcePaths(PathsFunction):
                 here = here.ways.get(answer)
         return False
 
-    def _tree(self, types: TypedPaths, key: Key, args: tuple, kwargs: dict) -> tuple[Program, str]:
-        """Return the program of all paths, and its source."""
+    def _tree(self, types: TypedPaths, key: Key, args: tuple, kwargs: dict) -> WrittenTree:
+        """Return the program of the tree, which may lack the newest paths."""
         with self._lock:
-            made = types.programs.get(key)
-            if made is None:
-                signature = self._signature(types, types.tree.paths[0].tree, args, kwargs)
-                assert self._engine.written_paths is not None
-                above = self._engine.rolls_above if self.roll else None
-                made = types.programs[key] = self._engine.written_paths(types.tree, signature, ASKED, above)
-        return made
+            tree = types.programs.get(key)
+            if tree is None:
+                program, source = self._written(types, types.tree, args, kwargs)
+                tree = types.programs[key] = WrittenTree(program, source, len(types.tree.paths))
+        return tree
+
+    def _written(self, types: TypedPaths, tree: PathTree, args: tuple, kwargs: dict) -> tuple[Program, str]:
+        """Return the program of all paths of a tree, and its source."""
+        signature = self._signature(types, tree.paths[0].tree, args, kwargs)
+        assert self._engine.written_paths is not None
+        return self._engine.written_paths(tree, signature, ASKED, self._engine.rolls_above if self.roll else None)
 
     def _signature(self, types: TypedPaths, tree: TreeDef, args: tuple, kwargs: dict) -> Signature:
         bound = self._bound(self._static.bind(args, kwargs))
@@ -183,5 +262,10 @@ class SourcePaths(PathsFunction):
         # The path of these arguments is one of them.
         self._stage_bound(*self._static.bind(args, kwargs))
         types, key = bound.types, self._key(bound.found, args, kwargs)
-        parts = [self._path(types, key, number, args, kwargs)[1] for number in range(len(types.tree.paths))]
-        return "\n\n".join(parts if all(parts) else [*filter(None, parts), self._tree(types, key, args, kwargs)[1]])
+        count = len(types.tree.paths)
+        parts = [self._path(types, key, number, args, kwargs)[1] for number in range(count)]
+        if all(parts):
+            return "\n\n".join(parts)
+        if self._tree(types, key, args, kwargs).count < count:
+            self._drop(types, key)
+        return "\n\n".join([*filter(None, parts), self._tree(types, key, args, kwargs).source])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,8 @@ import numpy as np
 import pytest
 
 import funcgrad as fg
+from funcgrad._core.graph.paths import PathTree
+from funcgrad._engines.source import paths as source_paths
 
 ENGINES = ["numpy", "numba", "xla"]
 X = np.array([0.5, -1.0, 2.0])
@@ -126,3 +129,54 @@ def test_results_that_are_arguments_views_and_constants(engine: str) -> None:
     compare(f, compiled, calls)
     assert compiled(X, 2 * X)[0] is X
     assert fg.tree.structure(compiled(-X, X)) == fg.tree.structure(f(-X, X))
+
+
+def signs(x: Any, s: Any) -> Any:
+    y = x * 0.5 + 0.1
+    for k in range(5):
+        y = np.sin(y) * s + x[k] if x[k] > 0 else np.tanh(y) - x[k] * s
+    return np.sum(y * y)
+
+
+def test_a_new_path_does_not_write_all_paths_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[int] = []
+    write = source_paths.written_paths
+
+    def counted(tree: PathTree, *args: Any, **kwargs: Any) -> Any:
+        written.append(len(tree.paths))
+        return write(tree, *args, **kwargs)
+
+    monkeypatch.setattr(source_paths, "written_paths", counted)
+    gradient = fg.value_and_grad(signs, (0, 1))
+    compiled = fg.jit(gradient, paths=32, engine="numpy")
+    calls = [(np.array(x), 0.3) for x in itertools.product((0.7, -0.7), repeat=5)]
+    compare(gradient, compiled, calls)
+    assert sum(written) < 4 * 32
+    # Paths that the written tree lacks are called again and again. The tree is then written with all of them.
+    for _ in range(3):
+        compare(gradient, compiled, calls)
+    assert written[-1] == 32
+    count = len(written)
+    compare(gradient, compiled, calls)
+    assert len(written) == count
+    assert compiled.source(*calls[0]).count("def run(") == 1
+
+
+def test_the_source_has_paths_that_the_written_tree_lacks() -> None:
+    compiled = fg.jit(signs, paths=32, engine="numpy")
+    for x in itertools.product((0.7, -0.7), repeat=3):
+        compiled(np.array([0.1, -0.1, *x]), 0.3)
+    assert compiled.source(np.ones(5), 0.3).count("return ") - compiled.source(np.ones(5), 0.3).count("MISS") > 9
+
+
+def test_effects_of_a_new_path_do_not_happen_twice(capsys: pytest.CaptureFixture[str]) -> None:
+    """A path with effects runs in the tree alone, where no common beginning runs twice."""
+
+    def f(x: Any) -> Any:
+        fg.debug_print("begin")
+        return x * 2 if x > 0 else (x - 1 if x > -1 else x + 7)
+
+    compiled = fg.jit(f, paths=4, engine="numpy")
+    for x in (1.0, -0.5, -3.0, 2.0, -0.7, -4.0):
+        assert compiled(x) == f(x)
+    assert capsys.readouterr().out.count("begin") == 12

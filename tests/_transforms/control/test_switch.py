@@ -102,3 +102,24 @@ def test_what_is_refused() -> None:
         fg.switch(0, lambda: 1)  # pyright: ignore[reportArgumentType]  (refused)
     with pytest.raises(TypeError, match="switch: branch 1 is a float; needed a function"):
         fg.switch(0, [np.sin, 1.0], 1.0)  # pyright: ignore[reportArgumentType]  (refused)
+
+
+def test_derivatives_of_a_batch_that_takes_both_branches_read_their_own_residuals() -> None:
+    """The second part of a branch divided by the other branch's residuals, which are zeros: its derivative was NaN."""
+
+    def curved(x: Any, branch: Any) -> Any:
+        y = branch(x[0] > 0.0, lambda x: np.where(x > 0.2, x * 0.3, np.sin(x)), lambda x: x / (1.0 + np.sum(x * x)), x)
+        return np.sum(np.tanh(y))
+
+    def product(branch: Any) -> Any:
+        return lambda x: fg.hvp(lambda x: curved(x, branch), (x,), (np.array([0.3, 0.4, 0.5]),))
+
+    rows = np.array([[0.4, -0.1, 0.1], [-0.4, 0.2, 0.3], [0.2, 0.1, -0.3]])
+    plain = product(lambda pred, true, false, x: true(x) if pred else false(x))
+    total = lambda f: lambda x: np.sum(f(x) ** 2)
+    for taken in (rows, np.abs(rows), -np.abs(rows)):
+        expected = np.stack([fg.grad(total(plain))(row) for row in taken])
+        loss = lambda rows: np.sum(fg.vmap(product(fg.cond))(rows) ** 2)
+        np.testing.assert_allclose(fg.grad(loss)(taken), expected, 1e-10)
+        np.testing.assert_allclose(fg.jit(fg.grad(loss), engine="numpy")(taken), expected, 1e-10)
+        np.testing.assert_allclose(fg.jacfwd(loss)(taken), expected, 1e-10)

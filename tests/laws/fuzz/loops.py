@@ -3,7 +3,7 @@
 The rounds of a loop do alike, or almost: some programs change a round in the middle, a number, a type, or the array
 that is read. Loops stand one after another and in each other; they read and write rows, slices and lists, forward and
 backward. One program in three carries vectors, and reads them by elements, slices, index arrays and products
-(`carried_of`).
+(`carried_of`). `tests.laws.fuzz.windows` has loops over windows and loops that write to slices.
 
 Each program runs by its rolled graph and on the NumPy engine; one in twenty on Numba and XLA too; one in four rolls
 before it is differentiated.
@@ -74,15 +74,22 @@ _CARRIED = ("u", "v", "w", "x[t]", "x[t - 1]", "a")
 
 @dataclass(frozen=True)
 class Looping:
-    """Draw the source of a function of vectors and a number."""
+    """The source of a function of arrays.
+
+    Args:
+        seed: the seed.
+        source: the source.
+        drawn: the module and the function that drew it.
+        size: the number of elements of a window, or the shape of the arrays whose slices it writes.
+    """
 
     seed: int
     source: str
-    carries: bool = False
+    drawn: str = "loops.looping_of"
+    size: int | tuple[int, ...] = 4
 
     def text(self) -> str:
-        drawn = "carried_of" if self.carries else "looping_of"
-        return f"# tests.laws.fuzz.loops.{drawn}({self.seed})\n{self.source}"
+        return f"# tests.laws.fuzz.{self.drawn}({self.seed})\n{self.source}"
 
     @property
     def exact(self) -> bool:
@@ -91,7 +98,12 @@ class Looping:
 
     def arguments(self, rounds: int) -> tuple[Any, ...]:
         rng = np.random.default_rng(self.seed)
-        if self.carries:
+        if self.drawn == "windows.windows_of":
+            return rng.standard_normal(self.size), *rng.standard_normal((2, 2 * rounds + 20))
+        if self.drawn == "windows.slices_of":
+            drawn = [rng.standard_normal(self.size) for _ in range(3)]
+            return tuple([np.where(rng.random(self.size) < 0.1, -0.0, x) for x in drawn])
+        if self.drawn == "loops.carried_of":
             return rng.standard_normal((3, 4)), rng.standard_normal((rounds, 4)), np.float64(rng.standard_normal())
         return rng.standard_normal(rounds), rng.standard_normal((rounds, 3)), np.float64(rng.standard_normal())
 
@@ -124,9 +136,8 @@ def carried_of(seed: int) -> Looping:
         lines += [f"        {_carrying(rng, parts)}" for _ in range(rng.randint(1, 3))]
     lines += ["    if ys:", "        total = total + np.sum(np.stack(ys) ** 2)"]
     last = f" + np.sum({_of_carried(rng, parts, 'x[0]')})" if rng.random() < 0.6 else ""
-    return Looping(
-        seed, "\n".join([*lines, f"    return total + np.sum(u + v * 2.0) + np.sum(w) * 0.5{last}"]) + "\n", True
-    )
+    lines += [f"    return total + np.sum(u + v * 2.0) + np.sum(w) * 0.5{last}"]
+    return Looping(seed, "\n".join(lines) + "\n", "loops.carried_of")
 
 
 def _of_carried(rng: Random, parts: tuple[str, ...], row: str = "") -> str:
@@ -207,7 +218,8 @@ def findings(program: Looping, report: Report) -> list[str]:
     args = program.arguments(ROUNDS)
     report.programs += 1
     wrong = []
-    for name, g in (("value", f), ("gradient", fg.grad(f, argnums=(0, 1, 2)))):
+    gradient = fg.grad(f, argnums=tuple(range(len(args))))
+    for name, g in (("value", f), ("gradient", gradient)):
         report.checks[f"loops: {name}"] += 1
         try:
             graph = fg.make_graph(g)(*args)
@@ -271,6 +283,12 @@ def _differences(found: list[Any], expected: list[Any], exact: int) -> list[str]
     for k, (a, b) in enumerate(zip(map(np.asarray, found), map(np.asarray, expected), strict=True)):
         if a.shape != b.shape or a.dtype != b.dtype:
             wrong.append(f"type {a.dtype}{a.shape} for {b.dtype}{b.shape}")
-        elif not (np.array_equal(a, b, equal_nan=True) if k < exact else np.allclose(a, b, 1e-9, 1e-12, True)):
+        elif not (_same_bits(a, b) if k < exact else np.allclose(a, b, 1e-9, 1e-12, True)):
             wrong.append(f"value: result {k} differs by {np.max(np.abs(a - b)):.2e}")
     return wrong
+
+
+def _same_bits(a: np.ndarray, b: np.ndarray) -> bool:
+    """Return whether the numbers are the same to the last bit. A NaN equals each other NaN."""
+    signs = [np.signbit(x) & ~np.isnan(x) for x in (a, b)]
+    return np.array_equal(a, b, equal_nan=True) and np.array_equal(*signs)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import gc
 import math
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import jax
 
-from tests.laws.fuzz import borders, branches, loops, schedules, tensors, writing
+from tests.laws.fuzz import borders, branches, lines, loops, mixtures, schedules, tensors, windows, writing
 from tests.laws.fuzz.check import Finding, Report, run
 from tests.laws.fuzz.generate import program_of
 from tests.laws.fuzz.shrink import shrunk
@@ -85,16 +86,19 @@ def of_schedule(seed: int, report: Report) -> list[Found]:
     return [Found(seed, f"schedules: {what.partition(':')[0]}", f"# {what}\n{schedule.text()}") for what in found]
 
 
-def of_branching(seed: int, report: Report) -> list[Found]:
-    program = branches.branching_of(seed)
-    found = branches.findings(program, report)[:1]
-    return [Found(seed, f"branches: {what.partition(':')[0]}", f"# {what}\n{program.text()}") for what in found]
+def of_lines(kind: str, draw: Callable[[int], Any], findings: lines.Find) -> Callable[[int, Report], list[Found]]:
+    """Return the check of programs that are lines of Python."""
+
+    def look(seed: int, report: Report) -> list[Found]:
+        program = draw(seed)
+        reduced = [lines.shrunk(program, what, findings) for what in findings(program, report)[:1]]
+        return [Found(seed, f"{kind}: {what.partition(':')[0]}", f"# {what}\n{p.text()}") for p, what in reduced]
+
+    return look
 
 
-def of_looping(seed: int, report: Report) -> list[Found]:
-    program = loops.carried_of(seed) if seed % 3 == 0 else loops.looping_of(seed)
-    found = loops.findings(program, report)[:1]
-    return [Found(seed, f"loops: {what.partition(':')[0]}", f"# {what}\n{program.text()}") for what in found]
+def looping_of(seed: int) -> loops.Looping:
+    return loops.carried_of(seed) if seed % 3 == 0 else loops.looping_of(seed)
 
 
 def of_border(seed: int, report: Report) -> list[Found]:
@@ -113,14 +117,17 @@ def _of_call(kind: str, call: borders.Call, report: Report) -> list[Found]:
 LOOKS = {
     "tensors": of_script,
     "schedules": of_schedule,
-    "branches": of_branching,
-    "loops": of_looping,
+    "branches": of_lines("branches", branches.branching_of, branches.findings),
+    "loops": of_lines("loops", looping_of, loops.findings),
+    "windows": of_lines("windows", windows.windows_of, loops.findings),
+    "slices": of_lines("slices", windows.slices_of, loops.findings),
+    "mixtures": of_lines("mixtures", mixtures.mixture_of, mixtures.findings),
     "borders": of_border,
     "specials": of_special,
 }
 
 
-KINDS = ("general", "tensors", "schedules", "writes", "branches", "loops", "borders", "specials")
+KINDS = ("general", "writes", *LOOKS)
 
 
 def described(finding: Finding, reduce: bool = True) -> Found:

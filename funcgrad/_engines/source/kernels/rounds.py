@@ -242,7 +242,7 @@ def _cond(w: Lowering, equation: Equation) -> bool:
         return False
     made = [KernelMemory(var.aval.dtype, var.aval.shape).whole() for var in equation.results]
     ways = []
-    for branch in equation.params["branches"]:
+    for branch in equation.params["branches"][:2]:
         graph = branch.made(prepared)
         given = _known(w, operands, graph.inputs)
         if given is None or not _same(graph.outputs, equation.results):
@@ -268,7 +268,7 @@ def bodies_of(equation: Equation) -> list[Graph]:
     """Return the bodies of a loop or a branch, and of those in it."""
     params, found = equation.params, []
     if "branches" in params:
-        found += params["branches"]
+        found += params["branches"][:2]
     elif "loop" in params:
         found += [params["loop"].body, *([params["loop"].condition] if hasattr(params["loop"], "condition") else [])]
     made = [body.made(prepared) for body in found]
