@@ -133,10 +133,10 @@ def let_out(error: BaseException, before: Trace | None) -> None:
 def _explain(error: BaseException) -> None:
     """Explain an error of another library: NumPy cannot store a tracer, and SciPy's LAPACK cannot read one."""
     cause = error.__cause__
-    if type(error) is ValueError and type(cause) is ConcretizationTypeError and "sequence" in str(error):
+    if type(error) is ValueError and isinstance(cause, ConcretizationTypeError) and "sequence" in str(error):
         # NumPy replaces the message of any error in a conversion to a number by this one.
         error.args = (WRITTEN_INTO_PLAIN if _at_write(error.__traceback__) else str(cause),)
-    note = _of_scipy(error.__traceback__) or _of_assertion(error)
+    note = _of_scipy(error.__traceback__) or _of_assertion(error) or _of_memory(error)
     if note and not isinstance(error, UnsupportedFunctionError) and note not in getattr(error, "__notes__", ()):
         error.add_note(note)
 
@@ -179,6 +179,23 @@ def _of_assertion(error: BaseException) -> str | None:
         "numpy.testing.assert_equal and assert_almost_equal compare traced arrays as if they were numbers. Write "
         "assert_array_equal or assert_allclose, which compare all elements."
     )
+
+
+# Parts of messages of C code that met a tracer, or may have: ``out.flat[i] = x``, ``memoryview(out)[i] = x``.
+_IN_C = ("Error setting single item of array", "memoryview: ")
+
+
+def _of_memory(error: BaseException) -> str | None:
+    """Return advice for an error of C code that reads or writes memory, where no method of a tracer is called."""
+    said = str(error)
+    if not isinstance(error, TypeError | ValueError):
+        return None
+    if "a bytes-like object is required, not '" in said and "Tracer'" in said:
+        return (
+            "A traced value has no memory that memoryview, np.frombuffer or bytes could read. Write x itself, or "
+            "x.reshape(...) for another shape; fg.stop_gradient(x) gives plain numbers outside of jit and vmap."
+        )
+    return f"If the value is traced: {WRITTEN_INTO_PLAIN}" if said.startswith(_IN_C) else None
 
 
 def _of_scipy(entries: TracebackType | None) -> str | None:

@@ -309,12 +309,6 @@ KNOWN_OF_SCIPY = (
         text="solve1",
     ),
     Known(
-        "scipy.linalg.lu",
-        "The positions of rows are int32 for matrices of one row, too, where SciPy's are int64.",
-        kinds="dtype",
-        text="int32",
-    ),
-    Known(
         "scipy.interpolate.make_interp_spline",
         "Knots of periodic splines are refused before the points are looked at.",
         kinds="error",

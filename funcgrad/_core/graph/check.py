@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import inspect
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.bind import is_engine_value, is_value
 from funcgrad._core.graph.equation import Equation, Literal, Var
 from funcgrad._core.graph.line import Line
+from funcgrad._core.graph.program import GraphMethods
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.words import shown
 from funcgrad._types import Value
@@ -23,7 +27,8 @@ def check_graph(graph: Graph) -> Graph:
     """Check that a graph is a valid program, and return it.
 
     Each variable is assigned once, before it is read. Each constant has the type of its variable, and each result has
-    the type that its primitive's rule infers. `fg.Graph` runs this check when a graph is made.
+    the type that its primitive's rule infers. `fg.Graph` runs this check when a graph is made. Nothing runs it again:
+    a pass makes new equations and variables, and leaves those of the graph as they are.
 
     Args:
         graph: the graph to check.
@@ -50,11 +55,18 @@ def check_graph(graph: Graph) -> Graph:
         >>> extend.check_graph(edited) is edited
         True
     """
+    if not isinstance(graph, GraphMethods):
+        raise GraphError(
+            f"check_graph: the graph is {shown(graph)}; needed a funcgrad.Graph. Make one with fg.make_graph."
+        )
     defined: set[Var] = set()
     _check_all(graph, "input", graph.inputs, Var)
     for var in graph.inputs:
         _define(graph, defined, var, "its inputs")
-    for var, value in graph.constants:
+    for each in graph.constants:
+        if not isinstance(each, tuple | list) or len(each) != 2:
+            raise GraphError(f"graph {graph.name}: one constant is {shown(each)}; needed a pair (variable, value).")
+        var, value = each
         _check_all(graph, "constant", (var,), Var)
         _check_constant(graph, var, value)
         _define(graph, defined, var, "its constants")
@@ -67,6 +79,7 @@ def check_graph(graph: Graph) -> Graph:
                 "of another equation, or None. Leave it out."
             )
         where = f"equation {i} ({equation.primitive.name})"
+        _check_parts(graph, where, equation)
         _check_operands(graph, defined, where, equation.operands)
         for var, aval in zip(equation.results, _inferred(graph, where, equation), strict=True):
             if (var.aval.shape, var.aval.dtype) != (aval.shape, aval.dtype):
@@ -78,6 +91,22 @@ def check_graph(graph: Graph) -> Graph:
     _check_operands(graph, defined, "its outputs", graph.outputs)
     _check_trees(graph)
     return graph
+
+
+def check_sequences(name: str, **parts: Any) -> None:
+    """Refuse a part of a graph, such as None, that has no elements."""
+    for part, given in parts.items():
+        if not isinstance(given, Iterable):
+            raise GraphError(f"graph {name}: its {part} are {shown(given)}; needed a list or a tuple. Pass one.")
+
+
+def _check_parts(graph: Graph, where: str, equation: Equation) -> None:
+    """Refuse parts of an equation that are no tuples, and parameters that are no dict."""
+    for part, needed in (("operands", tuple | list), ("results", tuple | list), ("params", dict)):
+        given = getattr(equation, part)
+        if not isinstance(given, needed):
+            text = "a dict" if needed is dict else "a tuple"
+            raise GraphError(f"graph {graph.name}: the {part} of {where} are {shown(given)}; needed {text}. Pass one.")
 
 
 def _check_all(graph: Graph, kind: str, given: Sequence[Any], needed: type) -> None:
@@ -127,6 +156,8 @@ def _inferred(graph: Graph, where: str, equation: Equation) -> Sequence[Aval]:
     try:
         if len(names) != len(equation.operands) and not any(each.startswith("*") for each in names):
             raise TypeError(f"it takes {', '.join(names)}")
+        if equation.primitive.elementwise and equation.params:
+            _check_params(equation)
         found = equation.primitive.aval(*[x.aval for x in equation.operands], **equation.params)
     except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError) as error:
         operands = ", ".join(str(x.aval) for x in equation.operands)
@@ -141,6 +172,14 @@ def _inferred(graph: Graph, where: str, equation: Equation) -> Sequence[Aval]:
             "result of the primitive. Give it that many."
         )
     return avals
+
+
+def _check_params(equation: Equation) -> None:
+    """Refuse a parameter that an elementwise primitive does not take: its rule of types takes any."""
+    numpy = equation.primitive.numpy
+    if isinstance(numpy, np.ufunc):
+        raise TypeError("it takes no parameters")
+    inspect.signature(numpy).bind(*equation.operands, **equation.params)
 
 
 def _check_trees(graph: Graph) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 
 from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.bind import bind, is_value
-from funcgrad._core.graph.check import check_graph, has_type
+from funcgrad._core.graph.check import check_graph, check_sequences, has_type
 from funcgrad._core.graph.equation import Equation, Literal, Operand, Var
 from funcgrad._core.graph.line import Line, around, replays, within
 from funcgrad._core.graph.program import GraphMethods
@@ -39,6 +39,8 @@ _text = LazyModule("funcgrad._core.graph.show")
 @published_as("funcgrad")
 class Graph(GraphMethods):
     """An immutable program. A call evaluates it on NumPy values, ``jax.Array`` s or tracers.
+
+    Do not change its equations and variables in place: programs that were made of them are kept, and run on.
 
     Args:
         inputs: variables bound by the arguments, in order.
@@ -79,6 +81,7 @@ class Graph(GraphMethods):
         name: str = "graph",
         trees: tuple[TreeDef, TreeDef] | None = None,
     ) -> None:
+        check_sequences(name, inputs=inputs, constants=constants, equations=equations, outputs=outputs)
         self._fill(inputs, constants, equations, outputs, name, trees)
         check_graph(self)
 

@@ -33,6 +33,7 @@ from funcgrad.scipy.linalg._functions import (
     tanhm,
     tanm,
 )
+from funcgrad.scipy.linalg._least_squares import lstsq, pinv, pinvh
 from funcgrad.scipy.linalg._made import (
     block_diag,
     circulant,
@@ -61,7 +62,7 @@ from funcgrad.scipy.linalg._spectra import (
     svd,
     svdvals,
 )
-from funcgrad.scipy.linalg._systems import cho_solve, det, inv, lstsq, lu_solve, pinv, pinvh, solve, solve_triangular
+from funcgrad.scipy.linalg._systems import cho_solve, det, inv, lu_solve, solve, solve_triangular
 
 __all__ = [
     "block_diag",

@@ -12,12 +12,40 @@ from funcgrad._core.aval import type_text
 from funcgrad._ops.linalg.matrices import conjugated, swapped
 from funcgrad._types import Array, ArrayLike
 from funcgrad.errors import UnsupportedFunctionError
+from funcgrad.numpy import extend
 from funcgrad.numpy.extend import as_value, innermost
 
 
 def array(x: ArrayLike) -> Any:
     """Return an argument as an array."""
     return fnp.asarray(as_value(x))
+
+
+# LAPACK computes in no other dtypes of floats.
+_WIDENED = {"e": np.dtype("f"), "g": np.dtype("d"), "G": np.dtype("D")}
+
+
+def floats(x: ArrayLike) -> Any:
+    """Return an argument as an array, half and extended precision in a dtype of LAPACK, as SciPy converts them."""
+    x = array(x)
+    dtype = _WIDENED.get(x.dtype.char)
+    return x if dtype is None else fnp.astype(x, dtype)
+
+
+def lapack(x: ArrayLike) -> Any:
+    """Return an argument in the dtype that SciPy's ``find_best_blas_type`` takes: float32 for int16 and smaller."""
+    x = floats(x)
+    return x if x.dtype.kind in "fc" else fnp.astype(x, np.result_type(x.dtype, np.float32))
+
+
+def squares(name: str, x: ArrayLike, argument: str = "a") -> Array:
+    """Return an argument as a stack of square matrices; integers become float64."""
+    return extend.squares(name, floats(x), argument)
+
+
+def lapack_squares(name: str, x: ArrayLike, argument: str = "a") -> Array:
+    """Return an argument as a stack of square matrices in the dtype of `lapack`."""
+    return extend.squares(name, lapack(x), argument)
 
 
 def refuse(name: str, what: str, remedy: str) -> NoReturn:

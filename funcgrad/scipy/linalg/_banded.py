@@ -14,11 +14,11 @@ from funcgrad._ops.linalg.factor import cholesky
 from funcgrad._ops.linalg.matrices import conjugated
 from funcgrad._types import Array, ArrayLike
 from funcgrad.numpy.extend import promote
-from funcgrad.scipy.linalg._arguments import array, mirrored, of_bands, refuse_infinite
+from funcgrad.scipy.linalg._arguments import floats, lapack, mirrored, of_bands, refuse_infinite
 
 
 def _inexact(x: ArrayLike) -> Array:
-    x = array(x)
+    x = floats(x)
     return x if x.dtype.kind in "fc" else fnp.astype(x, np.dtype(float))
 
 
@@ -132,7 +132,7 @@ def solveh_banded(
     """
     del overwrite_ab, overwrite_b
     refuse_infinite("solveh_banded", check_finite, ab, b)
-    ab, b, vector = _system("solveh_banded", ab, b, None)
+    ab, b, vector = _system("solveh_banded", lapack(ab), lapack(b), None)
     if not b.shape[-2]:
         return b[..., 0] if vector else b
     count = ab.shape[-2] - 1
@@ -164,7 +164,7 @@ def cholesky_banded(ab: ArrayLike, overwrite_ab: bool = False, lower: bool = Fal
     """
     del overwrite_ab
     refuse_infinite("cholesky_banded", check_finite, ab)
-    ab = _inexact(ab)
+    ab = lapack(ab)
     if 0 in ab.shape:
         return ab
     factor = cholesky(mirrored(of_bands(ab, lower), lower, conjugate=True))

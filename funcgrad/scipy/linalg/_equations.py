@@ -12,8 +12,8 @@ from funcgrad._ops.layout.broadcast import broadcast_to
 from funcgrad._ops.linalg.matrices import adjoint, conjugated, identity_like, product
 from funcgrad._ops.linalg.sylvester import sylvester
 from funcgrad._types import Array, ArrayLike
-from funcgrad.numpy.extend import promote, squares
-from funcgrad.scipy.linalg._arguments import array, refuse_infinite
+from funcgrad.numpy.extend import promote
+from funcgrad.scipy.linalg._arguments import array, refuse_infinite, squares
 
 # SciPy solves larger systems with a bilinear map, and smaller ones as one linear system.
 _SMALL = 10

@@ -10,8 +10,7 @@ from funcgrad import numpy as fnp
 from funcgrad._ops.linalg import factor
 from funcgrad._ops.linalg.matrices import adjoint, identity_like
 from funcgrad._types import Array, ArrayLike
-from funcgrad.numpy.extend import squares
-from funcgrad.scipy.linalg._arguments import array, refuse, refuse_infinite
+from funcgrad.scipy.linalg._arguments import array, lapack, lapack_squares, refuse, refuse_infinite
 
 
 def cholesky(a: ArrayLike, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Array:
@@ -41,19 +40,19 @@ def cholesky(a: ArrayLike, lower: bool = False, overwrite_a: bool = False, check
     """
     del overwrite_a
     refuse_infinite("cholesky", check_finite, a)
-    a = squares("scipy.linalg.cholesky", a)
+    a = lapack_squares("scipy.linalg.cholesky", a)
     return factor.cholesky(a) if lower else adjoint(factor.cholesky(adjoint(a)))
 
 
 def cho_factor(
     a: ArrayLike, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
-) -> tuple[Any, bool]:
+) -> tuple[Any, Any]:
     """Factor a Hermitian positive definite matrix for `cho_solve`; see `cholesky`.
 
     SciPy leaves numbers without meaning in the other triangle; here it is zero.
 
     Returns:
-        the factor and ``lower``.
+        the factor and ``lower``, once for each matrix of a stack.
 
     Example:
         >>> import numpy as np
@@ -64,7 +63,9 @@ def cho_factor(
     """
     del overwrite_a
     refuse_infinite("cho_factor", check_finite, a)
-    return cholesky(a, lower), lower
+    found = cholesky(a, lower)
+    # For a stack, SciPy gives a flag for each matrix.
+    return found, np.full(found.shape[:-2], lower) if len(found.shape) > 2 else lower
 
 
 def lu_factor(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, Any]:
@@ -88,7 +89,7 @@ def lu_factor(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True
     """
     del overwrite_a
     refuse_infinite("lu_factor", check_finite, a)
-    factors, pivots, _ = factor.lu(squares("scipy.linalg.lu_factor", a))
+    factors, pivots, _ = factor.lu(lapack_squares("scipy.linalg.lu_factor", a))
     return factors, pivots
 
 
@@ -120,15 +121,16 @@ def lu(
     a = array(a)
     if len(a.shape) > 1 and a.shape[-1] != a.shape[-2]:
         refuse("lu", f"the factors of matrices that are not square, {a.shape}, were asked for", "Use qr.")
-    factors, _, order = factor.lu(squares("scipy.linalg.lu", a))
+    factors, _, order = factor.lu(lapack_squares("scipy.linalg.lu", a))
     lower, upper = fnp.tril(factors, -1) + identity_like(factors), fnp.triu(factors)
-    places = np.arange(a.shape[-1])
-    moved = fnp.equal(order[..., None, :], places[:, None])
+    size = a.shape[-1]
+    moved = fnp.equal(order[..., None, :], np.arange(size)[:, None])
     if permute_l:
         return fnp.matmul(fnp.astype(moved, factors.dtype), lower), upper
     if p_indices:
-        return fnp.astype(fnp.argsort(order, axis=-1), order.dtype), lower, upper
-    return fnp.astype(moved, fnp.real(factors).dtype), lower, upper
+        return fnp.astype(fnp.argsort(order, axis=-1), np.dtype(int) if size == 1 else order.dtype), lower, upper
+    # For matrices of one element SciPy makes the permutation by ones_like.
+    return fnp.astype(moved, factors.dtype if size == 1 else fnp.real(factors).dtype), lower, upper
 
 
 def qr(
@@ -172,7 +174,7 @@ def qr(
 
 
 def _qr(name: str, a: ArrayLike, mode: str, pivoting: bool) -> tuple[Any, ...]:
-    a = array(a)
+    a = lapack(a)
     rows, columns = a.shape[-2:]
     if pivoting:
         refuse(name, "pivoting was asked for, an order that depends on the numbers", "Leave it out.")

@@ -13,8 +13,8 @@ from funcgrad._ops.linalg.matrices import product, scaled_columns
 from funcgrad._ops.linalg.solve import solve
 from funcgrad._ops.program.barrier import stop_gradient_p
 from funcgrad._types import Array, ArrayLike
-from funcgrad.numpy.extend import as_value, concrete_value, known_value, promote, squares
-from funcgrad.scipy.linalg._arguments import array, refuse, refuse_infinite
+from funcgrad.numpy.extend import as_value, concrete_value, known_value, promote
+from funcgrad.scipy.linalg._arguments import array, refuse, refuse_infinite, squares
 
 
 def expm(A: ArrayLike) -> Array:  # noqa: N803  (SciPy's name)

@@ -12,15 +12,15 @@ from funcgrad._ops.linalg.matrices import adjoint, hermitian_part, product
 from funcgrad._ops.linalg.polar import unitary_factor
 from funcgrad._types import Array, ArrayLike
 from funcgrad.numpy.extend import promote
-from funcgrad.scipy.linalg._arguments import array, refuse_infinite
+from funcgrad.scipy.linalg._arguments import lapack, refuse_infinite
 
 
 def _matrices(name: str, *xs: ArrayLike) -> list[Any]:
-    found = [array(x) for x in xs]
+    found = [lapack(x) for x in xs]
     for x in found:
         if len(x.shape) < 2:
             raise ValueError(f"scipy.linalg.{name}: an argument is {type_text(x.shape, x.dtype)}; needed matrices.")
-    return list(promote(*[x if x.dtype.kind in "fc" else x.astype(float) for x in found]))
+    return list(promote(*found))
 
 
 def _nearest(a: ArrayLike) -> Array:

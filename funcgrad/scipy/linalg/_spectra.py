@@ -16,8 +16,18 @@ from funcgrad._ops.linalg import spectral
 from funcgrad._ops.linalg.matrices import adjoint, product
 from funcgrad._ops.linalg.triangular import triangular_solve
 from funcgrad._types import Array, ArrayLike
-from funcgrad.numpy.extend import promote, squares
-from funcgrad.scipy.linalg._arguments import array, embedded, mirrored, of_bands, picked, refuse, refuse_infinite
+from funcgrad.numpy.extend import promote
+from funcgrad.scipy.linalg._arguments import (
+    array,
+    embedded,
+    lapack,
+    lapack_squares,
+    mirrored,
+    of_bands,
+    picked,
+    refuse,
+    refuse_infinite,
+)
 from funcgrad.scipy.linalg._factors import cholesky
 
 _TYPES = (1, 2, 3)
@@ -78,12 +88,12 @@ def eigh(
 
 
 def _eigh(a: ArrayLike, b: ArrayLike, lower: bool, kind: int) -> tuple[Any, Any]:
-    a = squares("scipy.linalg.eigh", a)
+    a = lapack_squares("scipy.linalg.eigh", a)
     if kind not in _TYPES:
         raise ValueError(f"scipy.linalg.eigh: type is {kind}; needed 1, 2 or 3, the form of the problem. Pass one.")
     if b is None:
         return spectral.eigh(a, lower=bool(lower))
-    a, b = promote(a, squares("scipy.linalg.eigh", b, "b"))
+    a, b = promote(a, lapack_squares("scipy.linalg.eigh", b, "b"))
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     a, b = [fnp.broadcast_to(x, batch + x.shape[-2:]) for x in (a, b)]
     factor = cholesky(a=b, lower=True) if lower else adjoint(cholesky(b, lower=False))
@@ -164,7 +174,7 @@ def eig(  # noqa: PLR0917  (SciPy's arguments)
     refuse_infinite("eig", check_finite, a, b)
     if left or homogeneous_eigvals:
         refuse("eig", "left vectors or homogeneous values were asked for", "Use eig(a) of the right ones.")
-    a = squares("scipy.linalg.eig", a)
+    a = lapack_squares("scipy.linalg.eig", a)
     if b is not None:
         if right:
             refuse("eig", "the vectors of a pair of matrices were asked for", "Pass right=False for the values alone.")
@@ -315,7 +325,7 @@ def _banded(name: str, a: ArrayLike, lower: bool, eigvals_only: bool, chosen: tu
     select, bounds = chosen
     by_value = bounds if select in ("v", "value", 1) else None
     by_index = bounds if select in ("i", "index", 2) else None
-    w, v = spectral.eigh(mirrored(squares(f"scipy.linalg.{name}", a), lower, conjugate=True))
+    w, v = spectral.eigh(mirrored(lapack_squares(f"scipy.linalg.{name}", a), lower, conjugate=True))
     kept = picked(name, w, by_index, by_value)
     return w[..., kept] if eigvals_only else (w[..., kept], v[..., kept])
 
@@ -355,7 +365,7 @@ def svd(
     """
     del overwrite_a, lapack_driver
     refuse_infinite("svd", check_finite, a)
-    found = fnp.linalg.svd(a, full_matrices=full_matrices, compute_uv=compute_uv)
+    found = fnp.linalg.svd(lapack(a), full_matrices=full_matrices, compute_uv=compute_uv)
     # SciPy's result is a plain tuple, NumPy's has names.
     return tuple(found) if compute_uv else found
 
@@ -371,4 +381,4 @@ def svdvals(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) 
     """
     del overwrite_a
     refuse_infinite("svdvals", check_finite, a)
-    return fnp.linalg.svdvals(a)
+    return fnp.linalg.svdvals(lapack(a))

@@ -11,11 +11,20 @@ from funcgrad._core.words import in_our_words
 from funcgrad._ops.layout.broadcast import broadcast_to
 from funcgrad._ops.layout.shape import reshape
 from funcgrad._ops.linalg import factor
-from funcgrad._ops.linalg.matrices import identity_like, product, swapped
+from funcgrad._ops.linalg.matrices import identity_like, swapped
 from funcgrad._ops.linalg.triangular import triangular_solve
 from funcgrad._types import Array, ArrayLike
-from funcgrad.numpy.extend import known_value, promote, squares, systems
-from funcgrad.scipy.linalg._arguments import array, mirrored, one_flag, refuse, refuse_infinite
+from funcgrad.numpy.extend import systems
+from funcgrad.scipy.linalg._arguments import (
+    array,
+    floats,
+    lapack,
+    lapack_squares,
+    mirrored,
+    one_flag,
+    refuse_infinite,
+    squares,
+)
 from funcgrad.scipy.linalg._factors import cholesky
 
 _FORMS = {0: 0, 1: 1, 2: 2, "N": 0, "T": 1, "C": 2}
@@ -77,7 +86,7 @@ def solve_triangular(  # noqa: PLR0917  (SciPy's arguments)
     del overwrite_b
     refuse_infinite("solve_triangular", check_finite, a, b)
     form = _form("solve_triangular", trans)
-    a, b, vector = systems("scipy.linalg.solve_triangular", a, b)
+    a, b, vector = systems("scipy.linalg.solve_triangular", lapack(a), lapack(b))
     return _shaped(triangular_solve(a, b, lower=bool(lower), unit_diagonal=bool(unit_diagonal), **form), vector)
 
 
@@ -104,7 +113,7 @@ def cho_solve(c_and_lower: tuple[Any, bool], b: ArrayLike, overwrite_b: bool = F
     del overwrite_b
     refuse_infinite("cho_solve", check_finite, c_and_lower[0], b)
     c, lower = c_and_lower[0], one_flag(c_and_lower[1])
-    c, b, vector = systems("scipy.linalg.cho_solve", c, b)
+    c, b, vector = systems("scipy.linalg.cho_solve", lapack(c), lapack(b))
     turned = {"transpose_a": True, "conjugate_a": True}
     first, second = ({}, turned) if lower else (turned, {})
     y = triangular_solve(c, b, lower=bool(lower), **first)
@@ -138,7 +147,7 @@ def lu_solve(
     refuse_infinite("lu_solve", check_finite, b)
     form = _form("lu_solve", trans)
     factors, pivots = lu_and_piv
-    factors, b, vector = systems("scipy.linalg.lu_solve", factors, b)
+    factors, b, vector = systems("scipy.linalg.lu_solve", lapack(factors), lapack(b))
     pivots = array(pivots)
     if not pivots.shape[-1]:
         # SciPy's pivots of an empty matrix are floats.
@@ -212,7 +221,7 @@ def solve(  # noqa: PLR0917  (SciPy's arguments)
     """
     del overwrite_a, overwrite_b
     refuse_infinite("solve", check_finite, a, b)
-    a, b, vector = systems("scipy.linalg.solve", a, b)
+    a, b, vector = systems("scipy.linalg.solve", floats(a), floats(b))
     if assume_a in _TRIANGULAR:
         y = triangular_solve(a, b, lower=_TRIANGULAR[assume_a], transpose_a=transposed)
     elif assume_a in _DEFINITE and not (transposed and a.dtype.kind == "c"):
@@ -242,7 +251,7 @@ def inv(
     """
     del overwrite_a
     refuse_infinite("inv", check_finite, a)
-    a = squares("scipy.linalg.inv", a)
+    a = lapack_squares("scipy.linalg.inv", a)
     if assume_a in _TRIANGULAR or assume_a in _DEFINITE:
         return solve(a, identity_like(a), lower=lower, assume_a=assume_a)
     return fnp.linalg.inv(_structured("inv", a, assume_a, lower))
@@ -264,137 +273,3 @@ def det(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> A
     a = squares("scipy.linalg.det", a)
     # SciPy multiplies in double precision.
     return fnp.linalg.det(fnp.astype(a, np.result_type(a.dtype, float)))
-
-
-def lstsq(  # noqa: PLR0917  (SciPy's arguments)
-    a: ArrayLike,
-    b: ArrayLike,
-    cond: float | None = None,
-    overwrite_a: bool = False,
-    overwrite_b: bool = False,
-    check_finite: bool = True,
-    lapack_driver: str | None = None,
-) -> tuple[Any, Any, Any, Any]:
-    """Find the least squares solution of least norm; the derivative holds while the rank does not change.
-
-    Args:
-        a: f[..., m, n].
-        b: f[m] or f[..., m, k].
-        cond: singular values up to this, relative to the greatest, count as zero.
-        overwrite_a: ignored; no argument is overwritten.
-        overwrite_b: ignored; no argument is overwritten.
-        check_finite: whether infinities and NaN raise ``ValueError``; not checked under `jit` and `vmap`.
-        lapack_driver: SciPy's; there is one way here.
-
-    Returns:
-        the solution, the sums of squared residuals (one number for a vector; none if the matrix does not have more rows
-        than columns, or the rank is smaller), the rank and the singular values.
-
-    Example:
-        >>> import numpy as np
-        >>> import funcgrad as fg
-        >>> a = np.array([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]])
-        >>> fg.scipy.linalg.lstsq(a, np.array([1.0, 2.0, 3.0]))[0].round(6)
-        array([1., 1.])
-
-    Rule: Golub and Pereyra, "The differentiation of pseudo-inverses and nonlinear least squares problems", 1973.
-    """
-    del overwrite_a, overwrite_b, lapack_driver
-    refuse_infinite("lstsq", check_finite, a, b)
-    a, b = promote(array(a), array(b))
-    if len(a.shape) > 2 or len(b.shape) > 2:
-        return _lstsq_of_stacks(a, b, cond)
-    x, left, rank, values = fnp.linalg.lstsq(a, b, -1 if cond is None else cond)
-    left = left[0] if len(x.shape) == 1 and left.shape[0] else left
-    return x, left, fnp.astype(rank, np.dtype(int)), values
-
-
-def _lstsq_of_stacks(a: ArrayLike, b: ArrayLike, cond: float | None) -> tuple[Any, Any, Any, Any]:
-    """Find the solutions for stacks of matrices. All need the same rank, which decides the shape of the residuals."""
-    vector = len(b.shape) == 1
-    b = b[:, None] if vector else b
-    if len(a.shape) < 2 or a.shape[-2] != b.shape[-2]:
-        raise ValueError(
-            f"scipy.linalg.lstsq: Shape mismatch: a and b should have the same number of rows ({a.shape[-2:-1]} != "
-            f"{b.shape[-2:-1]}). Give a vector without other axes, or a column b[..., None]."
-        )
-    batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    a, b = [broadcast_to(x, batch + x.shape[-2:]) for x in (a, b)]
-    cutoff = float(np.finfo(a.dtype).eps) if cond is None else float(cond)
-    x = product(fnp.linalg.pinv(a, cutoff), b)
-    rank = fnp.linalg.matrix_rank(a, rtol=cutoff)
-    full = rank == a.shape[-1]
-    known = known_value(full)
-    sums = fnp.sum(abs(b - product(a, x)) ** 2, axis=-2)
-    left = fnp.where(full[..., None], sums, np.nan)
-    if a.shape[-2] <= a.shape[-1] or (known is not None and known.size and not known.any()):
-        left = fnp.zeros((*batch, 0), x.dtype)
-    elif vector:
-        left = left[..., 0]
-    elif known is not None and not known.all():
-        raise ValueError(
-            "scipy.linalg.lstsq: some matrices of the stack have full rank and others have not, so that the sums of "
-            "residuals have several shapes; needed the same rank. Solve them separately."
-        )
-    return x[..., 0] if vector else x, left, rank, fnp.linalg.svdvals(a)
-
-
-def pinv(
-    a: ArrayLike,
-    *,
-    atol: float | None = None,
-    rtol: float | None = None,
-    return_rank: bool = False,
-    check_finite: bool = True,
-) -> Any:
-    """Compute the pseudoinverse; its derivative holds while the rank does not change.
-
-    Args:
-        a: f[..., m, n].
-        atol: refused but for 0.
-        rtol: singular values up to this, relative to the greatest, count as zero; ``max(m, n)`` units of rounding.
-        return_rank: whether to return the rank too.
-        check_finite: whether infinities and NaN raise ``ValueError``; not checked under `jit` and `vmap`.
-
-    Returns:
-        f[..., n, m], or a pair of it and the rank.
-
-    Raises:
-        UnsupportedFunctionError: an absolute cutoff was given.
-
-    Example:
-        >>> import numpy as np
-        >>> import funcgrad as fg
-        >>> fg.scipy.linalg.pinv(np.array([[2.0], [0.0]]))
-        array([[0.5, 0. ]])
-
-    Rule: Golub and Pereyra, "The differentiation of pseudo-inverses and nonlinear least squares problems", 1973,
-    equation 4.12.
-    """
-    refuse_infinite("pinv", check_finite, a)
-    if atol:
-        refuse("pinv", f"atol is {atol}, a cutoff that is not relative to the singular values", "Pass rtol instead.")
-    found = fnp.linalg.pinv(a, rtol=rtol)
-    return (found, fnp.linalg.matrix_rank(a, rtol=rtol)) if return_rank else found
-
-
-def pinvh(
-    a: ArrayLike,
-    atol: float | None = None,
-    rtol: float | None = None,
-    lower: bool = True,
-    return_rank: bool = False,
-    check_finite: bool = True,
-) -> Any:
-    """Compute the pseudoinverse of a Hermitian matrix; only one triangle is read. Otherwise as `pinv`.
-
-    Example:
-        >>> import numpy as np
-        >>> import funcgrad as fg
-        >>> fg.scipy.linalg.pinvh(np.array([[2.0, 7.0], [0.0, 4.0]])).round(6) + 0.0
-        array([[0.5 , 0.  ],
-               [0.  , 0.25]])
-    """
-    refuse_infinite("pinvh", check_finite, a)
-    a = mirrored(squares("scipy.linalg.pinvh", a), lower, conjugate=True)
-    return pinv(a, atol=atol, rtol=rtol, return_rank=return_rank, check_finite=False)

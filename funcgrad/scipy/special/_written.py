@@ -95,9 +95,10 @@ def _quotient(z: ArrayLike, m: ArrayLike) -> Any:
     huge = (z > 1e30) & (z + m > 20)
     powers = fnp.power(select(huge, z, 1.0), select(huge, m, 1.0))
     # The two terms of a derivative nearly cancel for a small ``m``. That of the logarithm is their accurate difference.
-    smooth = ~huge & (z > 0) & (z + m > 0)
+    positive = (z > 0) & (z + m > 0)
+    smooth = ~huge & (positive | ((z < 0) & (z + m < 0) & (z != fnp.floor(z)) & (z + m != fnp.floor(z + m))))
     # The recurrence leads away from the pole at 0, near which the logarithm's derivatives nearly cancel.
-    below = smooth & (z < 1)
+    below = smooth & positive & (z < 1)
     logarithm = gamma_.log_rising_p(select(smooth, z + below, 1.0), select(smooth, m, 0.0))
     y = _quotient_up_to_large(select(huge, 1.0, z + below), select(huge, 0.0, m))
     constant = stop_gradient_p(select(smooth, y, 1.0))
@@ -116,8 +117,23 @@ def _quotient_up_to_large(z: ArrayLike, m: ArrayLike) -> Any:
     # Use logarithms, because the gamma functions could overflow.
     large = (z > 20) & (z + m > 20)
     by_logarithms = fnp.exp(gamma_.gammaln_step(select(large, z, 21.0), select(large, m, 1.0)))
-    a, b = select(large, 1.0, z), select(large, 1.0, m)
-    return select(large, by_logarithms, gamma_.gamma_p(a + b) * gamma_.rgamma_p(a))
+    left = z < -30
+    a, b = select(large | left, 1.0, z), select(large | left, 1.0, m)
+    reflected = _reflected(select(left, z, -30.5), select(left, m, 1.0))
+    direct = gamma_.gamma_p(a + b) * gamma_.rgamma_p(a)
+    return select(large, by_logarithms, select(left, reflected, direct))
+
+
+def _reflected(z: ArrayLike, m: ArrayLike) -> Any:
+    """Return ``gamma(z + m) / gamma(z)`` for negative ``z``, by ``gamma(x) gamma(1 - x) = pi / sin(pi x)``."""
+    turned = gamma_.sine_of_turns(z)
+    beyond = z + m > 0.5
+    there = gamma_.sine_of_turns(select(beyond, 0.5, z + m))
+    near = fnp.exp(gamma_.gammaln_step(select(beyond, 31.0, 1 - z - m), select(beyond, 0.0, m))) * (turned / there)
+    size = (
+        fnp.exp(gamma_.gammaln_p(select(beyond, z + m, 1.0)) + gamma_.gammaln_p(select(beyond, 1 - z, 1.0))) / math.pi
+    )
+    return select(beyond, select((turned == 0) & (size == math.inf), 0.0, size * turned), near)
 
 
 def rel_entr(x: ArrayLike, y: ArrayLike, /) -> Any:

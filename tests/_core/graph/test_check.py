@@ -34,6 +34,7 @@ def var(*shape: int, dtype: Any = float) -> extend.Var:
     return extend.Var(extend.aval_of(np.zeros(shape, dtype)))
 
 
+SINC = fg.make_graph(np.sinc)(1.0).equations[0].primitive
 SINE, PRODUCT, *_ = GRAPH.equations
 DECOMPOSED = fg.make_graph(np.linalg.qr)(np.eye(2))
 FAULTS: dict[str, tuple[Callable[[], Any], str]] = {
@@ -117,6 +118,31 @@ FAULTS: dict[str, tuple[Callable[[], Any], str]] = {
     "a variable without a type": (
         lambda: fg.Graph([unused := extend.Var((2,))], (), (), [unused]),  # pyright: ignore[reportArgumentType]  (refused)
         r"one input is Var\(\(2,\)\); needed a funcgrad\.extend\.Var\(funcgrad\.extend\.aval_of\(x\)\)",
+    ),
+    "a parameter that an elementwise primitive does not know": (
+        lambda: edited(equations=changed(0, params={"axis": 3})),
+        r"refuses equation 0 \(sin\) of f64\[2\] \(it takes no parameters\); needed operands and parameters",
+    ),
+    "a parameter that a written elementwise primitive does not know": (
+        lambda: edited(equations=changed(0, primitive=SINC, params={"axis": 3})),
+        r"refuses equation 0 \(sinc\) of f64\[2\] \(got an unexpected keyword argument 'axis'\)",
+    ),
+    "parameters that are none": (
+        lambda: edited(equations=changed(0, params=None)),
+        r"the params of equation 0 \(sin\) are None; needed a dict",
+    ),
+    "operands that are none": (
+        lambda: edited(equations=changed(0, operands=None)),
+        r"the operands of equation 0 \(sin\) are None; needed a tuple",
+    ),
+    "no equations": (lambda: edited(equations=None), r"^graph graph: its equations are None; needed a list or a tuple"),
+    "a constant that is no pair": (
+        lambda: edited(constants=[GRAPH.constants[0][0]]),
+        r"one constant is Var\(f64\[2\]\); needed a pair",
+    ),
+    "no graph": (
+        lambda: extend.check_graph(None),  # pyright: ignore[reportArgumentType]  (refused)
+        r"^check_graph: the graph is None; needed a funcgrad\.Graph\. Make",
     ),
     "trees that are text": (lambda: edited(trees="ab"), r"its trees are 'ab'; needed two, those"),
     "trees of other leaves": (

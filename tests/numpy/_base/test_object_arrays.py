@@ -317,3 +317,31 @@ def test_nan_is_compared_where_no_objects_are() -> None:
     # Our own code compares inside of functions, and gives NumPy's NaN.
     assert np.isnan(fg.vjp(lambda x: np.sum(np.array([x, x])) * np.maximum(x, np.nan), 1.0)[0])
     assert fg.grad(lambda x: np.max(np.array([x, 2.0])))(3.0) == 1
+
+
+def _set(out: Any, i: int, value: Any) -> Any:
+    out[i] = value
+    return out
+
+
+MEMORY: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "an element by flat": (lambda x: _set(np.zeros(3).flat, 1, x[0]), "np.zeros(n, like=x)"),
+    "an element of a memoryview": (lambda x: _set(memoryview(np.zeros(3)), 1, x[0]), "np.zeros(n, like=x)"),
+    "a memoryview": (memoryview, "no memory that memoryview"),
+    "a buffer": (np.frombuffer, "no memory that memoryview"),
+}
+
+
+@pytest.mark.parametrize("transform", [fg.grad, fg.jit, fg.vmap])
+@pytest.mark.parametrize("name", MEMORY)
+def test_errors_of_c_code_say_what_to_write(name: str, transform: Any) -> None:
+    f, advice = MEMORY[name]
+    with pytest.raises((TypeError, ValueError)) as caught:
+        transform(lambda x: np.sum(f(x)))(np.ones((2, 3)) if transform is fg.vmap else np.ones(3))
+    assert any(advice in note for note in caught.value.__notes__)
+
+
+@pytest.mark.parametrize("transform", [fg.jit, fg.vmap])
+def test_a_staged_value_written_into_an_array_of_bools(transform: Any) -> None:
+    with pytest.raises(ValueError, match=r"^out\[i\] = value: a traced value was written into an array of plain"):
+        transform(lambda x: _set(np.zeros(3, bool), 0, x[0]))(np.ones((2, 3)) if transform is fg.vmap else np.ones(3))

@@ -11,6 +11,7 @@ from funcgrad._core.aval import aval_of
 from funcgrad._core.forms import Forms
 from funcgrad._ops.elementwise.arithmetic import log_p
 from funcgrad._ops.elementwise.families import elementwise
+from funcgrad._ops.elementwise.rounding import floor_p
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.elementwise.special.power import kl_div_p
 from funcgrad._ops.elementwise.special.scipys import no_rule, of_scipy, scipy_special
@@ -164,16 +165,26 @@ def _remainders_step(x: Value, d: Value) -> Value:
 
 def digamma_step(a: Value, b: Value) -> Value:
     """Return ``digamma(a + b) - digamma(a)``, accurate even where most digits of the two agree."""
-    positive = (a > 0) & (a + b > 0)
-    c, d = select(positive, a, 1.0), select(positive, b, 0.0)
+    left = (a < 0) & (a + b < 0) & (a != floor_p(a)) & (a + b != floor_p(a + b))
+    known = left | ((a > 0) & (a + b > 0))
+    # For negative arguments: digamma(x) = digamma(1 - x) - pi / tan(pi x).
+    c, d = select(known, select(left, 1 - a, a), 1.0), select(known, select(left, -b, b), 0.0)
     # The recurrence leads to arguments for which the expansion is exact: digamma(x + 1) = digamma(x) + 1 / x.
     step: Any = 0.0
     for i in range(_LARGE):
         step = step + d / (c + d + i) / (c + i)
     c = c + _LARGE
     step = step + (log1p_p(d / c) + d / (2 * c * (c + d)) - _remainders_step(c, d))
-    e, f = select(positive, 1.0, a), select(positive, 0.0, b)
-    return select(positive, step, digamma_p(e + f) - digamma_p(e))
+    x, y = select(left, a, 0.5), select(left, b, 0.0)
+    step = step + math.pi * sine_of_turns(y) / (sine_of_turns(x) * sine_of_turns(x + y))
+    e, f = select(known, 1.0, a), select(known, 0.0, b)
+    return select(known, step, digamma_p(e + f) - digamma_p(e))
+
+
+def sine_of_turns(x: Value) -> Value:
+    """Return ``sin(pi x)``, accurate for large ``x`` and beside each integer."""
+    whole = floor_p(x + 0.5)
+    return sin_p(math.pi * (x - whole)) * (1 - 2 * abs(whole - 2 * floor_p(whole / 2)))
 
 
 # The expansion of gammaln (DLMF 5.11.1) beyond its elementary terms, for ``x`` of 10 and more.
@@ -209,8 +220,8 @@ def gammaln_step(a: Value, b: Value) -> Value:
     return select(large, step, gammaln_p(e + f) - gammaln_p(e))
 
 
-# ``gammaln(a + b) - gammaln(a)`` for positive ``a`` and ``a + b``. Its derivatives have all digits, its values do not:
-# use `gammaln_step` for those.
+# ``gammaln(a + b) - gammaln(a)`` where ``a`` and ``a + b`` have one sign. Its derivatives have all digits, its
+# values do not: use `gammaln_step` for those.
 log_rising_p = elementwise(
     "log_rising",
     "a b",
