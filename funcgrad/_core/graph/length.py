@@ -17,9 +17,13 @@ _LINES = 3
 def every_equation(graph: Graph) -> list[Equation]:
     """Return the equations of a program and of the bodies of its loops."""
     programs = [graph]
+    known = {id(graph)}
     for each in programs:
         held = [body for equation in each.equations if equation.params for body in graphs_in(equation.params.values())]
-        programs += [body for body in held if not any(body is other for other in programs)]
+        for body in held:
+            if id(body) not in known:
+                known.add(id(body))
+                programs.append(body)
     return [equation for each in programs for equation in each.equations]
 
 

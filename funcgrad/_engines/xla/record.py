@@ -111,6 +111,6 @@ XLA = Engine(
     written_path=None,
     rolls_above=400,
     # XLA compiles some 1,000 equations in a second.
-    most_equations=100_000,
+    most_equations=200_000,
     splits_loops=False,
 )
