@@ -127,7 +127,7 @@ def _sum(w: Writer, equation: Equation, i: int) -> list[str] | None:
     if x.aval.dtype.kind in "fc" and not keepdims:
         arguments = "None" if len(axes) == len(x.aval.shape) else str(axes[0] if len(axes) == 1 else axes)
         return _made(w, equation, f"{w.reduce(np.add)}({w.name(x)}, {arguments})")
-    dtype = w.value("dtype", x.aval.dtype)
+    dtype = w.value("dtype", equation.results[0].aval.dtype)
     return _made(w, equation, f"{w.reduce(np.add)}({w.name(x)}, {axes}, {dtype}, None, {keepdims})")
 
 

@@ -61,7 +61,7 @@ broadcast_to_p = ViewPrimitive(
 
 
 def _sum_aval(x: Aval, *, axes: tuple[int, ...], keepdims: bool) -> Aval:
-    return Aval(reduced_shape(x.shape, axes, keepdims), x.dtype)
+    return Aval(reduced_shape(x.shape, axes, keepdims), native(x.dtype))
 
 
 def reduced_shape(shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool) -> tuple[int, ...]:
@@ -73,12 +73,17 @@ def reduced_shape(shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool)
     return tuple(n for i, n in enumerate(shape) if i not in axes)
 
 
+def native(dtype: np.dtype) -> np.dtype:
+    """Return the dtype in the byte order of the machine: loops of ufuncs take no other, and return that one."""
+    return dtype if dtype.isnative else dtype.newbyteorder("=")
+
+
 def _sum_numpy(x: Array, *, axes: tuple[int, ...], keepdims: bool) -> Array:
     if not axes and not hasattr(x, "dtype"):
         return x
     if x.dtype.kind in "fc" and not keepdims and len(axes) == x.ndim:
         return np.add.reduce(x, None)
-    return np.add.reduce(x, axis=axes, dtype=x.dtype, keepdims=keepdims)
+    return np.add.reduce(x, axis=axes, dtype=native(x.dtype), keepdims=keepdims)
 
 
 def _sum_xla(lax: Lax, x: Array, *, axes: tuple[int, ...], keepdims: bool) -> Array:

@@ -15,7 +15,7 @@ from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.index.gather import slice_axis
 from funcgrad._ops.index.join import concatenate
 from funcgrad._ops.layout.batching import batch_axes
-from funcgrad._ops.layout.broadcast import batch_all
+from funcgrad._ops.layout.broadcast import batch_all, native
 from funcgrad._ops.layout.depends import running
 from funcgrad._ops.layout.fill import ones_like, zeros_like
 from funcgrad._ops.reduce.sort import gather_along_axis, scatter_along_axis
@@ -28,8 +28,8 @@ _LOOP_LIMIT = 16
 def _running(ufunc: np.ufunc) -> Callable[..., Any]:
     def run(x: Value, *, axis: int, reverse: bool) -> Value:
         if not reverse:
-            return ufunc.accumulate(x, axis, x.dtype)
-        return np.flip(ufunc.accumulate(np.flip(x, axis), axis, x.dtype), axis)
+            return ufunc.accumulate(x, axis, native(x.dtype))
+        return np.flip(ufunc.accumulate(np.flip(x, axis), axis, native(x.dtype)), axis)
 
     return run
 
@@ -44,7 +44,7 @@ def _cumulative(name: str, ufunc: np.ufunc, derivative: Any) -> Primitive:
         operands=("x",),
         numpy=_running(ufunc),
         xla=_xla(name),
-        aval=lambda x, *, axis, reverse: Aval(x.shape, x.dtype),
+        aval=lambda x, *, axis, reverse: Aval(x.shape, native(x.dtype)),
         derivative=derivative,
         batch=batch_axes("axis"),
         cost=lambda y, x, **_: x.size,

@@ -16,7 +16,7 @@ from funcgrad._ops.elementwise.arithmetic import max_xla, min_xla
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.layout.batching import batch_axes
-from funcgrad._ops.layout.broadcast import reduce_sum, reduced_shape, spread
+from funcgrad._ops.layout.broadcast import native, reduce_sum, reduced_shape, spread
 from funcgrad._ops.layout.shape import reshape, transpose
 from funcgrad._ops.reduce.cumulative import products_of_others
 from funcgrad._ops.reduce.sort import INDEX_DTYPE
@@ -39,7 +39,8 @@ def _reduction(
 ) -> Primitive:
     def reduce_numpy(x: Array, *, axes: Axes, keepdims: bool) -> Array:
         # A Python number has no dtype, and no axes to reduce.
-        return ufunc.reduce(x, axis=axes, dtype=dtype or getattr(x, "dtype", None), keepdims=keepdims)
+        own = x.dtype if hasattr(x, "dtype") else None
+        return ufunc.reduce(x, axis=axes, dtype=dtype or (own and native(own)), keepdims=keepdims)
 
     def reduce_xla(lax: Lax, x: Array, *, axes: Axes, keepdims: bool) -> Array:
         y = x
@@ -53,7 +54,7 @@ def _reduction(
     def reduced_aval(x: Aval, *, axes: Axes, keepdims: bool) -> Aval:
         if not identity and any(x.shape[i] == 0 for i in axes):
             raise ValueError(f"{name}: the array {x} is empty along axes {axes}; needed at least one element.")
-        return Aval(reduced_shape(x.shape, axes, keepdims), dtype or x.dtype)
+        return Aval(reduced_shape(x.shape, axes, keepdims), dtype or native(x.dtype))
 
     return Primitive(
         name,

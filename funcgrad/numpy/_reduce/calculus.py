@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad._core.aval import aval_of, is_inexact, result_dtype
+from funcgrad._core.aval import aval_of, is_inexact, result_dtype, type_text
 from funcgrad._core.bind import NO_PARAMS, bind
 from funcgrad._ops.elementwise.arithmetic import abs_p, eq_p, gt_p, max_p, min_p, ne_p
 from funcgrad._ops.elementwise.cast import cast, imag_p, make_complex, real_p
@@ -198,6 +198,11 @@ def interp(
 ) -> Any:
     """Return ``numpy.interp``, differentiable by ``x``, ``xp`` and ``fp``."""
     x, xp = promote(inexact(x), inexact(xp), np.float64(0))[:2]
+    if "c" in (x.dtype.kind, xp.dtype.kind):
+        raise TypeError(
+            f"interp: x is {type_text(x.shape, x.dtype)} and xp {type_text(xp.shape, xp.dtype)}; needed real numbers, "
+            "which have an order. Interpolate fp, which may be complex, at real points."
+        )
     fp = cast(as_array(fp), result_dtype(as_array(fp), np.float64(0)))
     if len(xp.shape) != 1 or xp.shape != fp.shape or not xp.shape[0]:
         raise ValueError(f"interp: xp has shape {xp.shape} and fp {fp.shape}; needed vectors of one length, not empty.")

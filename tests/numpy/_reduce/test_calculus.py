@@ -162,3 +162,12 @@ def test_a_flat_line_has_the_slope_zero_with_numpys_sign(edge_order: Any, spacin
         got = fg.make_graph(lambda f: np.gradient(f, *spacing, edge_order=edge_order))(f)(f)
         np.testing.assert_array_equal(np.signbit(got), np.signbit(expected))
         np.testing.assert_allclose(got, expected, atol=1e-15)
+
+
+def test_interp_at_complex_points_is_refused() -> None:
+    for compiled in (False, True):
+        f: Any = lambda x: np.interp(x, np.arange(3.0), np.ones(3))
+        with pytest.raises(TypeError, match=r"interp: x is c128\[2\] and xp c128\[3\]; needed real numbers"):
+            (fg.jit(f) if compiled else fg.vmap(f))(
+                np.ones((1, 2), complex)[0] if compiled else np.ones((1, 2), complex)
+            )

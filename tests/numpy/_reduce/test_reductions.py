@@ -266,3 +266,15 @@ def test_a_mean_in_a_dtype_of_integers_is_cut(dtype: Any, engine: str) -> None:
         ):
             needed, found = f(x), np.asarray(fg.jit(f, engine=engine)(x))
             assert (found.dtype, found.tolist()) == (needed.dtype, needed.tolist())
+
+
+@pytest.mark.parametrize("engine", [None, "numpy"])
+@pytest.mark.parametrize("f", [np.prod, np.max, np.min, np.ptp, np.var, np.std, np.cumsum, np.cumprod, np.median])
+def test_numbers_in_the_other_byte_order(f: Any, engine: Any) -> None:
+    x = np.array([0.5, 2.0, -1.5]).astype(np.dtype(float).newbyteorder())
+    run = f if engine is None else fg.jit(f, engine=engine)
+    found, slope = fg.jvp(run, (x,), (x,))
+    np.testing.assert_array_equal(found, f(x))
+    assert np.asarray(found).dtype == np.dtype(float)
+    native = x.astype(float)
+    np.testing.assert_allclose(slope, fg.jvp(f, (native,), (native,))[1], rtol=1e-14)
