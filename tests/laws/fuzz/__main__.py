@@ -15,7 +15,8 @@ Each program runs eagerly, and on the NumPy engine, where that is cheap; compile
 | mixtures | value, derivatives to second order, batches: eagerly, on the NumPy engine | Numba 7 %, XLA 7 % |
 | borders, specials | value: eagerly, on the NumPy engine, with derivatives | XLA 8 % |
 
-One process checks about this many programs a second: writes 25, branches 9, loops 12, mixtures 15, borders 100, specials 180.
+One process checks about this many programs a second: writes 25, branches 9, loops 12, mixtures 15, borders 100,
+specials 180.
 ``python -m tests.laws.fuzz.branches numba`` runs small programs that branch on one engine.
 """
 
