@@ -21,9 +21,10 @@ def test_programs(first: int) -> None:
     assert not found, "\n\n".join(f.text for f in found)
 
 
-@pytest.mark.parametrize(
-    ("kind", "count"), [("schedules", 200), ("writes", 80), ("branches", 200), ("loops", 400), ("specials", 200)]
-)
+COUNTS = {"schedules": 200, "writes": 80, "branches": 200, "loops": 400, "windows": 80, "slices": 60, "mixtures": 200}
+
+
+@pytest.mark.parametrize(("kind", "count"), [*COUNTS.items(), ("specials", 200)])
 def test_scripts(kind: str, count: int) -> None:
     _, found = run_scripts(kind, range(count))
     assert not found, "\n\n".join(f.text for f in found)

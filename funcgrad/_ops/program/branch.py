@@ -80,8 +80,8 @@ class Branches(NamedTuple):
         if separate:
             ys, second, kept = self._cut(linearized_graphs, moves, primals)
             return ys, second(*kept, *x_dots)
-        graphs = [graph.made(pushed_graph, moves.operands[1:], moves.results, order) for graph in self[:2]]
-        pushed = Branches(*graphs, self.owners)
+        true, false = [graph.made(pushed_graph, moves.operands[1:], moves.results, order) for graph in self[:2]]
+        pushed = Branches(true, false, self.owners)
         results, count = pushed(*primals, *x_dots), len(self.avals)
         return results[:count], results[count:]
 
@@ -125,10 +125,11 @@ def _cut_branches(true: Graph, cut: CutInTwo, branches: Branches, moves: Moves) 
     count = len(branches.avals)
     kept = [[Aval(x.aval.shape, x.aval.dtype) for x in first.outputs[count:]] for first, _ in cuts]
     slots, places = [*kept[0], *kept[1]], [range(len(kept[0])), range(len(kept[0]), len(kept[0]) + len(kept[1]))]
-    firsts = [_with_slots(first, count, slots, mine) for (first, _), mine in zip(cuts, places, strict=True)]
+    true, false = [_with_slots(first, count, slots, mine) for (first, _), mine in zip(cuts, places, strict=True)]
     seconds = [_from_slots(second, slots, mine) for (_, second), mine in zip(cuts, places, strict=True)]
     known = (*branches.owners, *[None] * (count - len(branches.owners)))
-    return Branches(*firsts, (*known, *[0] * len(kept[0]), *[1] * len(kept[1]))), Branches(*seconds)
+    owners = (*known, *[0] * len(kept[0]), *[1] * len(kept[1]))
+    return Branches(true, false, owners), Branches(seconds[0], seconds[1])
 
 
 def _with_slots(first: Graph, count: int, slots: Sequence[Aval], mine: Sequence[int]) -> Graph:

@@ -11,10 +11,12 @@ Each program runs eagerly, and on the NumPy engine, where that is cheap; compile
 | tensors, schedules | beside PyTorch, step by step | |
 | writes | value, gradient, tangent | second derivative 50 %, vmap 40 %, NumPy engine 30 %, loops 30 %, XLA 6 % |
 | branches | value and gradient on the NumPy engine, nine calls | Numba 5 %, XLA 5 % |
-| loops | value and gradient: rolled, and on the NumPy engine | rolled early 25 %, Numba 5 %, XLA 5 % |
+| loops, windows, slices | value and gradient: rolled, on the NumPy engine | rolled early 25 %, Numba 5 %, XLA 5 % |
+| mixtures | value, derivatives to second order, batches: eagerly, on the NumPy engine | Numba 7 %, XLA 7 % |
 | borders, specials | value: eagerly, on the NumPy engine, with derivatives | XLA 8 % |
 
-One process checks about this many programs a second: writes 25, branches 9, loops 12, borders 100, specials 180.
+One process checks about this many programs a second: writes 25, branches 9, loops 12, mixtures 15, borders 100,
+specials 180.
 ``python -m tests.laws.fuzz.branches numba`` runs small programs that branch on one engine.
 """
 

@@ -291,4 +291,4 @@ def _differences(found: list[Any], expected: list[Any], exact: int) -> list[str]
 def _same_bits(a: np.ndarray, b: np.ndarray) -> bool:
     """Return whether the numbers are the same to the last bit. A NaN equals each other NaN."""
     signs = [np.signbit(x) & ~np.isnan(x) for x in (a, b)]
-    return np.array_equal(a, b, equal_nan=True) and np.array_equal(*signs)
+    return np.array_equal(a, b, equal_nan=True) and np.array_equal(signs[0], signs[1])

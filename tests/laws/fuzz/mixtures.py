@@ -13,6 +13,7 @@ Value, derivatives of first and second order, batches and compiled forms must ag
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -60,9 +61,24 @@ def mixture_of(seed: int) -> Mixture:
     lines, body = ["def f(x, s, m):", "    y = x * 0.5 + 0.1"], [" " * _LONGEST]
     while sum(map(len, body)) >= _LONGEST:
         body = [line for _ in range(rng.randint(1, 3)) for line in _statement(rng)]
-    lines += [f"    {line}" for line in body]
     result = rng.choice(("np.sum(y * y)", "np.sum(y) * s", "np.sum(np.sin(y) * x) + s", "y[0] * y[1] + np.sum(m * s)"))
-    return Mixture(seed, "\n".join([*lines, f"    return {result}"]) + "\n")
+    lines += [f"    {line}" for line in _named_once([*body, f"return {result}"])]
+    return Mixture(seed, "\n".join(lines) + "\n")
+
+
+def _named_once(lines: list[str]) -> list[str]:
+    """Give each ``y`` and ``s`` a name of its own. A rule that runs later must not read a name that was bound anew."""
+    counts, made = {"y": 0, "s": 0}, []
+    named = lambda text: re.sub(r"\b[ys]\b", lambda found: f"{found[0]}{counts[found[0]] or ''}", text)
+    for line in lines:
+        name, is_bound, value = line.partition(" = ")
+        if is_bound and name in counts:
+            value = named(value)
+            counts[name] += 1
+            made.append(f"{name}{counts[name]} = {value}")
+        else:
+            made.append(named(line))
+    return made
 
 
 def _statement(rng: Random) -> list[str]:
