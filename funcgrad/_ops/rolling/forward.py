@@ -291,14 +291,14 @@ class Forwarder(ChainReader):
         """Return a version of an array. It is made from the last version that exists."""
         if depth in chain.made:
             return chain.made[depth]
-        before = max(d for d in chain.made if d < depth)
+        before = chain.made_before(depth)
         if not chain.is_read:
             # The array is made as the program makes it.
             sums = [*takewhile(lambda end: end > before, reversed(chain.sums_of_many))]
             for end in [each for each in reversed(sums) if each <= depth]:
                 start, scatter, row_first = chain.sums_of_many[end]
                 y, row = self._made(x, chain, start), self._whole(scatter.results[0])
-                chain.made[end] = self.emit(add_p, *((row, y) if row_first else (y, row)))
+                chain.note(end, self.emit(add_p, *((row, y) if row_first else (y, row))))
                 before = end
             if depth in chain.made:
                 return chain.made[depth]
@@ -309,7 +309,7 @@ class Forwarder(ChainReader):
                 y = self._updated(y, event, Index(entries_of(chain.pattern, key)))
         else:
             y = self._at_once(chain, y, list(dict.fromkeys(key for key, _ in pending)), before, depth)
-        chain.made[depth] = y
+        chain.note(depth, y)
         return y
 
     def _updated(self, y: Operand, event: Event, index: Index) -> Operand:
