@@ -42,6 +42,17 @@ def repeats(kinds: np.ndarray) -> list[Repeat]:
     return sorted(found)
 
 
+def has_repeats(kinds: np.ndarray) -> bool:
+    """Return whether any equations repeat, be they few: equal runs that lie one round from the next."""
+    for width, places, distances in _again(kinds):
+        ends = np.flatnonzero((np.diff(places, append=-1) != 1) | (np.diff(distances, append=-1) != 0))
+        # Each of n equal runs in a row says that n + width - 1 equations are equal to those one round later.
+        lengths = np.diff(ends, prepend=-1) + width - 1
+        if (lengths >= (LEAST_ROUNDS - 1) * distances[ends]).any():
+            return True
+    return False
+
+
 class _Search:
     """Finds the longest repeats in parts of a program. What is known of a part holds for all parts of it.
 

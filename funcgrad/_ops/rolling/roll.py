@@ -23,10 +23,10 @@ import numpy as np
 from funcgrad._core.aval import Aval
 from funcgrad._core.collection import rare_collection
 from funcgrad._core.graph.ir import Equation, Graph, Literal, Operand, Var, trusted_graph
-from funcgrad._core.graph.repeats import LEAST_EQUATIONS, LEAST_ROUNDS, Repeat, repeats
+from funcgrad._core.graph.repeats import LEAST_EQUATIONS, LEAST_ROUNDS, Repeat, has_repeats, repeats
 from funcgrad._core.graph.simplify import drop_dead, simplify
 from funcgrad._ops.elementwise.arithmetic import add_p
-from funcgrad._ops.index.gather import scatter_p
+from funcgrad._ops.index.gather import index_p, scatter_p
 from funcgrad._ops.index.join import concatenate_p, stack_p
 from funcgrad._ops.index.plan import SLOT, Index
 from funcgrad._ops.index.scatter import scatter_set_p
@@ -321,6 +321,21 @@ def _layers_of(equation: Equation) -> list[dict[Key, Operand]] | None:
     return layers
 
 
+def _stays(table: Table) -> np.ndarray:
+    """Return a mask of the equations that forwarding leaves: all but reads and writes of rows, and sums of these.
+
+    A loop has some of them, so nothing rolls if they do not repeat.
+    """
+    found = np.ones(len(table.equations), bool)
+    found[table.of(index_p, scatter_set_p, scatter_p)] = False
+    scattered = np.zeros(len(table.types), bool)
+    scattered[table.of(scatter_p) * table.width] = True
+    sums = table.of(add_p)
+    starts = table.starts[sums]
+    found[sums[scattered[table.operands[starts]] | scattered[table.operands[starts + 1]]]] = False
+    return found
+
+
 def rolled(graph: Graph, *, simplifies: bool = True, table: Table | None = None) -> Graph:
     """Return the same program with loops for what repeats; the given graph where nothing does.
 
@@ -334,7 +349,11 @@ def rolled(graph: Graph, *, simplifies: bool = True, table: Table | None = None)
         return graph
     with rare_collection():
         table = table or Table(graph.equations, graph.outputs)
-        found = forwarded(graph) if len(table.of(scatter_set_p, scatter_p)) else graph
+        found = graph
+        if len(table.of(scatter_set_p, scatter_p)):
+            if not len(table.of(scan_p)) and not has_repeats(table.kinds(_stays(table))):
+                return graph
+            found = forwarded(graph)
         found = _Roller(found, simplifies, table if found is graph else None).run()
     # Windows of arrays that are written take more equations where their rounds do not roll.
     is_shorter = len(found.equations) < len(graph.equations)
