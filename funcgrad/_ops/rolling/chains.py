@@ -223,13 +223,16 @@ class ChainReader(Emitter):
         window, known = chain.window
         rows: list[Operand | Part] = []
         values: dict[Key, tuple[int, Operand | Part]] = {}
+        is_line = chain.pattern == FIRST_AXIS
         for k, key in enumerate(keys):
-            is_base = chain.pattern == FIRST_AXIS and chain.is_first(key, depth)
+            is_base = is_line and chain.is_first(key, depth)
             value = Part(chain.base, key[0]) if is_base else self._value(chain, key, depth)
             values.setdefault(key, (k, value))
-            place, before = known.get(key, (0, None))
-            is_same = value == before if isinstance(value, Part) else value is before
-            rows.append(Part(window, place) if is_same and window is not None else value)
+            if window is not None and key in known:
+                place, before = known[key]
+                if value == before if isinstance(value, Part) else value is before:
+                    value = Part(window, place)
+            rows.append(value)
         found = self._joined(rows)
         chain.window = found, values
         return found

@@ -27,7 +27,7 @@ from funcgrad._ops.index.gather import index_p, scatter_p
 from funcgrad._ops.index.join import stack_p
 from funcgrad._ops.index.plan import Index
 from funcgrad._ops.index.scatter import scatter_set_p
-from funcgrad._ops.rolling.cells import cells_of, has_slice, moving_windows
+from funcgrad._ops.rolling.cells import Cells, IndexOf, cells_of, has_slice, moving_windows
 from funcgrad._ops.rolling.chains import MOST_CELLS, Chain, ChainReader, Event, Filled, Part
 from funcgrad._ops.rolling.rows import (
     FIRST_AXIS,
@@ -57,8 +57,8 @@ class Forwarder(ChainReader):
         self._versions: dict[Var, tuple[Chain, int]] = {}
         self._replaced: dict[Operand, Operand] = {}
         self._rows: dict[Var, tuple[Equation, Pattern | None, dict[Key, list[Operand]]]] = {}
-        # The forms of windows that move; found when the first window of an array that is written is read.
-        self._moving: set[object] | None = None
+        # The windows that move; found when the first window of an array that is written is read.
+        self._moving: dict[IndexOf, Cells] | None = None
         # The results of equations that are not in the new program, or not yet.
         self._pending: set[Operand] = set()
 
@@ -121,14 +121,13 @@ class Forwarder(ChainReader):
         chain, depth = self._versions.get(x, (None, 0))
         return chain if chain is not None and chain.depth == depth else None
 
-    def _is_moving(self, index: Index, shape: Sequence[int]) -> bool:
-        """Return whether an index is a window with many places, and rows of an array were written."""
-        cells = cells_of(index, shape, len(shape)) if self._versions and has_slice(index) else None
-        if cells is None:
-            return False
+    def _moved(self, index: Index, shape: Sequence[int]) -> Cells | None:
+        """Return the rows of a window with many places, if rows of an array were written; else ``None``."""
+        if not self._versions or not has_slice(index):
+            return None
         if self._moving is None:
             self._moving = moving_windows(self._graph)
-        return (tuple(shape), cells.form) in self._moving
+        return self._moving.get((id(index), tuple(shape)))
 
     def _set(self, equation: Equation, x: Operand, v: Operand, *arrays: Operand) -> bool:
         """Note a write of a row."""
@@ -167,7 +166,7 @@ class Forwarder(ChainReader):
             return False
         rows: dict[Key, list[Operand]] = {}
         patterns: set[Pattern] = set()
-        if any(self._is_moving(index, result.aval.shape) for index in indices):
+        if any(self._moved(index, result.aval.shape) is not None for index in indices):
             self._rows[result] = equation, None, rows
             self._pending.add(result)
             return True
@@ -276,8 +275,9 @@ class Forwarder(ChainReader):
         (result,) = equation.results
         if found is not None and found[0] == chain.pattern:
             self._replaced[result] = self.element(chain, found[1], depth)
-        elif set(chain.pattern) == {HOLE} and self._is_moving(index, shape):
-            cells = cells_of(index, shape, len(chain.pattern))
+        elif set(chain.pattern) == {HOLE} and (cells := self._moved(index, shape)) is not None:
+            if len(chain.pattern) < len(shape):
+                cells = cells_of(index, shape, len(chain.pattern))
             if cells is None or cells.size > MOST_CELLS:
                 return False
             self._replaced[result] = self.window(chain, cells, depth)
