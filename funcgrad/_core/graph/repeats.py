@@ -115,7 +115,7 @@ class _Search:
 
 
 def _again(kinds: np.ndarray) -> list[tuple[int, np.ndarray, np.ndarray]]:
-    """Return for several widths the runs that occur again: the width, their starts, and how far the next equal one is."""
+    """Return for several widths the runs that occur again: the width, their starts, how far the next one is."""
     found: list[tuple[int, np.ndarray, np.ndarray]] = []
     # The runs that may occur again: where they start, and a number for each, equal for equal runs.
     places, runs, width = np.arange(len(kinds)), kinds, 1

@@ -118,6 +118,17 @@ class Chain:
             return False
         return not self.sums_between(0, depth)
 
+    def last(self, key: Key, depth: int) -> tuple[Event | None, Sequence[Event]]:
+        """Return the last update up to a depth that replaces a row, and those after it, which add to the row."""
+        events = self.of.get(key, ())
+        count = len(events)
+        if count and events[-1].depth > depth:
+            count = bisect_right(events, depth, key=_depth_of)
+        start = count - 1
+        while start >= 0 and events[start].adds:
+            start -= 1
+        return events[start] if start >= 0 else None, events[start + 1 : count]
+
     def sums_between(self, after: int, until: int) -> int:
         """Return how many updates between two depths add."""
         if not self.sums or self.sums[-1] <= after:
@@ -139,18 +150,8 @@ class ChainReader(Emitter):
 
     def _value(self, chain: Chain, key: Key, depth: int) -> Operand | Part:
         """Return the row at ``key``; the row of a window is not read yet."""
-        events = chain.of.get(key, ())
-        count = len(events)
-        if count and events[-1].depth > depth:
-            count = bisect_right(events, depth, key=_depth_of)
-        # The last update that replaces the row, and those that add to it after that.
-        start = count - 1
-        while start >= 0 and events[start].adds:
-            start -= 1
-        at, value = 0, None
-        if start >= 0:
-            at, value = events[start].depth, self._made_row(events[start].value)
-        events = events[start + 1 : count]
+        replaced, events = chain.last(key, depth)
+        at, value = (0, None) if replaced is None else (replaced.depth, self._made_row(replaced.value))
         is_sum = isinstance(value, Part)
         if is_sum and not events:
             # 0 is added to it by later sums of other rows. It is a sum with a number to which 0 was added: no -0.0.
