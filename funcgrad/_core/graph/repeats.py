@@ -42,17 +42,6 @@ def repeats(kinds: np.ndarray) -> list[Repeat]:
     return sorted(found)
 
 
-def has_repeats(kinds: np.ndarray) -> bool:
-    """Return whether any equations repeat, be they few: equal runs that lie one round from the next."""
-    for width, places, distances in _again(kinds):
-        ends = np.flatnonzero((np.diff(places, append=-1) != 1) | (np.diff(distances, append=-1) != 0))
-        # Each of n equal runs in a row says that n + width - 1 equations are equal to those one round later.
-        lengths = np.diff(ends, prepend=-1) + width - 1
-        if (lengths >= (LEAST_ROUNDS - 1) * distances[ends]).any():
-            return True
-    return False
-
-
 class _Search:
     """Finds the longest repeats in parts of a program. What is known of a part holds for all parts of it.
 
@@ -62,7 +51,7 @@ class _Search:
 
     def __init__(self, kinds: np.ndarray) -> None:
         self._kinds = kinds
-        self._again = _again(kinds)
+        self._again = again(kinds)
         # For a period: the part that was searched, and where runs of equations that are equal to those one period later
         # start and end.
         self._runs: dict[int, tuple[int, int, np.ndarray, np.ndarray]] = {}
@@ -114,27 +103,25 @@ class _Search:
         return sorted(p for p in found if p <= (end - start) // LEAST_ROUNDS)
 
 
-def _again(kinds: np.ndarray) -> list[tuple[int, np.ndarray, np.ndarray]]:
+def again(kinds: np.ndarray) -> list[tuple[int, np.ndarray, np.ndarray]]:
     """Return for several widths the runs that occur again: the width, their starts, how far the next one is."""
     found: list[tuple[int, np.ndarray, np.ndarray]] = []
     # The runs that may occur again: where they start, and a number for each, equal for equal runs.
     places, runs, width = np.arange(len(kinds)), kinds, 1
-    while width <= _WIDEST:
+    while len(places) and width <= _WIDEST:
         order = np.argsort(runs, kind="stable")
         same = runs[order][1:] == runs[order][:-1]
         steps = np.diff(places[order])
         distances = np.zeros(len(runs), np.int64)
         distances[order[:-1][same]] = steps[same]
-        again = np.flatnonzero(distances)
-        found.append((width, places[again], distances[again]))
+        is_again = distances > 0
+        found.append((width, places[is_again], distances[is_again]))
         # Runs of twice the width, numbered again. Both halves of one that occurs again occur again.
         numbers = np.full(len(kinds) + width, -1)
         several = np.concatenate(([False], same)) | np.concatenate((same, [False]))
         numbers[places[order[several]]] = np.cumsum(np.concatenate(([0], ~same)))[several]
         first, second = numbers[:-width], numbers[width:]
         places = np.flatnonzero((first >= 0) & (second >= 0))
-        if not len(places):
-            break
         runs = first[places] * (int(numbers.max()) + 1) + second[places]
         width *= 2
     return found

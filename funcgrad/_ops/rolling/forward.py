@@ -129,6 +129,11 @@ class Forwarder(ChainReader):
             self._moving = moving_windows(self._graph)
         return self._moving.get((id(index), tuple(shape)))
 
+    def _cells(self, index: Index, shape: Sequence[int], axes: int) -> Cells | None:
+        """Return the rows at ``axes`` integers that an index names; those of a window that moves are known."""
+        known = self._moved(index, shape) if axes == len(shape) else None
+        return cells_of(index, shape, axes) if known is None else known
+
     def _set(self, equation: Equation, x: Operand, v: Operand, *arrays: Operand) -> bool:
         """Note a write of a row."""
         if arrays:
@@ -233,12 +238,12 @@ class Forwarder(ChainReader):
         """
         shape, operands, axes = scatter.params["shape"], tuple(map(self._whole, scatter.operands)), len(chain.pattern)
         (result,) = scatter.results
-        found = [cells_of(index, shape, axes) for index in scatter.params["indices"]]
+        found = [self._cells(index, shape, axes) for index in scatter.params["indices"]]
         cells = [each for each in found if each is not None]
         if set(chain.pattern) != {HOLE} or len(cells) < len(operands):
             return False
-        for x, index in zip(operands, scatter.params["indices"], strict=True):
-            if x.aval.dtype != result.aval.dtype or x.aval.shape != index_p.aval(result.aval, index=index).shape:
+        for x, each in zip(operands, cells, strict=True):
+            if x.aval.dtype != result.aval.dtype or x.aval.shape != (*each.lengths, *shape[axes:]):
                 return False
         lows = [min(each) for each in zip(*[each.lows for each in cells], strict=True)]
         highs = [max(each) + 1 for each in zip(*[each.highs for each in cells], strict=True)]
@@ -275,9 +280,8 @@ class Forwarder(ChainReader):
         (result,) = equation.results
         if found is not None and found[0] == chain.pattern:
             self._replaced[result] = self.element(chain, found[1], depth)
-        elif set(chain.pattern) == {HOLE} and (cells := self._moved(index, shape)) is not None:
-            if len(chain.pattern) < len(shape):
-                cells = cells_of(index, shape, len(chain.pattern))
+        elif set(chain.pattern) == {HOLE} and self._moved(index, shape) is not None:
+            cells = self._cells(index, shape, len(chain.pattern))
             if cells is None or cells.size > MOST_CELLS:
                 return False
             self._replaced[result] = self.window(chain, cells, depth)

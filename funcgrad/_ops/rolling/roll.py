@@ -23,7 +23,7 @@ import numpy as np
 from funcgrad._core.aval import Aval
 from funcgrad._core.collection import rare_collection
 from funcgrad._core.graph.ir import Equation, Graph, Literal, Operand, Var, trusted_graph
-from funcgrad._core.graph.repeats import LEAST_EQUATIONS, LEAST_ROUNDS, Repeat, has_repeats, repeats
+from funcgrad._core.graph.repeats import LEAST_EQUATIONS, LEAST_ROUNDS, Repeat, again, repeats
 from funcgrad._core.graph.simplify import drop_dead, simplify
 from funcgrad._ops.elementwise.arithmetic import add_p
 from funcgrad._ops.index.gather import index_p, scatter_p
@@ -334,6 +334,21 @@ def _stays(table: Table) -> np.ndarray:
     starts = table.starts[sums]
     found[sums[scattered[table.operands[starts]] | scattered[table.operands[starts + 1]]]] = False
     return found
+
+
+def has_repeats(kinds: np.ndarray) -> bool:
+    """Return whether any equations repeat, be they few: equal runs that lie one round from the next.
+
+    Args:
+        kinds: a number for each equation, equal for equations of one kind.
+    """
+    for width, places, distances in again(kinds):
+        ends = np.flatnonzero((np.diff(places, append=-1) != 1) | (np.diff(distances, append=-1) != 0))
+        # Each of n equal runs in a row says that n + width - 1 equations are equal to those one round later.
+        lengths = np.diff(ends, prepend=-1) + width - 1
+        if (lengths >= (LEAST_ROUNDS - 1) * distances[ends]).any():
+            return True
+    return False
 
 
 def rolled(graph: Graph, *, simplifies: bool = True, table: Table | None = None) -> Graph:
