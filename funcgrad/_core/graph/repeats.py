@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -51,7 +51,7 @@ class _Search:
 
     def __init__(self, kinds: np.ndarray) -> None:
         self._kinds = kinds
-        self._again = again(kinds)
+        self._again = [*again(kinds)]
         # For a period: the part that was searched, and where runs of equations that are equal to those one period later
         # start and end.
         self._runs: dict[int, tuple[int, int, np.ndarray, np.ndarray]] = {}
@@ -103,9 +103,8 @@ class _Search:
         return sorted(p for p in found if p <= (end - start) // LEAST_ROUNDS)
 
 
-def again(kinds: np.ndarray) -> list[tuple[int, np.ndarray, np.ndarray]]:
-    """Return for several widths the runs that occur again: the width, their starts, how far the next one is."""
-    found: list[tuple[int, np.ndarray, np.ndarray]] = []
+def again(kinds: np.ndarray) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+    """Yield for several widths the runs that occur again: the width, their starts, how far the next one is."""
     # The runs that may occur again: where they start, and a number for each, equal for equal runs.
     places, runs, width = np.arange(len(kinds)), kinds, 1
     while len(places) and width <= _WIDEST:
@@ -115,7 +114,7 @@ def again(kinds: np.ndarray) -> list[tuple[int, np.ndarray, np.ndarray]]:
         distances = np.zeros(len(runs), np.int64)
         distances[order[:-1][same]] = steps[same]
         is_again = distances > 0
-        found.append((width, places[is_again], distances[is_again]))
+        yield width, places[is_again], distances[is_again]
         # Runs of twice the width, numbered again. Both halves of one that occurs again occur again.
         numbers = np.full(len(kinds) + width, -1)
         several = np.concatenate(([False], same)) | np.concatenate((same, [False]))
@@ -124,4 +123,3 @@ def again(kinds: np.ndarray) -> list[tuple[int, np.ndarray, np.ndarray]]:
         places = np.flatnonzero((first >= 0) & (second >= 0))
         runs = first[places] * (int(numbers.max()) + 1) + second[places]
         width *= 2
-    return found

@@ -120,7 +120,7 @@ class Chain:
 
     def last(self, key: Key, depth: int) -> tuple[Event | None, Sequence[Event]]:
         """Return the last update up to a depth that replaces a row, and those after it, which add to the row."""
-        events: Sequence[Event] = self.of.get(key, ())
+        events = self.of.get(key) or []
         count = len(events)
         if count and events[-1].depth > depth:
             count = bisect_right(events, depth, key=_depth_of)
