@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -29,53 +29,97 @@ class Repeat(NamedTuple):
 
 def repeats(kinds: np.ndarray) -> list[Repeat]:
     """Return stretches in order, without overlap. Each covers as many of the remaining equations as possible."""
+    if len(kinds) < LEAST_EQUATIONS:
+        return []
     found: list[Repeat] = []
-    pending = [(0, len(kinds))]
+    search, pending = _Search(kinds), [(0, len(kinds))]
     while pending:
         start, end = pending.pop()
-        best = _longest(kinds[start:end])
+        best = search.longest(start, end)
         if best is not None:
-            best = best._replace(start=best.start + start)
             found.append(best)
             pending += [(start, best.start), (best.end, end)]
     return sorted(found)
 
 
-def _longest(kinds: np.ndarray) -> Repeat | None:
-    if len(kinds) < LEAST_EQUATIONS:
-        return None
-    best: Repeat | None = None
-    for period in _distances(kinds):
-        equal = kinds[:-period] == kinds[period:]
-        # Runs of equal pairs: each of n pairs in a row covers n + period equations.
-        edges = np.flatnonzero(np.diff(np.concatenate(([0], equal.view(np.int8), [0]))))
-        if not len(edges):
-            continue
-        starts, ends = edges[::2], edges[1::2]
-        k = int(np.argmax(ends - starts))
-        count = (int(ends[k] - starts[k]) + period) // period
-        covered = count * period
-        if count < LEAST_ROUNDS or covered < LEAST_EQUATIONS:
-            continue
-        if best is None or covered > best.rounds * best.period + period:
-            best = Repeat(int(starts[k]), period, count)
-    return best
+class _Search:
+    """Finds the longest repeats in parts of a program. What is known of a part holds for all parts of it.
 
-
-def _distances(kinds: np.ndarray) -> Sequence[int]:
-    """Return likely lengths of a round, short ones first: frequent distances between equal runs of equations.
-
-    One equation may occur several times in a round; a long run of equations occurs there once.
+    Args:
+        kinds: the kind of each equation.
     """
-    found: set[int] = set()
-    runs, width = kinds, 1
-    while len(runs) >= LEAST_ROUNDS and width <= _WIDEST:
+
+    def __init__(self, kinds: np.ndarray) -> None:
+        self._kinds = kinds
+        self._again = [*again(kinds)]
+        # For a period: the part that was searched, and where runs of equations that are equal to those one period later
+        # start and end.
+        self._runs: dict[int, tuple[int, int, np.ndarray, np.ndarray]] = {}
+
+    def longest(self, start: int, end: int) -> Repeat | None:
+        """Return the repeat between two equations that covers most."""
+        if end - start < LEAST_EQUATIONS:
+            return None
+        best: Repeat | None = None
+        for period in self._distances(start, end):
+            starts, ends = self._equal(period, start, end)
+            if not len(starts):
+                continue
+            # Each of n equal pairs in a row covers n + period equations.
+            k = int(np.argmax(ends - starts))
+            count = (int(ends[k] - starts[k]) + period) // period
+            covered = count * period
+            if count < LEAST_ROUNDS or covered < LEAST_EQUATIONS:
+                continue
+            if best is None or covered > best.rounds * best.period + period:
+                best = Repeat(int(starts[k]), period, count)
+        return best
+
+    def _equal(self, period: int, start: int, end: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the runs of equations of a part that are equal to those one period later."""
+        low, high, starts, ends = self._runs.get(period, (0, -1, self._kinds, self._kinds))
+        if not (low <= start and end <= high):
+            equal = self._kinds[start : end - period] == self._kinds[start + period : end]
+            edges = np.flatnonzero(np.diff(np.concatenate(([0], equal.view(np.int8), [0])))) + start
+            starts, ends = edges[::2], edges[1::2]
+            self._runs[period] = start, end, starts, ends
+        first, last = np.searchsorted(ends, start, "right"), np.searchsorted(starts, end - period)
+        return np.maximum(starts[first:last], start), np.minimum(ends[first:last], end - period)
+
+    def _distances(self, start: int, end: int) -> Sequence[int]:
+        """Return likely lengths of a round, short ones first: frequent distances between equal runs of equations.
+
+        One equation may occur several times in a round; a long run of equations occurs there once.
+        """
+        found: set[int] = set()
+        for width, places, distances in self._again:
+            if end - start - width < LEAST_ROUNDS - 1:
+                break
+            first, last = np.searchsorted(places, (start, end - width))
+            inside = distances[first:last]
+            counts = np.bincount(inside[places[first:last] + inside <= end - width])
+            values = np.flatnonzero(counts)
+            found.update(values[np.argsort(-counts[values], kind="stable")[:_TRIED]].tolist())
+        return sorted(p for p in found if p <= (end - start) // LEAST_ROUNDS)
+
+
+def again(kinds: np.ndarray) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+    """Yield for several widths the runs that occur again: the width, their starts, how far the next one is."""
+    # The runs that may occur again: where they start, and a number for each, equal for equal runs.
+    places, runs, width = np.arange(len(kinds)), kinds, 1
+    while len(places) and width <= _WIDEST:
         order = np.argsort(runs, kind="stable")
         same = runs[order][1:] == runs[order][:-1]
-        values, counts = np.unique(np.diff(order)[same], return_counts=True)
-        found.update(int(p) for p in values[np.argsort(-counts, kind="stable")][:_TRIED])
-        # Runs of twice the width, numbered again.
-        pairs = runs[:-width] * (int(runs.max()) + 1) + runs[width:]
-        _, runs = np.unique(pairs, return_inverse=True)
+        steps = np.diff(places[order])
+        distances = np.zeros(len(runs), np.int64)
+        distances[order[:-1][same]] = steps[same]
+        is_again = distances > 0
+        yield width, places[is_again], distances[is_again]
+        # Runs of twice the width, numbered again. Both halves of one that occurs again occur again.
+        numbers = np.full(len(kinds) + width, -1)
+        several = np.concatenate(([False], same)) | np.concatenate((same, [False]))
+        numbers[places[order[several]]] = np.cumsum(np.concatenate(([0], ~same)))[several]
+        first, second = numbers[:-width], numbers[width:]
+        places = np.flatnonzero((first >= 0) & (second >= 0))
+        runs = first[places] * (int(numbers.max()) + 1) + second[places]
         width *= 2
-    return sorted(p for p in found if p <= len(kinds) // LEAST_ROUNDS)

@@ -107,9 +107,13 @@ def has_slice(index: Index) -> bool:
     return not (len(entries) == 1 and type(entries[0]) is int) and any(isinstance(each, slice) for each in entries)
 
 
-def moving_windows(graph: Graph) -> set[Any]:
-    """Return the forms of the windows that move: slices of arrays of one shape at many places."""
-    lows: dict[Any, set[Key]] = {}
+# An index of a program, by its place in memory, and the shape of the array that it is an index of.
+IndexOf = tuple[int, tuple[int, ...]]
+
+
+def moving_windows(graph: Graph) -> dict[IndexOf, Cells]:
+    """Return the rows that windows name, of those that move: slices of arrays of one shape at many places."""
+    windows: dict[Any, dict[IndexOf, Cells]] = {}
     for equation in graph.equations:
         if equation.primitive is index_p:
             found = [(equation.params["index"], equation.operands[0].aval.shape)]
@@ -120,5 +124,9 @@ def moving_windows(graph: Graph) -> set[Any]:
         for index, shape in found:
             cells = cells_of(index, shape, len(shape)) if has_slice(index) else None
             if cells is not None:
-                lows.setdefault((tuple(shape), cells.form), set()).add(cells.lows)
-    return {form for form, places in lows.items() if len(places) >= _LEAST_WINDOWS}
+                windows.setdefault((tuple(shape), cells.form), {})[id(index), tuple(shape)] = cells
+    moving: dict[IndexOf, Cells] = {}
+    for found in windows.values():
+        if len(found) >= _LEAST_WINDOWS and len({each.lows for each in found.values()}) >= _LEAST_WINDOWS:
+            moving |= found
+    return moving

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+import operator
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Sequence
 from itertools import product
 from typing import NamedTuple
@@ -51,6 +52,9 @@ class Event(NamedTuple):
     row_first: bool
 
 
+_depth_of = operator.attrgetter("depth")
+
+
 class Chain:
     """The updates of an array at one pattern of integers."""
 
@@ -63,6 +67,7 @@ class Chain:
         self.sums: list[int] = []
         # Versions that exist as an array, by depth.
         self.made: dict[int, Operand] = {0: base}
+        self._depths = [0]
         # Elements that were asked for.
         self.known: dict[object, Operand] = {}
         # Whether a row or a window was read.
@@ -97,16 +102,38 @@ class Chain:
         """Return the updates between two depths."""
         return [event for events in self._events[before:depth] for event in events]
 
+    def note(self, depth: int, version: Operand) -> None:
+        """Note a version that exists as an array."""
+        self.made[depth] = version
+        insort(self._depths, depth)
+
+    def made_before(self, depth: int) -> int:
+        """Return the depth of the last version before another one that exists as an array."""
+        return self._depths[bisect_left(self._depths, depth) - 1]
+
     def is_first(self, key: Key, depth: int) -> bool:
         """Return whether no update up to a depth concerns a row, sums of other rows included."""
         events = self.of.get(key)
-        return (not events or events[0].depth > depth) and not self.others(0, depth, key)
+        if events and events[0].depth <= depth:
+            return False
+        return not self.sums_between(0, depth)
 
-    def others(self, after: int, until: int, key: Key) -> bool:
-        """Return whether another row was added to between two depths."""
-        found = bisect_right(self.sums, until) - bisect_right(self.sums, after)
-        mine = sum(event.adds and after < event.depth <= until for event in self.of.get(key, ()))
-        return found > mine
+    def last(self, key: Key, depth: int) -> tuple[Event | None, Sequence[Event]]:
+        """Return the last update up to a depth that replaces a row, and those after it, which add to the row."""
+        events = self.of.get(key) or []
+        count = len(events)
+        if count and events[-1].depth > depth:
+            count = bisect_right(events, depth, key=_depth_of)
+        start = count - 1
+        while start >= 0 and events[start].adds:
+            start -= 1
+        return events[start] if start >= 0 else None, events[start + 1 : count]
+
+    def sums_between(self, after: int, until: int) -> int:
+        """Return how many updates between two depths add."""
+        if not self.sums or self.sums[-1] <= after:
+            return 0
+        return bisect_right(self.sums, until) - bisect_right(self.sums, after)
 
 
 class ChainReader(Emitter):
@@ -123,39 +150,30 @@ class ChainReader(Emitter):
 
     def _value(self, chain: Chain, key: Key, depth: int) -> Operand | Part:
         """Return the row at ``key``; the row of a window is not read yet."""
-        events = chain.of.get(key, [])
-        if events and not chain.sums and events[-1].depth <= depth:
-            # All updates replace rows, so this is the last one of the row.
-            return self._made_row(events[-1].value)
-        events = [event for event in events if event.depth <= depth]
-        start = max((i for i, event in enumerate(events) if not event.adds), default=None)
-        at, value = 0, None
-        if start is not None:
-            at, value = events[start].depth, self._made_row(events[start].value)
-            events = events[start + 1 :]
+        replaced, events = chain.last(key, depth)
+        at, value = (0, None) if replaced is None else (replaced.depth, self._made_row(replaced.value))
         is_sum = isinstance(value, Part)
         if is_sum and not events:
             # 0 is added to it by later sums of other rows. It is a sum with a number to which 0 was added: no -0.0.
             return value
-        entry = (
-            key,
-            at,
-            events[-1].depth if events else at,
-            chain.others(events[-1].depth if events else at, depth, key),
-        )
+        last = events[-1].depth if events else at
+        is_added = chain.sums_between(last, depth) > 0
+        if value is not None and not events and not is_added:
+            return value
+        entry = key, at, last, is_added
         if entry in chain.known:
             return chain.known[entry]
         if value is None:
             value = self.part(chain.base, chain.pattern, key)
         elif isinstance(value, Part):
             value = self.part(value.window, FIRST_AXIS, (value.place,))
+        # Sums of other rows add 0. A sum with a number to which 0 was added is no -0.0.
+        if events and not is_sum and chain.sums_between(at, events[0].depth) > 1:
+            value = self.plus_zero(value)
         for event in events:
             assert not isinstance(event.value, Part | Filled)
-            # A sum with a number to which 0 was added is no -0.0.
-            if event is events[0] and not is_sum and chain.others(at, event.depth, key):
-                value = self.plus_zero(value)
-            value, at = self.emit(add_p, value, event.value), event.depth
-        if not events and chain.others(at, depth, key):
+            value = self.emit(add_p, value, event.value)
+        if not events and is_added:
             value = self.plus_zero(value)
         chain.known[entry] = value
         return value
@@ -206,13 +224,16 @@ class ChainReader(Emitter):
         window, known = chain.window
         rows: list[Operand | Part] = []
         values: dict[Key, tuple[int, Operand | Part]] = {}
+        is_line = chain.pattern == FIRST_AXIS
         for k, key in enumerate(keys):
-            is_base = chain.pattern == FIRST_AXIS and chain.is_first(key, depth)
+            is_base = is_line and chain.is_first(key, depth)
             value = Part(chain.base, key[0]) if is_base else self._value(chain, key, depth)
             values.setdefault(key, (k, value))
-            place, before = known.get(key, (0, None))
-            is_same = value == before if isinstance(value, Part) else value is before
-            rows.append(Part(window, place) if is_same and window is not None else value)
+            if window is not None and key in known:
+                place, before = known[key]
+                if value == before if isinstance(value, Part) else value is before:
+                    value = Part(window, place)
+            rows.append(value)
         found = self._joined(rows)
         chain.window = found, values
         return found

@@ -27,7 +27,7 @@ from funcgrad._ops.index.gather import index_p, scatter_p
 from funcgrad._ops.index.join import stack_p
 from funcgrad._ops.index.plan import Index
 from funcgrad._ops.index.scatter import scatter_set_p
-from funcgrad._ops.rolling.cells import cells_of, has_slice, moving_windows
+from funcgrad._ops.rolling.cells import Cells, IndexOf, cells_of, has_slice, moving_windows
 from funcgrad._ops.rolling.chains import MOST_CELLS, Chain, ChainReader, Event, Filled, Part
 from funcgrad._ops.rolling.rows import (
     FIRST_AXIS,
@@ -57,8 +57,8 @@ class Forwarder(ChainReader):
         self._versions: dict[Var, tuple[Chain, int]] = {}
         self._replaced: dict[Operand, Operand] = {}
         self._rows: dict[Var, tuple[Equation, Pattern | None, dict[Key, list[Operand]]]] = {}
-        # The forms of windows that move; found when the first window of an array that is written is read.
-        self._moving: set[object] | None = None
+        # The windows that move; found when the first window of an array that is written is read.
+        self._moving: dict[IndexOf, Cells] | None = None
         # The results of equations that are not in the new program, or not yet.
         self._pending: set[Operand] = set()
 
@@ -121,14 +121,18 @@ class Forwarder(ChainReader):
         chain, depth = self._versions.get(x, (None, 0))
         return chain if chain is not None and chain.depth == depth else None
 
-    def _is_moving(self, index: Index, shape: Sequence[int]) -> bool:
-        """Return whether an index is a window with many places, and rows of an array were written."""
-        cells = cells_of(index, shape, len(shape)) if self._versions and has_slice(index) else None
-        if cells is None:
-            return False
+    def _moved(self, index: Index, shape: Sequence[int]) -> Cells | None:
+        """Return the rows of a window with many places, if rows of an array were written; else ``None``."""
+        if not self._versions or not has_slice(index):
+            return None
         if self._moving is None:
             self._moving = moving_windows(self._graph)
-        return (tuple(shape), cells.form) in self._moving
+        return self._moving.get((id(index), tuple(shape)))
+
+    def _cells(self, index: Index, shape: Sequence[int], axes: int) -> Cells | None:
+        """Return the rows at ``axes`` integers that an index names; those of a window that moves are known."""
+        known = self._moved(index, shape) if axes == len(shape) else None
+        return cells_of(index, shape, axes) if known is None else known
 
     def _set(self, equation: Equation, x: Operand, v: Operand, *arrays: Operand) -> bool:
         """Note a write of a row."""
@@ -167,7 +171,7 @@ class Forwarder(ChainReader):
             return False
         rows: dict[Key, list[Operand]] = {}
         patterns: set[Pattern] = set()
-        if any(self._is_moving(index, result.aval.shape) for index in indices):
+        if any(self._moved(index, result.aval.shape) is not None for index in indices):
             self._rows[result] = equation, None, rows
             self._pending.add(result)
             return True
@@ -234,12 +238,12 @@ class Forwarder(ChainReader):
         """
         shape, operands, axes = scatter.params["shape"], tuple(map(self._whole, scatter.operands)), len(chain.pattern)
         (result,) = scatter.results
-        found = [cells_of(index, shape, axes) for index in scatter.params["indices"]]
+        found = [self._cells(index, shape, axes) for index in scatter.params["indices"]]
         cells = [each for each in found if each is not None]
         if set(chain.pattern) != {HOLE} or len(cells) < len(operands):
             return False
-        for x, index in zip(operands, scatter.params["indices"], strict=True):
-            if x.aval.dtype != result.aval.dtype or x.aval.shape != index_p.aval(result.aval, index=index).shape:
+        for x, each in zip(operands, cells, strict=True):
+            if x.aval.dtype != result.aval.dtype or x.aval.shape != (*each.lengths, *shape[axes:]):
                 return False
         lows = [min(each) for each in zip(*[each.lows for each in cells], strict=True)]
         highs = [max(each) + 1 for each in zip(*[each.highs for each in cells], strict=True)]
@@ -276,8 +280,8 @@ class Forwarder(ChainReader):
         (result,) = equation.results
         if found is not None and found[0] == chain.pattern:
             self._replaced[result] = self.element(chain, found[1], depth)
-        elif set(chain.pattern) == {HOLE} and self._is_moving(index, shape):
-            cells = cells_of(index, shape, len(chain.pattern))
+        elif set(chain.pattern) == {HOLE} and self._moved(index, shape) is not None:
+            cells = self._cells(index, shape, len(chain.pattern))
             if cells is None or cells.size > MOST_CELLS:
                 return False
             self._replaced[result] = self.window(chain, cells, depth)
@@ -291,14 +295,14 @@ class Forwarder(ChainReader):
         """Return a version of an array. It is made from the last version that exists."""
         if depth in chain.made:
             return chain.made[depth]
-        before = max(d for d in chain.made if d < depth)
+        before = chain.made_before(depth)
         if not chain.is_read:
             # The array is made as the program makes it.
             sums = [*takewhile(lambda end: end > before, reversed(chain.sums_of_many))]
             for end in [each for each in reversed(sums) if each <= depth]:
                 start, scatter, row_first = chain.sums_of_many[end]
                 y, row = self._made(x, chain, start), self._whole(scatter.results[0])
-                chain.made[end] = self.emit(add_p, *((row, y) if row_first else (y, row)))
+                chain.note(end, self.emit(add_p, *((row, y) if row_first else (y, row))))
                 before = end
             if depth in chain.made:
                 return chain.made[depth]
@@ -309,7 +313,7 @@ class Forwarder(ChainReader):
                 y = self._updated(y, event, Index(entries_of(chain.pattern, key)))
         else:
             y = self._at_once(chain, y, list(dict.fromkeys(key for key, _ in pending)), before, depth)
-        chain.made[depth] = y
+        chain.note(depth, y)
         return y
 
     def _updated(self, y: Operand, event: Event, index: Index) -> Operand:

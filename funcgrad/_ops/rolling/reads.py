@@ -66,16 +66,20 @@ class RowReads(Mapping[Operand, Row]):
             self.bases[value], self.parts[value] = base, table.part(((*pattern, *inner[0]), (*key, *inner[1])))
 
     def __getitem__(self, x: Operand) -> Row:
-        found = self._found.get(x)
+        found = self.get(x)
         if found is None:
-            value = self._values[x]
-            base: Any = self._table.value(int(self.bases[value]))
-            found = self._found[x] = Row(base, *self._table.parts[self.parts[value]])
+            raise KeyError(x)
         return found
 
     def get(self, x: Operand, default: Any = None) -> Any:
-        found = self._found.get(x, default)
-        return self[x] if found is None and x in self._values else found
+        found = self._found.get(x)
+        if found is None:
+            value = self._values.get(x)
+            if value is None:
+                return default
+            base: Any = self._table.value(int(self.bases[value]))
+            found = self._found[x] = Row(base, *self._table.parts[self.parts[value]])
+        return found
 
     def __contains__(self, x: object) -> bool:
         return x in self._values or x in self._found

@@ -23,10 +23,10 @@ import numpy as np
 from funcgrad._core.aval import Aval
 from funcgrad._core.collection import rare_collection
 from funcgrad._core.graph.ir import Equation, Graph, Literal, Operand, Var, trusted_graph
-from funcgrad._core.graph.repeats import LEAST_EQUATIONS, LEAST_ROUNDS, Repeat, repeats
+from funcgrad._core.graph.repeats import LEAST_EQUATIONS, LEAST_ROUNDS, Repeat, again, repeats
 from funcgrad._core.graph.simplify import drop_dead, simplify
 from funcgrad._ops.elementwise.arithmetic import add_p
-from funcgrad._ops.index.gather import scatter_p
+from funcgrad._ops.index.gather import index_p, scatter_p
 from funcgrad._ops.index.join import concatenate_p, stack_p
 from funcgrad._ops.index.plan import SLOT, Index
 from funcgrad._ops.index.scatter import scatter_set_p
@@ -321,6 +321,36 @@ def _layers_of(equation: Equation) -> list[dict[Key, Operand]] | None:
     return layers
 
 
+def _stays(table: Table) -> np.ndarray:
+    """Return a mask of the equations that forwarding leaves: all but reads and writes of rows, and sums of these.
+
+    A loop has some of them, so nothing rolls if they do not repeat.
+    """
+    found = np.ones(len(table.equations), bool)
+    found[table.of(index_p, scatter_set_p, scatter_p)] = False
+    scattered = np.zeros(len(table.types), bool)
+    scattered[table.of(scatter_p) * table.width] = True
+    sums = table.of(add_p)
+    starts = table.starts[sums]
+    found[sums[scattered[table.operands[starts]] | scattered[table.operands[starts + 1]]]] = False
+    return found
+
+
+def has_repeats(kinds: np.ndarray) -> bool:
+    """Return whether any equations repeat, be they few: equal runs that lie one round from the next.
+
+    Args:
+        kinds: a number for each equation, equal for equations of one kind.
+    """
+    for width, places, distances in again(kinds):
+        ends = np.flatnonzero((np.diff(places, append=-1) != 1) | (np.diff(distances, append=-1) != 0))
+        # Each of n equal runs in a row says that n + width - 1 equations are equal to those one round later.
+        lengths = np.diff(ends, prepend=-1) + width - 1
+        if (lengths >= (LEAST_ROUNDS - 1) * distances[ends]).any():
+            return True
+    return False
+
+
 def rolled(graph: Graph, *, simplifies: bool = True, table: Table | None = None) -> Graph:
     """Return the same program with loops for what repeats; the given graph where nothing does.
 
@@ -334,7 +364,11 @@ def rolled(graph: Graph, *, simplifies: bool = True, table: Table | None = None)
         return graph
     with rare_collection():
         table = table or Table(graph.equations, graph.outputs)
-        found = forwarded(graph) if len(table.of(scatter_set_p, scatter_p)) else graph
+        found = graph
+        if len(table.of(scatter_set_p, scatter_p)):
+            if not len(table.of(scan_p)) and not has_repeats(table.kinds(_stays(table))):
+                return graph
+            found = forwarded(graph)
         found = _Roller(found, simplifies, table if found is graph else None).run()
     # Windows of arrays that are written take more equations where their rounds do not roll.
     is_shorter = len(found.equations) < len(graph.equations)

@@ -332,17 +332,17 @@ def _reached(span: int, step: int) -> slice:
 
 def _end_of_run(parts: Sequence[Operand], rows: Mapping[Operand, Row], start: int) -> int:
     """Return the end of the longest run of rows from here on that move evenly."""
-    first = rows.get(parts[start])
+    before = rows.get(parts[start])
     end = start + 1
     step: Key | None = None
-    while end < len(parts) and first is not None:
-        before, row = rows[parts[end - 1]], rows.get(parts[end])
-        if row is None or row.base is not first.base or row.pattern != first.pattern:
+    while end < len(parts) and before is not None:
+        row = rows.get(parts[end])
+        if row is None or row.base is not before.base or row.pattern != before.pattern:
             break
-        moved = tuple([b - a for a, b in zip(before.key, row.key, strict=True)])
-        if sum(map(bool, moved)) != 1 or (step is not None and moved != step):
+        moved = tuple(map(operator.sub, row.key, before.key))
+        if moved != step and (step is not None or sum(map(bool, moved)) != 1):
             break
-        step, end = moved, end + 1
+        step, before, end = moved, row, end + 1
     return end
 
 
