@@ -1,4 +1,4 @@
-"""Python's search for cycles, made rare while a program is staged.
+"""Python's search for cycles, made rare while a program is staged and while its code is written.
 
 A long program has hundreds of thousands of equations. They have no cycles, and Python's collector would go through them
 again and again: half of the time of staging. Memory that is free at once is freed as always.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 
 import numpy as np
@@ -45,3 +46,26 @@ def test_thresholds_that_the_function_sets_stay() -> None:
         assert gc.get_threshold() == (1234, 5, 6)
     finally:
         gc.set_threshold(*before)
+
+
+def _long(x: np.ndarray, rounds: int) -> np.ndarray:
+    y = x
+    for i in range(rounds):
+        y = np.sin(y) * x[: i % 3 + 1].sum() + y[i % 4]
+    return y
+
+
+def test_it_runs_rarely_while_code_is_written() -> None:
+    found: list[str] = []
+    before = gc.get_threshold()
+    # What the first program of a process loads makes objects too.
+    fg.jit(functools.partial(_long, rounds=9), engine="numba", roll=False)(np.ones(4))
+    gc.callbacks.append(lambda phase, info: found.append(phase))
+    try:
+        gc.set_threshold(200, 10, 10)
+        fg.jit(functools.partial(_long, rounds=500), engine="numba", roll=False)(np.ones(4))
+    finally:
+        gc.callbacks.pop()
+        gc.set_threshold(*before)
+    # Each search has a beginning and an end. One may follow each part of the work.
+    assert len(found) <= 20

@@ -136,7 +136,7 @@ def accumulate(buffer: np.ndarray, index: Index, arrays: tuple, v: Value) -> Non
             buffer[index.entries] = view + v
     elif index.unique:
         buffer[index.filled(arrays)] += v
-    elif _selects_rows(index, buffer) and v.size >= _FLAT_LIMIT:
+    elif _selects_rows(index, buffer) and np.size(v) >= _FLAT_LIMIT:
         width = buffer[0].size
         positions = np.multiply(arrays[0], width, dtype=np.intp)[..., None] + np.arange(width)
         np.add.at(buffer.reshape(-1), positions.reshape(-1), v.reshape(-1))

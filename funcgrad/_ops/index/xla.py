@@ -29,16 +29,18 @@ def index_xla(lax: Lax, x: Array, *arrays: Array, index: Index) -> Array:
 
 
 def update_xla(lax: Lax, x: Array, v: Array, *arrays: Array, index: Index, add: bool) -> Array:
-    """Return ``x.at[index].add(v)`` or ``.set(v)``; ``v`` has the shape of ``x[index]`` or is a Python scalar."""
+    """Return ``x.at[index].add(v)`` or ``.set(v)``; ``v`` has the shape of ``x[index]`` or is one number."""
     if add and x.dtype == bool:
         # XLA cannot add booleans. A sum of 0 and 1 is nonzero if one of them is true.
         counts = [lax.convert_element_type(each, np.int32) for each in (x, v)]
         return lax.ne(update_xla(lax, *counts, *arrays, index=index, add=True), lax.full_like(x, 0, np.int32))
     plan = resolve(index, x.shape, tuple([a.shape for a in arrays]))
     reads = lax.is_traced(v)
+    # Rolling writes NumPy's numbers where the program writes an array of equal elements.
+    is_number = not hasattr(v, "dtype") or (v.shape == () and math.prod(plan.gathered) != 1)
     # Equal numbers may be written in any order.
-    ordered = not add and not index.unique and hasattr(v, "dtype")
-    v = _reshape(lax, v, plan.gathered) if hasattr(v, "dtype") else lax.full(plan.gathered, v, x.dtype)
+    ordered = not add and not index.unique and not is_number
+    v = lax.full(plan.gathered, v, x.dtype) if is_number else _reshape(lax, v, plan.gathered)
     if arrays:
         write = _set_in_order if ordered else _scatter
         part = write(lax, _cut(lax, x, plan), v, plan, arrays, unique=index.unique, add=add)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.bind import active_trace, onlookers
+from funcgrad._core.collection import rare_collection
 from funcgrad._core.graph.ir import Graph
 from funcgrad._core.lazy import LazyModule
 from funcgrad._core.tracebacks import folded, let_out
@@ -71,7 +72,10 @@ class SourceFunction(Jitted):
         key = (graph, signature.in_tree, *map(type, found), *map(type, values))
         program = self._programs.get(key)
         if program is None:
-            program = self._programs[key] = written(self._split(graph), signature)[0]
+            # The code of a long program is written from millions of small objects. Searches for cycles among them took
+            # a third of the time.
+            with rare_collection():
+                program = self._programs[key] = written(self._split(graph), signature)[0]
             self._log_compiled()
         self._recent = (program, *[each for each in self._recent if each is not program])[:_TRIED]
         return program(args, kwargs)

@@ -12,7 +12,18 @@ from typing import Any
 
 from funcgrad._core.forms import Basic
 from funcgrad._core.graph.ir import Equation, Graph
-from funcgrad._engines.source.kernels.nodes import Apply, KernelMemory, Nested, Step, StridedView, reads, writes
+from funcgrad._engines.source.kernels.nodes import (
+    Apply,
+    Call,
+    KernelMemory,
+    Nested,
+    Product,
+    Reduce,
+    Step,
+    StridedView,
+    reads,
+    writes,
+)
 
 # Operations that only show the memory of their operand; the copy is made when the result is read.
 VIEWS = frozenset(
@@ -28,6 +39,9 @@ VIEWS = frozenset(
         Basic.TRANSPOSE,
     }
 )
+
+# The steps whose memory is all in what they read and write.
+_FLAT = (Apply, Call, Reduce, Product)
 
 
 def late_writes(body: Graph) -> list[Equation]:
@@ -72,11 +86,12 @@ def without_copies(steps: Sequence[Step], results: set[KernelMemory]) -> list[St
     last: dict[KernelMemory, int] = {}
     first: dict[KernelMemory, int] = {}
     first_read: dict[KernelMemory, int] = {}
-    for i, step in enumerate(steps):
-        for memory in reads(step):
+    used = [(reads(step), writes(step)) for step in steps]
+    for i, (read, written) in enumerate(used):
+        for memory in read:
             last[memory] = i
             first_read.setdefault(memory, i)
-        for memory in writes(step):
+        for memory in written:
             first.setdefault(memory, i)
     same: dict[KernelMemory, KernelMemory] = {}
 
@@ -85,7 +100,7 @@ def without_copies(steps: Sequence[Step], results: set[KernelMemory]) -> list[St
             memory = same[memory]
         return memory
 
-    kept = []
+    kept: list[int] = []
     for i, step in enumerate(steps):
         pair = _copied(step)
         if pair is not None and last[pair[0]] == i and first[pair[1]] == i and pair[0] in first:
@@ -96,10 +111,17 @@ def without_copies(steps: Sequence[Step], results: set[KernelMemory]) -> list[St
             if x.name is None and x not in results and not is_read:
                 same.update({x: target} if target in results else {target: x})
                 continue
-        kept.append(step)
-    kept = [_renamed(step, root) for step in kept] if same else kept
-    kept = _without_round_trips(kept, results)
-    return [_inside_too(step) if isinstance(step, Nested) else step for step in kept]
+        kept.append(i)
+    # Few steps of a long program use memory that another memory replaces. The rest are kept as they are.
+    found = [
+        steps[i]
+        if isinstance(steps[i], _FLAT) and same.keys().isdisjoint(used[i][0]) and same.keys().isdisjoint(used[i][1])
+        else _renamed(steps[i], root)
+        for i in kept
+    ]
+    del used
+    found = _without_round_trips(found, results)
+    return [_inside_too(step) if isinstance(step, Nested) else step for step in found]
 
 
 def _without_round_trips(steps: list[Step], results: set[KernelMemory]) -> list[Step]:
@@ -107,14 +129,15 @@ def _without_round_trips(steps: list[Step], results: set[KernelMemory]) -> list[
 
     Nothing uses ``x`` between the two copies. This is how a round of a loop writes into an array that it carries.
     """
-    used: dict[KernelMemory, list[int]] = {}
-    pairs: dict[int, tuple[KernelMemory, KernelMemory]] = {}
+    copies = {i: pair for i, step in enumerate(steps) if (pair := _copied(step)) is not None}
+    known = set(copies.values())
+    pairs = {i: (x, made) for i, (x, made) in copies.items() if (made, x) in known}
+    if not pairs:
+        return list(steps)
+    used: dict[KernelMemory, list[int]] = {memory: [] for pair in pairs.values() for memory in pair}
     for i, step in enumerate(steps):
-        for memory in reads(step) | writes(step):
-            used.setdefault(memory, []).append(i)
-        pair = _copied(step)
-        if pair is not None:
-            pairs[i] = pair
+        for memory in (reads(step) | writes(step)) & used.keys():
+            used[memory].append(i)
     same: dict[KernelMemory, KernelMemory] = {}
     left_out: set[int] = set()
     for i, (x, made) in pairs.items():
