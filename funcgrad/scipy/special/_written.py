@@ -83,7 +83,7 @@ def _rising(z: ArrayLike, m: ArrayLike) -> Any:
     reflected = _quotient(select(poles, 1.0 - z - m, 1.0), select(poles, m, 0.0))
     signed = select(fnp.remainder(m, 2.0) == 1, -reflected, reflected)
     # The upper gamma function alone has a pole: SciPy's value is infinite.
-    infinite = ~poles & (z + m <= 0) & (z + m == fnp.floor(z + m))
+    infinite = ~poles & (z + m <= 0) & (gamma_.sine_of_sum(z, m) == 0)
     simple = poles | infinite
     found = select(poles, signed, _quotient(select(simple, 1.0, z), select(simple, 0.0, m)))
     return select(infinite, math.inf, found)
@@ -95,12 +95,14 @@ def _quotient(z: ArrayLike, m: ArrayLike) -> Any:
     huge = (z > 1e30) & (z + m > 20)
     powers = fnp.power(select(huge, z, 1.0), select(huge, m, 1.0))
     # The two terms of a derivative nearly cancel for a small ``m``. That of the logarithm is their accurate difference.
-    positive = (z > 0) & (z + m > 0)
-    smooth = ~huge & (positive | ((z < 0) & (z + m < 0) & (z != fnp.floor(z)) & (z + m != fnp.floor(z + m))))
-    # The recurrence leads away from the pole at 0, near which the logarithm's derivatives nearly cancel.
-    below = smooth & positive & (z < 1)
+    is_pole = (z <= 0) & (z == fnp.floor(z)) | (z + m <= 0) & (gamma_.sine_of_sum(z, m) == 0)
+    smooth = ~huge & ~is_pole
+    # The recurrence leads away from the zero at 0, near which the logarithm's derivatives nearly cancel.
+    away = (z + m > -0.5) | (abs(m - fnp.floor(m + 0.5)) > 0.1)
+    below = smooth & ((z > 0) & (z + m > 0) & (z < 1) | (abs(z) < 0.5) & away)
     logarithm = gamma_.log_rising_p(select(smooth, z + below, 1.0), select(smooth, m, 0.0))
-    y = _quotient_up_to_large(select(huge, 1.0, z + below), select(huge, 0.0, m))
+    a, b = select(huge, 1.0, z + below), select(huge, 0.0, m)
+    y = _quotient_up_to_large(select(smooth, stop_gradient_p(a), a), select(smooth, stop_gradient_p(b), b))
     constant = stop_gradient_p(select(smooth, y, 1.0))
     moving = constant * fnp.exp(logarithm - stop_gradient_p(logarithm))
     moving = moving * _part(select(below, z, 1.0), select(below, m, 0.0))
@@ -108,32 +110,38 @@ def _quotient(z: ArrayLike, m: ArrayLike) -> Any:
 
 
 def _part(z: ArrayLike, m: ArrayLike) -> Any:
-    """``z / (z + m)`` for a positive ``z``, with derivatives that keep their digits."""
-    small = m < z
+    """``z / (z + m)``, with derivatives that keep their digits."""
+    small = abs(m) < abs(z)
     return select(small, 1 - select(small, m, 0.0) / (z + m), z / (z + select(small, 1.0, m)))
 
 
 def _quotient_up_to_large(z: ArrayLike, m: ArrayLike) -> Any:
+    left, low = z < 0.5, z + m < 0.5
+    # By reflection, gamma(x) gamma(1 - x) = pi / sin(pi x), each gamma function has a positive argument.
+    up = _quotient_of_positive(select(left | low, 1.0, z), select(left | low, 0.0, m))
+    both = left & low
+    down = _quotient_of_positive(1 - select(both, z, 0.0), -select(both, m, 0.0))
+    turned = gamma_.sine_of_turns(z)
+    there = select(low, gamma_.sine_of_sum(z, m), 1.0)
+    there = select(there == 0, 1.0, there)
+    across = left & ~low & (turned != 0)
+    across = _product(select(across, 1 - z, 1.0), select(across, z + m, 1.0)) * turned / math.pi
+    other = low & ~left
+    over = math.pi / there * gamma_.rgamma_p(select(other, 1 - z - m, 1.0)) * gamma_.rgamma_p(select(other, z, 1.0))
+    return select(left, select(low, turned / (there * down), across), select(low, over, up))
+
+
+def _quotient_of_positive(z: ArrayLike, m: ArrayLike) -> Any:
     # Use logarithms, because the gamma functions could overflow.
     large = (z > 20) & (z + m > 20)
     by_logarithms = fnp.exp(gamma_.gammaln_step(select(large, z, 21.0), select(large, m, 1.0)))
-    left = z < -30
-    a, b = select(large | left, 1.0, z), select(large | left, 1.0, m)
-    reflected = _reflected(select(left, z, -30.5), select(left, m, 1.0))
-    direct = gamma_.gamma_p(a + b) * gamma_.rgamma_p(a)
-    return select(large, by_logarithms, select(left, reflected, direct))
+    a, b = select(large, 1.0, z), select(large, 1.0, m)
+    return select(large, by_logarithms, gamma_.gamma_p(a + b) * gamma_.rgamma_p(a))
 
 
-def _reflected(z: ArrayLike, m: ArrayLike) -> Any:
-    """Return ``gamma(z + m) / gamma(z)`` for negative ``z``, by ``gamma(x) gamma(1 - x) = pi / sin(pi x)``."""
-    turned = gamma_.sine_of_turns(z)
-    beyond = z + m > 0.5
-    there = gamma_.sine_of_turns(select(beyond, 0.5, z + m))
-    near = fnp.exp(gamma_.gammaln_step(select(beyond, 31.0, 1 - z - m), select(beyond, 0.0, m))) * (turned / there)
-    size = (
-        fnp.exp(gamma_.gammaln_p(select(beyond, z + m, 1.0)) + gamma_.gammaln_p(select(beyond, 1 - z, 1.0))) / math.pi
-    )
-    return select(beyond, select((turned == 0) & (size == math.inf), 0.0, size * turned), near)
+def _product(a: ArrayLike, b: ArrayLike) -> Any:
+    """``gamma(a) gamma(b)`` of positive numbers."""
+    return fnp.exp(gamma_.gammaln_p(a) + gamma_.gammaln_p(b))
 
 
 def rel_entr(x: ArrayLike, y: ArrayLike, /) -> Any:

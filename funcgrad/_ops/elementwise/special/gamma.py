@@ -165,9 +165,10 @@ def _remainders_step(x: Value, d: Value) -> Value:
 
 def digamma_step(a: Value, b: Value) -> Value:
     """Return ``digamma(a + b) - digamma(a)``, accurate even where most digits of the two agree."""
-    left = (a < 0) & (a + b < 0) & (a != floor_p(a)) & (a + b != floor_p(a + b))
-    known = left | ((a > 0) & (a + b > 0))
-    # For negative arguments: digamma(x) = digamma(1 - x) - pi / tan(pi x).
+    positive = (a > 0) & (a + b > 0)
+    left = ~positive & (a < 0.5) & (a + b < 0.5) & (a != floor_p(a)) & (sine_of_sum(a, b) != 0)
+    known = left | positive
+    # By reflection: digamma(x) = digamma(1 - x) - pi / tan(pi x).
     c, d = select(known, select(left, 1 - a, a), 1.0), select(known, select(left, -b, b), 0.0)
     # The recurrence leads to arguments for which the expansion is exact: digamma(x + 1) = digamma(x) + 1 / x.
     step: Any = 0.0
@@ -176,15 +177,43 @@ def digamma_step(a: Value, b: Value) -> Value:
     c = c + _LARGE
     step = step + (log1p_p(d / c) + d / (2 * c * (c + d)) - _remainders_step(c, d))
     x, y = select(left, a, 0.5), select(left, b, 0.0)
-    step = step + math.pi * sine_of_turns(y) / (sine_of_turns(x) * sine_of_turns(x + y))
+    step = step + math.pi * sine_of_turns(y) / (sine_of_turns(x) * sine_of_sum(x, y))
     e, f = select(known, 1.0, a), select(known, 0.0, b)
-    return select(known, step, digamma_p(e + f) - digamma_p(e))
+    return select(known, step, digamma_of_sum(e, f) - digamma_of_sum(e, 0.0))
+
+
+def digamma_of_sum(a: Value, b: Value) -> Value:
+    """Return ``digamma(a + b)``, accurate even where the sum rounds to a pole."""
+    x = a + b
+    part, _ = _parts(a, b)
+    below = (x < 0) & (part != 0)
+    near = math.pi * select(below, part, 0.25)
+    y = digamma_p(select(below, 1 - x, x))
+    return select(below, y - math.pi * cos_p(near) / sin_p(near), y)
 
 
 def sine_of_turns(x: Value) -> Value:
     """Return ``sin(pi x)``, accurate for large ``x`` and beside each integer."""
     whole = floor_p(x + 0.5)
-    return sin_p(math.pi * (x - whole)) * (1 - 2 * abs(whole - 2 * floor_p(whole / 2)))
+    return sin_p(math.pi * (x - whole)) * _sign_of_turns(whole)
+
+
+def sine_of_sum(x: Value, y: Value) -> Value:
+    """Return ``sin(pi (x + y))``, accurate even where the sum rounds to an integer."""
+    part, whole = _parts(x, y)
+    return sin_p(math.pi * part) * _sign_of_turns(whole)
+
+
+def _parts(x: Value, y: Value) -> tuple[Value, Value]:
+    """Return ``x + y`` as a number between -1/2 and 1/2, and an integer."""
+    a, b = floor_p(x + 0.5), floor_p(y + 0.5)
+    part = (x - a) + (y - b)
+    c = floor_p(part + 0.5)
+    return part - c, a + b + c
+
+
+def _sign_of_turns(whole: Value) -> Value:
+    return 1 - 2 * abs(whole - 2 * floor_p(whole / 2))
 
 
 # The expansion of gammaln (DLMF 5.11.1) beyond its elementary terms, for ``x`` of 10 and more.
@@ -222,13 +251,32 @@ def gammaln_step(a: Value, b: Value) -> Value:
 
 # ``gammaln(a + b) - gammaln(a)`` where ``a`` and ``a + b`` have one sign. Its derivatives have all digits, its
 # values do not: use `gammaln_step` for those.
+def _log_rising_numpy(a: Array, b: Array) -> Array:
+    x = a + b
+    below = x < 0
+    whole = np.floor(a + 0.5), np.floor(b + 0.5)
+    turn = np.where(below, (a - whole[0]) + (b - whole[1]), a.dtype.type(0.5))
+    up = scipy_special.gammaln(np.where(below, 1 - x, x))
+    return np.where(below, math.log(math.pi) - np.log(abs(np.sin(math.pi * turn))) - up, up) - scipy_special.gammaln(a)
+
+
+def _log_rising_xla(lax: Lax, a: Array, b: Array) -> Array:
+    x = a + b
+    below = x < 0
+    turn = lax.select(below, (a - lax.floor(a + 0.5)) + (b - lax.floor(b + 0.5)), lax.full_like(x, 0.5))
+    up = lax.lgamma(lax.select(below, 1 - x, x))
+    reflected = math.log(math.pi) - lax.log(abs(lax.sin(math.pi * turn))) - up
+    return lax.select(below, reflected, up) - lax.lgamma(a)
+
+
+# The logarithm of the size of ``gamma(a + b) / gamma(a)``; below 0 by reflection, since the sum may round to a pole.
 log_rising_p = elementwise(
     "log_rising",
     "a b",
-    numpy=lambda a, b: scipy_special.gammaln(a + b) - scipy_special.gammaln(a),
-    xla=lambda lax, a, b: lax.sub(lax.lgamma(lax.add(a, b)), lax.lgamma(a)),
-    maps=[lambda t, a, b: t * digamma_step(a, b), lambda t, a, b: t * digamma_p(a + b)],
-    flops=40,
+    numpy=_log_rising_numpy,
+    xla=_log_rising_xla,
+    maps=[lambda t, a, b: t * digamma_step(a, b), lambda t, a, b: t * digamma_of_sum(a, b)],
+    flops=60,
 )
 
 
