@@ -130,7 +130,8 @@ def _stretches(graph: Graph) -> list[Any]:
 def test_the_numbers_are_those_of_numpy(program: Callable[..., Any]) -> None:
     arguments = PROGRAMS[program]
     gradient = fg.value_and_grad(program, argnums=tuple(range(len(arguments))))
-    ours, theirs = fg.jit(gradient, engine="numba"), fg.jit(gradient, engine="numpy")
+    # Some of these programs have loops that would be compiled as loops.
+    ours, theirs = (fg.jit(gradient, engine=engine, roll=False) for engine in ("numba", "numpy"))
     assert _stretches(ours.graph(*arguments))
     for _ in range(2):
         for x, y in zip(fg.tree.leaves(ours(*arguments)), fg.tree.leaves(theirs(*arguments)), strict=True):
@@ -196,14 +197,14 @@ def test_an_index_out_of_bounds_is_an_error() -> None:
 def test_loops_in_a_long_program_are_instructions_too() -> None:
     def steps(a: Any) -> Any:
         total = 0.0
-        for i in range(2, 14):
+        for i in range(2, 24):
             x = a[:i]
             for _ in range(40):
                 x = x + 0.1 * np.sin(x) * a[0]
             total = total + np.sum(x * x)
         return total
 
-    a = np.linspace(0.1, 1.0, 20)
+    a = np.linspace(0.1, 1.0, 30)
     gradient = fg.value_and_grad(steps)
     ours = fg.jit(gradient, engine="numba")
     np.testing.assert_allclose(ours(a)[1], gradient(a)[1], rtol=1e-13)
