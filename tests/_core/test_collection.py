@@ -58,8 +58,8 @@ def _long(x: np.ndarray, rounds: int) -> np.ndarray:
 def test_it_runs_rarely_while_code_is_written() -> None:
     found: list[str] = []
     before = gc.get_threshold()
-    # What the first program of a process loads makes objects too.
-    fg.jit(functools.partial(_long, rounds=9), engine="numba", roll=False)(np.ones(4))
+    # The first call loads modules and compiles kernels, which makes objects too.
+    fg.jit(functools.partial(_long, rounds=500), engine="numba", roll=False)(np.ones(4))
     gc.callbacks.append(lambda phase, info: found.append(phase))
     try:
         gc.set_threshold(200, 10, 10)

@@ -38,10 +38,12 @@ CORE_MODULES = (
 )
 MAX_CORE_LINES = 12_000
 # These modules are not part of the core. Some follow branches: only who works on ``fg.jit(f, paths=n)`` needs them.
-# Some refuse programs that are too long. Others print graphs, one is Taylor mode, one lets equations share equal
-# constants, one rolls long programs before they are differentiated, one spreads results over a mesh of devices, and
-# one runs computations on a pool of threads. No module of the core imports the last ones or the transforms among them.
+# Some refuse programs that are too long, and one checks graphs that were made by hand. Others print graphs, one is
+# Taylor mode, one lets equations share equal constants, one rolls long programs before they are differentiated, one
+# spreads results over a mesh of devices, and one runs computations on a pool of threads. No module of the core imports
+# the last ones or the transforms among them.
 BESIDE_THE_CORE = (
+    "funcgrad._core.graph.check",
     "funcgrad._core.graph.length",
     "funcgrad._core.graph.path_rounds",
     "funcgrad._core.graph.paths",

@@ -32,7 +32,7 @@ def repeats(kinds: np.ndarray) -> list[Repeat]:
     if len(kinds) < LEAST_EQUATIONS:
         return []
     found: list[Repeat] = []
-    search, pending = _Search(kinds), [(0, len(kinds))]
+    search, pending = _RepeatSearch(kinds), [(0, len(kinds))]
     while pending:
         start, end = pending.pop()
         best = search.longest(start, end)
@@ -42,7 +42,7 @@ def repeats(kinds: np.ndarray) -> list[Repeat]:
     return sorted(found)
 
 
-class _Search:
+class _RepeatSearch:
     """Finds the longest repeats in parts of a program. What is known of a part holds for all parts of it.
 
     Args:

@@ -34,7 +34,7 @@ _VIEWS = frozenset({Basic.INDEX, Basic.RESHAPE, Basic.TRANSPOSE, Basic.COPY, Bas
 
 def with_late_sums(graph: Graph) -> Graph:
     """Return the same program, in which large sums of pieces are written piece by piece. No number changes."""
-    return _Writer(graph).written()
+    return _LateSums(graph).written()
 
 
 def _fits(equation: Equation) -> bool:
@@ -47,7 +47,7 @@ def _fits(equation: Equation) -> bool:
     )
 
 
-class _Writer:
+class _LateSums:
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
         self._uses = Counter([*graph.outputs, *[x for each in graph.equations for x in each.operands]])

@@ -22,7 +22,7 @@ from funcgrad._ops.rolling.rows import FIRST_AXIS, Emitter, Key, Pattern, reshap
 MOST_CELLS = 64
 
 
-class Part(NamedTuple):
+class WindowRow(NamedTuple):
     """A row of a window."""
 
     window: Operand
@@ -36,7 +36,7 @@ class Filled(NamedTuple):
     shape: tuple[int, ...]
 
 
-class Event(NamedTuple):
+class RowUpdate(NamedTuple):
     """An update of one row.
 
     Args:
@@ -48,7 +48,7 @@ class Event(NamedTuple):
 
     depth: int
     adds: bool
-    value: Operand | Part | Filled
+    value: Operand | WindowRow | Filled
     row_first: bool
 
 
@@ -62,7 +62,7 @@ class Chain:
         self.base = base
         self.pattern = pattern
         self.depth = 0
-        self.of: dict[Key, list[Event]] = {}
+        self.of: dict[Key, list[RowUpdate]] = {}
         # The depths of the updates that add.
         self.sums: list[int] = []
         # Versions that exist as an array, by depth.
@@ -75,14 +75,14 @@ class Chain:
         # The sums of more rows than a few: the depths after them, those before, the scatters, and their order.
         self.sums_of_many: dict[int, tuple[int, Equation, bool]] = {}
         # The window that was read last: the array, and for each row its place there and its value.
-        self.window: tuple[Operand | None, dict[Key, tuple[int, Operand | Part]]] = None, {}
+        self.window: tuple[Operand | None, dict[Key, tuple[int, Operand | WindowRow]]] = None, {}
         # The updates of each depth.
-        self._events: list[list[tuple[Key, Event]]] = []
+        self._events: list[list[tuple[Key, RowUpdate]]] = []
 
     def add(self, key: Key, value: Operand | Filled, row_first: bool = False, *, adds: bool) -> int:
         """Add an update, and return its depth."""
         self.depth += 1
-        event = Event(self.depth, adds, value, row_first)
+        event = RowUpdate(self.depth, adds, value, row_first)
         self._events.append([(key, event)])
         self.of.setdefault(key, []).append(event)
         if adds:
@@ -92,13 +92,13 @@ class Chain:
     def add_window(self, keys: Sequence[Key], value: Operand) -> None:
         """Add a sum of a window; ``value`` are the rows after it."""
         self.depth += 1
-        events = [(key, Event(self.depth, False, Part(value, k), False)) for k, key in enumerate(keys)]
+        events = [(key, RowUpdate(self.depth, False, WindowRow(value, k), False)) for k, key in enumerate(keys)]
         self._events.append(events)
         for key, event in events:
             self.of.setdefault(key, []).append(event)
         self.sums.append(self.depth)
 
-    def events_between(self, before: int, depth: int) -> list[tuple[Key, Event]]:
+    def events_between(self, before: int, depth: int) -> list[tuple[Key, RowUpdate]]:
         """Return the updates between two depths."""
         return [event for events in self._events[before:depth] for event in events]
 
@@ -118,7 +118,7 @@ class Chain:
             return False
         return not self.sums_between(0, depth)
 
-    def last(self, key: Key, depth: int) -> tuple[Event | None, Sequence[Event]]:
+    def last(self, key: Key, depth: int) -> tuple[RowUpdate | None, Sequence[RowUpdate]]:
         """Return the last update up to a depth that replaces a row, and those after it, which add to the row."""
         events = self.of.get(key) or []
         count = len(events)
@@ -146,13 +146,13 @@ class ChainReader(Emitter):
     def element(self, chain: Chain, key: Key, depth: int) -> Operand:
         """Return the row at ``key`` after the updates up to ``depth``."""
         found = self._value(chain, key, depth)
-        return self.part(found.window, FIRST_AXIS, (found.place,)) if isinstance(found, Part) else found
+        return self.part(found.window, FIRST_AXIS, (found.place,)) if isinstance(found, WindowRow) else found
 
-    def _value(self, chain: Chain, key: Key, depth: int) -> Operand | Part:
+    def _value(self, chain: Chain, key: Key, depth: int) -> Operand | WindowRow:
         """Return the row at ``key``; the row of a window is not read yet."""
         replaced, events = chain.last(key, depth)
         at, value = (0, None) if replaced is None else (replaced.depth, self._made_row(replaced.value))
-        is_sum = isinstance(value, Part)
+        is_sum = isinstance(value, WindowRow)
         if is_sum and not events:
             # 0 is added to it by later sums of other rows. It is a sum with a number to which 0 was added: no -0.0.
             return value
@@ -165,20 +165,20 @@ class ChainReader(Emitter):
             return chain.known[entry]
         if value is None:
             value = self.part(chain.base, chain.pattern, key)
-        elif isinstance(value, Part):
+        elif isinstance(value, WindowRow):
             value = self.part(value.window, FIRST_AXIS, (value.place,))
         # Sums of other rows add 0. A sum with a number to which 0 was added is no -0.0.
         if events and not is_sum and chain.sums_between(at, events[0].depth) > 1:
             value = self.plus_zero(value)
         for event in events:
-            assert not isinstance(event.value, Part | Filled)
+            assert not isinstance(event.value, WindowRow | Filled)
             value = self.emit(add_p, value, event.value)
         if not events and is_added:
             value = self.plus_zero(value)
         chain.known[entry] = value
         return value
 
-    def _made_row(self, value: Operand | Part | Filled) -> Operand | Part:
+    def _made_row(self, value: Operand | WindowRow | Filled) -> Operand | WindowRow:
         """Return a row; one of one number is made once."""
         if not isinstance(value, Filled):
             return value
@@ -222,31 +222,31 @@ class ChainReader(Emitter):
     def stack_of(self, chain: Chain, keys: Sequence[Key], depth: int) -> Operand:
         """Return rows stacked along a new first axis. The rows of the window before are read as a slice of it."""
         window, known = chain.window
-        rows: list[Operand | Part] = []
-        values: dict[Key, tuple[int, Operand | Part]] = {}
+        rows: list[Operand | WindowRow] = []
+        values: dict[Key, tuple[int, Operand | WindowRow]] = {}
         is_line = chain.pattern == FIRST_AXIS
         for k, key in enumerate(keys):
             is_base = is_line and chain.is_first(key, depth)
-            value = Part(chain.base, key[0]) if is_base else self._value(chain, key, depth)
+            value = WindowRow(chain.base, key[0]) if is_base else self._value(chain, key, depth)
             values.setdefault(key, (k, value))
             if window is not None and key in known:
                 place, before = known[key]
-                if value == before if isinstance(value, Part) else value is before:
-                    value = Part(window, place)
+                if value == before if isinstance(value, WindowRow) else value is before:
+                    value = WindowRow(window, place)
             rows.append(value)
         found = self._joined(rows)
         chain.window = found, values
         return found
 
-    def _joined(self, rows: Sequence[Operand | Part]) -> Operand:
+    def _joined(self, rows: Sequence[Operand | WindowRow]) -> Operand:
         """Return rows stacked along a new first axis."""
         pieces: list[Operand] = []
         start = 0
         while start < len(rows):
             first = rows[start]
-            if isinstance(first, Part):
+            if isinstance(first, WindowRow):
                 end = start + 1
-                while end < len(rows) and rows[end] == Part(first.window, first.place + end - start):
+                while end < len(rows) and rows[end] == WindowRow(first.window, first.place + end - start):
                     end += 1
                 piece = first.window
                 if end - start < piece.aval.shape[0]:
@@ -254,7 +254,7 @@ class ChainReader(Emitter):
             else:
                 ones: list[Operand] = []
                 for each in rows[start:]:
-                    if isinstance(each, Part):
+                    if isinstance(each, WindowRow):
                         break
                     ones.append(each)
                 end, piece = start + len(ones), self.emit(stack_p, *ones, axis=0)

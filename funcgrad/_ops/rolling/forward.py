@@ -28,7 +28,7 @@ from funcgrad._ops.index.join import stack_p
 from funcgrad._ops.index.plan import Index
 from funcgrad._ops.index.scatter import scatter_set_p
 from funcgrad._ops.rolling.cells import Cells, IndexOf, cells_of, has_slice, moving_windows
-from funcgrad._ops.rolling.chains import MOST_CELLS, Chain, ChainReader, Event, Filled, Part
+from funcgrad._ops.rolling.chains import MOST_CELLS, Chain, ChainReader, Filled, RowUpdate, WindowRow
 from funcgrad._ops.rolling.rows import (
     FIRST_AXIS,
     HOLE,
@@ -308,7 +308,7 @@ class Forwarder(ChainReader):
                 return chain.made[depth]
         pending = chain.events_between(before, depth)
         y = chain.made[before]
-        if len(pending) <= _FEW and not any(isinstance(event.value, Part) for _, event in pending):
+        if len(pending) <= _FEW and not any(isinstance(event.value, WindowRow) for _, event in pending):
             for key, event in pending:
                 y = self._updated(y, event, Index(entries_of(chain.pattern, key)))
         else:
@@ -316,10 +316,10 @@ class Forwarder(ChainReader):
         chain.note(depth, y)
         return y
 
-    def _updated(self, y: Operand, event: Event, index: Index) -> Operand:
+    def _updated(self, y: Operand, event: RowUpdate, index: Index) -> Operand:
         """Make one update."""
         value = event.value.number if isinstance(event.value, Filled) else event.value
-        assert not isinstance(value, Part)
+        assert not isinstance(value, WindowRow)
         if not event.adds:
             return self.emit(scatter_set_p, y, value, index=index)
         row = self.emit(scatter_p, value, shape=y.aval.shape, indices=(index,))

@@ -117,7 +117,7 @@ def _part(z: ArrayLike, m: ArrayLike) -> Any:
 
 def _quotient_up_to_large(z: ArrayLike, m: ArrayLike) -> Any:
     left, low = z < 0.5, z + m < 0.5
-    # By reflection, gamma(x) gamma(1 - x) = pi / sin(pi x), each gamma function has a positive argument.
+    # Reflection, gamma(x) gamma(1 - x) = pi / sin(pi x), gives each gamma function a positive argument.
     up = _quotient_of_positive(select(left | low, 1.0, z), select(left | low, 0.0, m))
     both = left & low
     down = _quotient_of_positive(1 - select(both, z, 0.0), -select(both, m, 0.0))

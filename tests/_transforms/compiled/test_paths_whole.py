@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 
 import funcgrad as fg
 from funcgrad._core.graph.paths import PathTree
-from funcgrad._engines.source import paths as source_paths
+from funcgrad._engines import ENGINES as RECORDS
 
 ENGINES = ["numpy", "numba", "xla"]
 X = np.array([0.5, -1.0, 2.0])
@@ -140,13 +141,13 @@ def signs(x: Any, s: Any) -> Any:
 
 def test_a_new_path_does_not_write_all_paths_again(monkeypatch: pytest.MonkeyPatch) -> None:
     written: list[int] = []
-    write = source_paths.written_paths
+    write: Any = RECORDS["numpy"].written_paths
 
     def counted(tree: PathTree, *args: Any, **kwargs: Any) -> Any:
         written.append(len(tree.paths))
         return write(tree, *args, **kwargs)
 
-    monkeypatch.setattr(source_paths, "written_paths", counted)
+    monkeypatch.setitem(RECORDS, "numpy", dataclasses.replace(RECORDS["numpy"], written_paths=counted))
     gradient = fg.value_and_grad(signs, (0, 1))
     compiled = fg.jit(gradient, paths=32, engine="numpy")
     calls = [(np.array(x), 0.3) for x in itertools.product((0.7, -0.7), repeat=5)]

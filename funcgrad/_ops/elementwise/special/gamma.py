@@ -168,7 +168,7 @@ def digamma_step(a: Value, b: Value) -> Value:
     positive = (a > 0) & (a + b > 0)
     left = ~positive & (a < 0.5) & (a + b < 0.5) & (a != floor_p(a)) & (sine_of_sum(a, b) != 0)
     known = left | positive
-    # By reflection: digamma(x) = digamma(1 - x) - pi / tan(pi x).
+    # Reflection (DLMF 5.5.4): digamma(x) = digamma(1 - x) - pi / tan(pi x).
     c, d = select(known, select(left, 1 - a, a), 1.0), select(known, select(left, -b, b), 0.0)
     # The recurrence leads to arguments for which the expansion is exact: digamma(x + 1) = digamma(x) + 1 / x.
     step: Any = 0.0

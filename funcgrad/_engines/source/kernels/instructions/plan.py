@@ -27,6 +27,9 @@ from funcgrad._engines.source.kernels.rows import SMALL
 
 # A program of fewer operations is compiled as it stands: its code runs faster.
 _LEAST = 400
+# A loop counts as this many operations more, since a kernel of its own takes half a second to compile. The instructions
+# of 24 loops over 2 to 13 numbers are compiled in half a second together.
+_LOOP = 16
 # Instructions pay if each code has this many of them on average.
 _SHARED = 4
 # The most codes of a kernel.
@@ -117,9 +120,9 @@ class ConnectedParts:
 
 
 def _size_of(equations: Sequence[Equation]) -> int:
-    """Return the number of equations, with those of bodies."""
+    """Return the number of equations, with those of bodies, and more for each loop."""
     loops = [each for each in equations if each.primitive.forms.basic in LOOPS]
-    return len(equations) + sum(len(body.equations) for each in loops for body in bodies_of(each))
+    return len(equations) + sum(_LOOP + len(body.equations) for each in loops for body in bodies_of(each))
 
 
 class _Numbers(Lowering):
