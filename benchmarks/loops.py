@@ -1,4 +1,4 @@
-"""Sixteen programs with Python loops and their gradients, beside the same by hand in ``lax.scan``, compiled by JAX."""
+"""Sixteen programs with Python loops and their gradients, beside the same by hand in ``lax.scan``; and `fg.scan`."""
 
 import time
 from collections.abc import Callable
@@ -11,7 +11,7 @@ import numpy as np
 import funcgrad as fg
 from benchmarks import _loops_jax
 from benchmarks._loops import PROGRAMS
-from benchmarks._timing import Case, Effort, Samples, Suite, interleave
+from benchmarks._timing import QUICK, Case, Effort, Samples, Suite, interleave
 
 ENGINES = ("numpy", "numba", "xla")
 # The most that a first call and a run may take, as a multiple of the peer's.
@@ -23,6 +23,8 @@ ROUNDS = 15
 
 def loops(suite: Suite, effort: Effort) -> None:
     """Time the first call (staging and compiling) and a run of each program at its published size."""
+    # Imports and JAX's own start happen once in a process. They belong to no program.
+    _program(Suite("start"), QUICK, "ar2")
     for name in PROGRAMS:
         _program(suite, effort, name)
 
@@ -63,4 +65,27 @@ def _run(f: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
     jax.block_until_ready(f(*arguments))
 
 
-CASES: dict[str, Callable[[Suite, Effort], None]] = {"loops": loops}
+def scans(suite: Suite, effort: Effort) -> None:
+    """Time the gradient of `fg.scan` over 10,000 numbers on Numba and on XLA."""
+    bodies: dict[str, Callable[[Any, Any], tuple[Any, Any]]] = {
+        "products": lambda c, x: (0.99 * c + 0.01 * x * c, c * c),
+        "sqrt": lambda c, x: (np.sqrt(0.9 * c * c + x * x + 1.0), 0.5 * c),
+        "tanh": lambda c, x: (np.tanh(0.9 * c + x), c),
+    }
+    rows = np.random.default_rng(0).standard_normal(QUICK_ROUNDS if effort.quick else 10_000)
+    for name, body in bodies.items():
+        gradient = fg.grad(partial(_scanned, body))
+        runs = {engine: partial(_run, fg.jit(gradient, engine=engine), (rows,)) for engine in ("numba", "xla")}
+        for run in runs.values():
+            run()
+        suite.cases.append(
+            Case(f"fg.scan, {name}: run", interleave(runs, effort.at_most(ROUNDS)), "numba", {"xla": 1.0})
+        )
+
+
+def _scanned(body: Callable[[Any, Any], tuple[Any, Any]], rows: Any) -> Any:
+    last, values = fg.scan(body, 0.1, rows)
+    return last + np.sum(values)
+
+
+CASES: dict[str, Callable[[Suite, Effort], None]] = {"loops": loops, "scans": scans}
