@@ -111,7 +111,8 @@ def _rounds(graph: Graph) -> Callable[..., list]:
     body = compile_in_stretches(loop.body)
 
     def run(*values: Any) -> list:
-        known: dict[Any, Any] = dict(zip(graph.inputs, values, strict=True)) | dict(graph.constants)
+        known: dict[Any, Any] = dict(graph.constants)
+        known.update(zip(graph.inputs, values, strict=True))
         operands = as_arrays([x.value if type(x) is Literal else known[x] for x in equation.operands])
         constants, carry, rows = loop.parts(tuple(operands))
         stacks: list[Sequence[Any]] = []
@@ -120,7 +121,9 @@ def _rounds(graph: Graph) -> Callable[..., list]:
             carry = found[: loop.carry]
             stacks.append(found[loop.carry :])
         stacks = stacks[::-1] if loop.reverse else stacks
-        results = dict(zip(equation.results, [*carry, *map(jnp.stack, zip(*stacks, strict=True))], strict=True))
+        results: dict[Any, Any] = dict(
+            zip(equation.results, [*carry, *map(jnp.stack, zip(*stacks, strict=True))], strict=True)
+        )
         return [results[x] for x in graph.outputs]
 
     return run

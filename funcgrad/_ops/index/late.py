@@ -13,6 +13,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
+from typing import Any
 
 import numpy as np
 
@@ -51,8 +52,8 @@ class _LateSums:
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
         self._uses = Counter([*graph.outputs, *[x for each in graph.equations for x in each.operands]])
-        self._made = {y: i for i, equation in enumerate(graph.equations) for y in equation.results}
-        self._constants = dict(graph.constants)
+        self._made: dict[Operand, int] = {y: i for i, equation in enumerate(graph.equations) for y in equation.results}
+        self._constants: dict[Operand, Any] = dict(graph.constants)
         # The arrays without negative zeros: adding 0.0 to their elements changes nothing.
         self._plain: set[Operand] = set()
         # The numbers of sums that may be added to the array that they are read with.

@@ -351,8 +351,8 @@ def cond(pred: Value, true_fun: Callable[..., Any], false_fun: Callable[..., Any
         check_branches("cond", functions, leaves, in_tree)
         return run_branch(true_fun if pred else false_fun, operands)
     bodies = stage_branches("cond", functions, leaves, in_tree)
-    graphs, captured = with_common_inputs(bodies)
-    return result_of("cond", bodies, Branches(*graphs)(_truth(pred), *captured, *leaves))
+    (true, false), captured = with_common_inputs(bodies)
+    return result_of("cond", bodies, Branches(true, false)(_truth(pred), *captured, *leaves))
 
 
 def _truth(x: ArrayLike) -> Array:

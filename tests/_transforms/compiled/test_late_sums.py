@@ -48,7 +48,8 @@ def test_the_numbers_are_those_of_the_eager_gradient(f: Any, engine: str) -> Non
 def test_no_number_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Bits, signs of zeros among them, are those of sums that are made as a whole."""
     x = np.where(np.random.default_rng(1).random((N, N)) < 0.2, -0.0, 0.01 * DATA)
-    for f in (covariance, filtered):
+    programs: list[Any] = [covariance, filtered]
+    for f in programs:
         pieces = fg.jit(fg.grad(f), engine="numpy")(x)
         with monkeypatch.context() as context:
             context.setattr(late, "_LARGE", N * N)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -327,7 +327,7 @@ def _set(out: Any, i: int, value: Any) -> Any:
 MEMORY: dict[str, tuple[Callable[[Any], Any], str]] = {
     "an element by flat": (lambda x: _set(np.zeros(3).flat, 1, x[0]), "np.zeros(n, like=x)"),
     "an element of a memoryview": (lambda x: _set(memoryview(np.zeros(3)), 1, x[0]), "np.zeros(n, like=x)"),
-    "a memoryview": (memoryview, "no memory that memoryview"),
+    "a memoryview": (lambda x: memoryview(cast(Any, x)), "no memory that memoryview"),
     "a buffer": (np.frombuffer, "no memory that memoryview"),
 }
 

@@ -179,13 +179,16 @@ def digamma_step(a: Value, b: Value) -> Value:
     x, y = select(left, a, 0.5), select(left, b, 0.0)
     step = step + math.pi * sine_of_turns(y) / (sine_of_turns(x) * sine_of_sum(x, y))
     e, f = select(known, 1.0, a), select(known, 0.0, b)
-    return select(known, step, digamma_of_sum(e, f) - digamma_of_sum(e, 0.0))
+    return select(known, step, digamma_of_sum(e, f) - _digamma(e, e - floor_p(e + 0.5)))
 
 
 def digamma_of_sum(a: Value, b: Value) -> Value:
     """Return ``digamma(a + b)``, accurate even where the sum rounds to a pole."""
-    x = a + b
-    part, _ = _parts(a, b)
+    return _digamma(a + b, _parts(a, b)[0])
+
+
+def _digamma(x: Value, part: Value) -> Value:
+    """Return ``digamma(x)``; ``part`` is the distance of ``x`` from the next integer."""
     below = (x < 0) & (part != 0)
     near = math.pi * select(below, part, 0.25)
     y = digamma_p(select(below, 1 - x, x))

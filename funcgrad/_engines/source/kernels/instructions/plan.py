@@ -243,7 +243,7 @@ class _Stretch:
         for equation in reversed(shows.values()):
             if equation.results[0] in needed:
                 found.append(equation)
-                needed.update(equation.operands)
+                needed.update([x for x in equation.operands if type(x) is Var])
         return found[::-1]
 
     def _plan(self, results: list[Var], constants: list[tuple[Var, Any]]) -> KernelPlan | None:
