@@ -326,8 +326,8 @@ def _set(out: Any, i: int, value: Any) -> Any:
 
 MEMORY: dict[str, tuple[Callable[[Any], Any], str]] = {
     "an element by flat": (lambda x: _set(np.zeros(3).flat, 1, x[0]), "np.zeros(n, like=x)"),
-    "an element of a memoryview": (lambda x: _set(memoryview(np.zeros(3)), 1, x[0]), "np.zeros(n, like=x)"),
-    "a memoryview": (lambda x: memoryview(cast(Any, x)), "no memory that memoryview"),
+    "an element of a memoryview": (lambda x: _set(memoryview(cast(Any, np.zeros(3))), 1, x[0]), "np.zeros(n, like=x)"),
+    "a memoryview": (memoryview, "no memory that memoryview"),
     "a buffer": (np.frombuffer, "no memory that memoryview"),
 }
 
