@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -54,10 +55,21 @@ def test_a_lost_derivative_is_refused(name: str) -> None:
     f, message = REFUSED[name]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
-        with pytest.raises(UnsupportedFunctionError, match=message):
-            fg.grad(f)(1.5)
-        with pytest.raises(UnsupportedFunctionError, match=message):
-            fg.jvp(f, (1.5,), (1.0,))
+        _is_refused(lambda: fg.grad(f)(1.5), message)
+        _is_refused(lambda: fg.jvp(f, (1.5,), (1.0,)), message)
+
+
+def _is_refused(call: Callable[[], Any], message: str) -> None:
+    """Check the error. SciPy's C code goes on after it, and calls the function once more.
+
+    Python looks for ``__rsub__`` of the tracer then. It finds it or not, depending on what its cache of methods holds;
+    if not, the error is a TypeError, which has the same advice as its note.
+    """
+    with pytest.raises((UnsupportedFunctionError, TypeError)) as caught:
+        call()
+    error = caught.value
+    assert isinstance(error, UnsupportedFunctionError) or str(error).startswith("unsupported operand type")
+    assert re.search(message, "\n".join([str(error), *getattr(error, "__notes__", ())]))
 
 
 def test_a_staged_search_is_refused() -> None:
