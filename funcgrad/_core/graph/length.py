@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from funcgrad._core.graph.ir import Equation, Graph
-from funcgrad._core.graph.show import graphs_in
+from funcgrad._core.graph.show import programs_of
 from funcgrad.errors import ProgramSizeError
 
 # The most lines that a message names.
@@ -16,15 +16,7 @@ _LINES = 3
 
 def every_equation(graph: Graph) -> list[Equation]:
     """Return the equations of a program and of the bodies of its loops."""
-    programs = [graph]
-    known = {id(graph)}
-    for each in programs:
-        held = [body for equation in each.equations if equation.params for body in graphs_in(equation.params.values())]
-        for body in held:
-            if id(body) not in known:
-                known.add(id(body))
-                programs.append(body)
-    return [equation for each in programs for equation in each.equations]
+    return [equation for each in programs_of(graph) for equation in each.equations]
 
 
 def refuse_long(asked: str, equations: Sequence[Equation], most: str) -> NoReturn:

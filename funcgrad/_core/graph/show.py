@@ -29,20 +29,21 @@ def show(graph: Graph, most: int | None = None) -> str:
     The programs inside it, such as bodies of loops and branches, follow below. If there are more lines than ``most``,
     only the first and the last ones are shown.
     """
-    lines = [line for each in _all_programs(graph) for line in [*_lines(each), ""]][:-1]
+    lines = [line for each in programs_of(graph) for line in [*_lines(each), ""]][:-1]
     if most is not None and len(lines) > most:
         hidden = len(lines) - most
         lines[most // 2 : -most // 2] = [f"  ... {hidden:,} more lines, which print(graph) shows ..."]
     return "\n".join(lines)
 
 
-def _all_programs(graph: Graph) -> list[Graph]:
+def programs_of(graph: Graph) -> list[Graph]:
     """Return a graph and the graphs inside its equations, each once."""
-    found = [graph]
+    found, known = [graph], {id(graph)}
     for each in found:
         for equation in each.equations:
             for held in graphs_in(equation.params.values()):
-                if not any(held is other for other in found):
+                if id(held) not in known:
+                    known.add(id(held))
                     found.append(held)
     return found
 

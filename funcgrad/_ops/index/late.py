@@ -11,14 +11,13 @@ of a covariance of 1,400 columns, and deriche's filter of 1,000 columns passed o
 from __future__ import annotations
 
 import itertools
-import math
 from collections import Counter
 from typing import Any
 
 import numpy as np
 
-from funcgrad._core.forms import Basic
 from funcgrad._core.graph.ir import Equation, Graph, Literal, Operand, Var, trusted_graph
+from funcgrad._core.graph.pieces import are_apart, is_plain
 from funcgrad._ops.elementwise.arithmetic import add_p
 from funcgrad._ops.index.gather import index_p, scatter_p
 from funcgrad._ops.index.scatter import scatter_set_p
@@ -27,10 +26,6 @@ from funcgrad._ops.index.scatter import scatter_set_p
 _LARGE = 1 << 15
 # Pieces that have this many times the elements of their sum are added one by one.
 _MANY = 4
-# Sums of more pieces are not searched for overlaps, which takes time.
-_PIECES = 8
-# These show elements of an array unchanged.
-_VIEWS = frozenset({Basic.INDEX, Basic.RESHAPE, Basic.TRANSPOSE, Basic.COPY, Basic.FLIP, Basic.BROADCAST})
 
 
 def with_late_sums(graph: Graph) -> Graph:
@@ -71,7 +66,7 @@ class _LateSums:
                 x, number = pair
                 self._written[number] = []
                 self._written[i] = _added(x, graph.equations[number], equation.results[0])
-            if self._is_plain(equation):
+            if is_plain(equation, self._has_plain):
                 self._plain.add(equation.results[0])
         equations = [*self._after.get(-1, ())]
         for i, equation in enumerate(graph.equations):
@@ -90,7 +85,7 @@ class _LateSums:
             self._after.setdefault(places[0], []).append(steps[0])
             for k, place in enumerate(places[1:]):
                 self._after.setdefault(place, []).extend(steps[3 * k + 1 : 3 * k + 4])
-        elif 2 * size < result.aval.size and self._uses[result] == 1 and _apart(equation):
+        elif 2 * size < result.aval.size and self._uses[result] == 1 and are_apart(equation):
             self._waiting[result] = i
 
     def _pair(self, equation: Equation) -> tuple[Var, int] | None:
@@ -99,19 +94,6 @@ class _LateSums:
             if type(x) is Var and y in self._waiting and x.aval == equation.results[0].aval and self._has_plain(x):
                 return x, self._waiting.pop(y)
         return None
-
-    def _is_plain(self, equation: Equation) -> bool:
-        """Return whether no element of the result is a negative zero."""
-        basic, operands, params = equation.primitive.forms.basic, equation.operands, equation.params
-        if equation.primitive is add_p:
-            return any(map(self._has_plain, operands))
-        if basic is Basic.SCATTER:
-            return True
-        if basic is Basic.WRITE:
-            return not params["index"].slots and all(map(self._has_plain, operands))
-        if basic is Basic.FILL:
-            return type(params["value"]) in (int, float) and math.copysign(1, params["value"]) > 0
-        return basic in _VIEWS and len(operands) == 1 and self._has_plain(operands[0])
 
     def _has_plain(self, x: Operand) -> bool:
         value = x.value if type(x) is Literal else self._constants.get(x)
@@ -143,18 +125,3 @@ def _added(x: Var | None, pieces: Equation, result: Var) -> list[Equation]:
             ]
         x = made
     return found
-
-
-def _apart(equation: Equation) -> bool:
-    """Return whether no element is in two pieces."""
-    indices = equation.params["indices"]
-    if len(indices) == 1:
-        return True
-    if len(indices) > _PIECES:
-        return False
-    taken = np.zeros(equation.params["shape"], bool)
-    for index in indices:
-        if np.any(taken[index.entries]):
-            return False
-        taken[index.entries] = True
-    return True

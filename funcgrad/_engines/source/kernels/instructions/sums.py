@@ -7,7 +7,6 @@ piece by piece to that array, which reads and writes the elements of the pieces 
 from __future__ import annotations
 
 import itertools
-import math
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -16,14 +15,11 @@ import numpy as np
 
 from funcgrad._core.forms import Basic
 from funcgrad._core.graph.ir import Equation, Graph, Literal, Operand
+from funcgrad._core.graph.pieces import VIEWS, are_apart, is_plain
 from funcgrad._engines.source.kernels.equations import indexed, lowered
 from funcgrad._engines.source.kernels.instructions.empty import has_empty, lowered_empty
 from funcgrad._engines.source.kernels.lowering import Lowering, number
 from funcgrad._engines.source.kernels.nodes import KernelMemory, Step, StridedView
-
-_VIEWS = frozenset({Basic.INDEX, Basic.RESHAPE, Basic.TRANSPOSE, Basic.COPY, Basic.FLIP, Basic.BROADCAST})
-# Sums of more pieces are not searched for overlaps, which takes time.
-_PIECES = 8
 
 
 class Uses:
@@ -46,7 +42,7 @@ class Uses:
         self._overwritten: dict[Any, int] = {}
         for i in range(end - 1, -1, -1):
             equation = equations[i]
-            if equation.primitive.forms.basic in _VIEWS:
+            if equation.primitive.forms.basic in VIEWS:
                 x, y = equation.operands[0], equation.results[0]
                 self._last_view[x] = max(self._last_view[x], self._last_view.get(y, i))
             elif equation.primitive.forms.basic is Basic.WRITE:
@@ -108,14 +104,14 @@ class Sums:
             done = True
         else:
             done = self._read(equation) and self._whole(lowered, equation)
-        if basic in _VIEWS and done:
+        if basic in VIEWS and done:
             self._keep(equation)
         elif basic is Basic.WRITE:
             # Views of the array as it was are read from copies from now on.
             self._w.known.update(self._copies.pop(equation.operands[0], ()))
         if done:
             self._made.update(dict.fromkeys(equation.results, len(self._w.steps)))
-            if self._is_plain(equation):
+            if is_plain(equation, self._has_plain):
                 self._plain.add(result)
         return done
 
@@ -235,7 +231,7 @@ class Sums:
                 self._uses.count[y] > 1
                 or x not in self._plain
                 or x.aval.shape != result.aval.shape
-                or not _apart(pieces)
+                or not are_apart(pieces)
             ):
                 continue
             del self._waiting[y]
@@ -252,35 +248,7 @@ class Sums:
             return self._w.set(equation, made)
         return False
 
-    def _is_plain(self, equation: Equation) -> bool:
-        """Return whether no element of the result is a negative zero."""
-        basic, operands, params = equation.primitive.forms.basic, equation.operands, equation.params
-        if equation.primitive.numpy is np.add:
-            return any(map(self._has_plain, operands))
-        if basic is Basic.SCATTER:
-            return True
-        if basic is Basic.WRITE:
-            return not params["index"].slots and all(map(self._has_plain, operands))
-        if basic is Basic.FILL:
-            return type(params["value"]) in (int, float) and math.copysign(1, params["value"]) > 0
-        return basic in _VIEWS and len(operands) == 1 and self._has_plain(operands[0])
-
     def _has_plain(self, x: Operand) -> bool:
         if type(x) is Literal:
             return bool(np.all(np.copysign(1.0, np.asarray(x.value)) > 0)) if np.isrealobj(x.value) else False
         return x in self._plain
-
-
-def _apart(equation: Equation) -> bool:
-    """Return whether no element is in two pieces."""
-    indices = equation.params["indices"]
-    if len(indices) == 1:
-        return True
-    if len(indices) > _PIECES:
-        return False
-    taken = np.zeros(equation.params["shape"], bool)
-    for index in indices:
-        if np.any(taken[index.entries]):
-            return False
-        taken[index.entries] = True
-    return True
