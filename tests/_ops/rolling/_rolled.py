@@ -30,6 +30,14 @@ def assert_rolls(f: Any, *args: Any, loops: list[int] | None = None, most: int =
     return rolled
 
 
+def assert_engine_agrees(engine: str, f: Any, *args: Any) -> None:
+    """Compile a rolled program, and compare its numbers with those of the function."""
+    rolled, expected = fg.make_graph(f)(*args).roll(), f(*args)
+    found = fg.jit(rolled, engine=engine, roll=False)(*args)
+    for a, b in zip(fg.tree.leaves(found), fg.tree.leaves(expected), strict=True):
+        np.testing.assert_allclose(np.asarray(a), b, 1e-12, 1e-12)
+
+
 def rolled_early(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """Return a list that notes, for each program from now on, whether it is rolled before it is differentiated."""
     found: list[bool] = []

@@ -14,7 +14,7 @@ from funcgrad._ops.index.plan import Index
 from funcgrad._ops.rolling import rounds
 from funcgrad._ops.rolling.rows import HOLE, MovingSlice, entries_of, window_of
 from funcgrad._ops.rolling.table import OUTSIDE, Table
-from tests._ops.rolling._rolled import assert_rolls, loops_of, rolled_early
+from tests._ops.rolling._rolled import assert_engine_agrees, assert_rolls, loops_of, rolled_early
 
 rng = np.random.default_rng(7)
 X = rng.normal(size=60)
@@ -174,11 +174,7 @@ def test_gradients_of_gradients(name: str) -> None:
 @pytest.mark.parametrize("name", ["lms", "downwards", "every second", "uneven starts", "of a matrix"])
 def test_engines(engine: str, name: str) -> None:
     f, _ = PROGRAMS[name]
-    gradient = fg.value_and_grad(f, argnums=(0, 1))
-    rolled, expected = fg.make_graph(gradient)(W, X).roll(), gradient(W, X)
-    found = fg.jit(rolled, engine=engine, roll=False)(W, X)
-    for a, b in zip(fg.tree.leaves(found), fg.tree.leaves(expected), strict=True):
-        np.testing.assert_allclose(np.asarray(a), b, 1e-12, 1e-12)
+    assert_engine_agrees(engine, fg.value_and_grad(f, argnums=(0, 1)), W, X)
 
 
 @pytest.mark.parametrize("dtype", ["f4", "c16"])
@@ -332,11 +328,7 @@ def test_windows_of_several_axes(name: str) -> None:
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", PLANES)
 def test_engines_and_windows_of_several_axes(engine: str, name: str) -> None:
-    gradient = fg.value_and_grad(PLANES[name], argnums=(0, 1))
-    rolled, expected = fg.make_graph(gradient)(W, X).roll(), gradient(W, X)
-    found = fg.jit(rolled, engine=engine, roll=False)(W, X)
-    for a, b in zip(fg.tree.leaves(found), fg.tree.leaves(expected), strict=True):
-        np.testing.assert_allclose(np.asarray(a), b, 1e-12, 1e-12)
+    assert_engine_agrees(engine, fg.value_and_grad(PLANES[name], argnums=(0, 1)), W, X)
 
 
 @pytest.mark.parametrize("dtype", ["f4", "c16"])

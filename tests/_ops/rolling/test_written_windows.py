@@ -13,7 +13,7 @@ from funcgrad._engines import ENGINES
 from funcgrad._ops.index.plan import Index
 from funcgrad._ops.rolling import chains
 from funcgrad._ops.rolling.cells import cells_of
-from tests._ops.rolling._rolled import assert_rolls, loops_of
+from tests._ops.rolling._rolled import assert_engine_agrees, assert_rolls, loops_of
 
 rng = np.random.default_rng(5)
 X = rng.normal(size=40)
@@ -148,11 +148,7 @@ def test_gradients_of_gradients(name: str) -> None:
 @pytest.mark.parametrize("name", ["autoregression", "descending", "windows and rows", "vectors", "neighbours"])
 def test_engines(engine: str, name: str) -> None:
     f, _ = PROGRAMS[name]
-    gradient = fg.value_and_grad(f, argnums=(0, 1))
-    rolled, expected = fg.make_graph(gradient)(W, X).roll(), gradient(W, X)
-    found = fg.jit(rolled, engine=engine, roll=False)(W, X)
-    for a, b in zip(fg.tree.leaves(found), fg.tree.leaves(expected), strict=True):
-        np.testing.assert_allclose(np.asarray(a), b, 1e-12, 1e-12)
+    assert_engine_agrees(engine, fg.value_and_grad(f, argnums=(0, 1)), W, X)
 
 
 @pytest.mark.parametrize("dtype", ["f4", "c16"])
