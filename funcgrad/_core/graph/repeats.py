@@ -1,4 +1,7 @@
-"""Find stretches of a program that repeat, by a number for each equation that says of what kind it is."""
+"""Find the stretches of a program that repeat. Each equation is a number here, which is equal for equal kinds.
+
+The kinds 5 8 3, 5 8 3, 5 8 3, 5 8 3 are four rounds of three equations.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-# A stretch has at least this many rounds, and this many equations in all.
+# A stretch that repeats has at least this many rounds, and this many equations in all.
 LEAST_ROUNDS = 4
 LEAST_EQUATIONS = 16
-# The distances between equal runs of equations that are tried as the length of a round, for each width of runs.
+# For runs of 1, 2, 4, ... equations, this many distances from a run to the next equal one are tried as the length of a
+# round. The longest runs have `_WIDEST` equations.
 _TRIED = 6
 _WIDEST = 64
 
@@ -43,7 +47,7 @@ def repeats(kinds: np.ndarray) -> list[Repeat]:
 
 
 class _RepeatSearch:
-    """Finds the longest repeats in parts of a program. What is known of a part holds for all parts of it.
+    """Finds the longest repeats in parts of a program. Tables that were made for a part serve the parts of it.
 
     Args:
         kinds: the kind of each equation.
@@ -52,12 +56,12 @@ class _RepeatSearch:
     def __init__(self, kinds: np.ndarray) -> None:
         self._kinds = kinds
         self._again = [*again(kinds)]
-        # For a period: the part that was searched, and where runs of equations that are equal to those one period later
-        # start and end.
+        # For each period: the part that was searched, and where its runs start and end. All equations of a run are
+        # equal to those one period later.
         self._runs: dict[int, tuple[int, int, np.ndarray, np.ndarray]] = {}
 
     def longest(self, start: int, end: int) -> Repeat | None:
-        """Return the repeat between two equations that covers most."""
+        """Return the repeat between two equations that has the most equations."""
         if end - start < LEAST_EQUATIONS:
             return None
         best: Repeat | None = None
@@ -89,7 +93,7 @@ class _RepeatSearch:
     def _distances(self, start: int, end: int) -> Sequence[int]:
         """Return likely lengths of a round, short ones first: frequent distances between equal runs of equations.
 
-        One equation may occur several times in a round; a long run of equations occurs there once.
+        One equation may occur several times in a round. A long run of equations occurs once in a round.
         """
         found: set[int] = set()
         for width, places, distances in self._again:
@@ -104,7 +108,7 @@ class _RepeatSearch:
 
 
 def again(kinds: np.ndarray) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-    """Yield for several widths the runs that occur again: the width, their starts, how far the next one is."""
+    """Yield for runs of 1, 2, 4, ... equations those that occur again: the width, their starts, how far the next is."""
     # The runs that may occur again: where they start, and a number for each, equal for equal runs.
     places, runs, width = np.arange(len(kinds)), kinds, 1
     while len(places) and width <= _WIDEST:

@@ -1,4 +1,8 @@
-"""The rows of an array that an index names, such as those of a window ``y[t - 4 : t]`` or ``y[i, j : j + 3]``."""
+"""Cells: the rows of an array that an index names, such as those of a window ``y[t - 4 : t]`` or ``y[i, j : j + 3]``.
+
+``y[t - 4 : t]`` has four cells, ``y[t - 4]`` to ``y[t - 1]``. A cell has one integer for each axis up to the last one
+that the index cuts. So the cells of ``y[i, j : j + 3]`` are the numbers ``y[i, j]``, ``y[i, j + 1]``, ``y[i, j + 2]``.
+"""
 
 from __future__ import annotations
 
@@ -13,16 +17,16 @@ from funcgrad._ops.index.gather import index_p, scatter_p
 from funcgrad._ops.index.plan import FULL, SLOT, Index, expand_ellipsis
 from funcgrad._ops.rolling.rows import Key
 
-# Windows of one form are followed if they have at least this many different places.
+# Windows of one form move if they have at least this many different positions.
 _LEAST_WINDOWS = 8
 
 
 class Cells(NamedTuple):
-    """The rows of an array that an index of integers and slices names.
+    """The cells that an index of integers and slices names: those of a grid.
 
     Args:
-        places: the places along each axis, in the order of the result.
-        is_kept: whether the result has each of these axes, because it is no integer's.
+        places: for each axis the positions of the cells, in the order of the result.
+        is_kept: for each axis whether the result has it. An integer of the index drops its axis.
     """
 
     places: tuple[range, ...]
@@ -30,26 +34,26 @@ class Cells(NamedTuple):
 
     @property
     def form(self) -> tuple[tuple[int, int, bool], ...]:
-        """The lengths and steps, which are the same for windows that move."""
+        """The lengths and steps. They are equal for two positions of one moving window."""
         return tuple([(len(each), each.step, kept) for each, kept in zip(self.places, self.is_kept, strict=True)])
 
     @property
     def lows(self) -> Key:
-        """The lowest place along each axis."""
+        """The lowest position along each axis."""
         return tuple([min(each[0], each[-1]) for each in self.places])
 
     @property
     def highs(self) -> Key:
-        """The highest place along each axis."""
+        """The highest position along each axis."""
         return tuple([max(each[0], each[-1]) for each in self.places])
 
     @property
     def is_upwards(self) -> bool:
-        """Whether the places of each axis lie one after another."""
+        """Whether each axis goes up by 1 from cell to cell."""
         return all(each.step == 1 for each in self.places)
 
     def moved(self, lows: Sequence[int]) -> Index:
-        """Return the index of the same rows in an array that begins at ``lows``."""
+        """Return the index of these cells in a part of the array that begins at ``lows``."""
         entries: list[int | slice] = []
         for each, is_kept, low in zip(self.places, self.is_kept, lows, strict=True):
             start, stop = each[0] - low, each[-1] - low + (1 if each.step > 0 else -1)
@@ -58,22 +62,22 @@ class Cells(NamedTuple):
 
     @property
     def lengths(self) -> tuple[int, ...]:
-        """The lengths of the axes of the result that are no rows' axes."""
+        """The first lengths of the result: how many cells it has along each axis that it keeps."""
         return tuple([len(each) for each, is_kept in zip(self.places, self.is_kept, strict=True) if is_kept])
 
     def keys(self) -> np.ndarray:
-        """Return the integers of each row, in the order of the result."""
+        """Return the integers of each cell, in the order of the result."""
         columns = np.meshgrid(*[np.array(each, np.int64) for each in self.places], indexing="ij")
         return np.stack([each.reshape(-1) for each in columns], axis=1)
 
     @property
     def size(self) -> int:
-        """The number of rows."""
+        """The number of cells."""
         return math.prod(map(len, self.places))
 
 
 def axes_of(index: Index, ndim: int) -> int:
-    """Return the number of axes up to the last one of which an index does not take everything."""
+    """Return the number of axes up to the last one that an index cuts. A full slice does not cut its axis."""
     if SLOT in index.entries or None in index.entries:
         return ndim
     entries = expand_ellipsis(index.entries, ndim)
@@ -81,7 +85,10 @@ def axes_of(index: Index, ndim: int) -> int:
 
 
 def cells_of(index: Index, shape: Sequence[int], axes: int) -> Cells | None:
-    """Return the rows at ``axes`` integers that an index names; ``None`` if it names parts of rows, or no rows."""
+    """Return the cells that an index names, each by ``axes`` integers.
+
+    ``None`` if the index cuts a later axis, has index arrays or new axes, or names no cell.
+    """
     if SLOT in index.entries or None in index.entries:
         return None
     entries = expand_ellipsis(index.entries, len(shape))
@@ -107,12 +114,12 @@ def has_slice(index: Index) -> bool:
     return not (len(entries) == 1 and type(entries[0]) is int) and any(isinstance(each, slice) for each in entries)
 
 
-# An index of a program, by its place in memory, and the shape of the array that it is an index of.
+# An index of a program, by its ``id``, and the shape of the array that it is an index of.
 IndexOf = tuple[int, tuple[int, ...]]
 
 
 def moving_windows(graph: Graph) -> dict[IndexOf, Cells]:
-    """Return the rows that windows name, of those that move: slices of arrays of one shape at many places."""
+    """Return the cells of each window that moves: slices of one form at many positions in arrays of one shape."""
     windows: dict[Any, dict[IndexOf, Cells]] = {}
     for equation in graph.equations:
         if equation.primitive is index_p:

@@ -1,4 +1,7 @@
-"""The updates of an array, row by row, and the equations that give a row or a window after some of them."""
+"""Chains: the updates of one array in their order, and the equations that give a row or a window after some of them.
+
+The *depth* of an update is its number in the chain, from 1 on. Depth 0 is the array before all of them.
+"""
 
 from __future__ import annotations
 
@@ -23,14 +26,14 @@ MOST_CELLS = 64
 
 
 class WindowRow(NamedTuple):
-    """A row of a window."""
+    """Row number ``place`` of an array that holds the rows of a window."""
 
     window: Operand
     place: int
 
 
 class Filled(NamedTuple):
-    """A row all of whose elements are one number."""
+    """A row whose elements are all one number."""
 
     number: Literal
     shape: tuple[int, ...]
@@ -40,9 +43,9 @@ class RowUpdate(NamedTuple):
     """An update of one row.
 
     Args:
-        depth: the number of updates of the chain up to this one.
-        adds: whether the value is added to the row, or replaces it.
-        value: the row.
+        depth: the number of the update in its chain.
+        adds: whether the update adds the value to the row; else the value replaces the row.
+        value: a row.
         row_first: whether the row is the first operand of the sum.
     """
 
@@ -56,7 +59,7 @@ _depth_of = operator.attrgetter("depth")
 
 
 class Chain:
-    """The updates of an array at one pattern of integers."""
+    """The updates of rows of an array, all at one pattern (``rows.py``)."""
 
     def __init__(self, base: Operand, pattern: Pattern) -> None:
         self.base = base
@@ -65,16 +68,17 @@ class Chain:
         self.of: dict[Key, list[RowUpdate]] = {}
         # The depths of the updates that add.
         self.sums: list[int] = []
-        # Versions that exist as an array, by depth.
+        # The versions that were made as arrays, by depth.
         self.made: dict[int, Operand] = {0: base}
         self._depths = [0]
-        # Elements that were asked for.
+        # The rows that were read, so that equal reads get one variable.
         self.known: dict[object, Operand] = {}
         # Whether a row or a window was read.
         self.is_read = False
-        # The sums of more rows than a few: the depths after them, those before, the scatters, and their order.
+        # The sums of many rows, by the depth after each: the depth before it, the scatter, and whether the scatter is
+        # the first operand of the sum.
         self.sums_of_many: dict[int, tuple[int, Equation, bool]] = {}
-        # The window that was read last: the array, and for each row its place there and its value.
+        # The window that was read last: its array, and for each row its position there and its value.
         self.window: tuple[Operand | None, dict[Key, tuple[int, Operand | WindowRow]]] = None, {}
         # The updates of each depth.
         self._events: list[list[tuple[Key, RowUpdate]]] = []
@@ -90,7 +94,7 @@ class Chain:
         return self.depth
 
     def add_window(self, keys: Sequence[Key], value: Operand) -> None:
-        """Add a sum of a window; ``value`` are the rows after it."""
+        """Add an update that adds to all rows of a window. ``value`` is the array of the rows after it."""
         self.depth += 1
         events = [(key, RowUpdate(self.depth, False, WindowRow(value, k), False)) for k, key in enumerate(keys)]
         self._events.append(events)
@@ -103,16 +107,16 @@ class Chain:
         return [event for events in self._events[before:depth] for event in events]
 
     def note(self, depth: int, version: Operand) -> None:
-        """Note a version that exists as an array."""
+        """Note a version that was made as an array."""
         self.made[depth] = version
         insort(self._depths, depth)
 
     def made_before(self, depth: int) -> int:
-        """Return the depth of the last version before another one that exists as an array."""
+        """Return the depth of the last version before ``depth`` that was made as an array."""
         return self._depths[bisect_left(self._depths, depth) - 1]
 
     def is_first(self, key: Key, depth: int) -> bool:
-        """Return whether no update up to a depth concerns a row, sums of other rows included."""
+        """Return whether a row is the one of the array before all updates. Sums of other rows add 0 to it."""
         events = self.of.get(key)
         if events and events[0].depth <= depth:
             return False
@@ -137,7 +141,7 @@ class Chain:
 
 
 class ChainReader(Emitter):
-    """Appends the equations that give rows and windows of arrays that are updated."""
+    """Appends the equations that give rows and windows of arrays with chains."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -154,7 +158,7 @@ class ChainReader(Emitter):
         at, value = (0, None) if replaced is None else (replaced.depth, self._made_row(replaced.value))
         is_sum = isinstance(value, WindowRow)
         if is_sum and not events:
-            # 0 is added to it by later sums of other rows. It is a sum with a number to which 0 was added: no -0.0.
+            # Later sums of other rows add 0 to it. This changes nothing, because it is a sum that cannot be -0.0.
             return value
         last = events[-1].depth if events else at
         is_added = chain.sums_between(last, depth) > 0
@@ -167,7 +171,7 @@ class ChainReader(Emitter):
             value = self.part(chain.base, chain.pattern, key)
         elif isinstance(value, WindowRow):
             value = self.part(value.window, FIRST_AXIS, (value.place,))
-        # Sums of other rows add 0. A sum with a number to which 0 was added is no -0.0.
+        # Sums of other rows add 0, which turns -0.0 into 0.0. The row of a window is a sum that cannot be -0.0.
         if events and not is_sum and chain.sums_between(at, events[0].depth) > 1:
             value = self.plus_zero(value)
         for event in events:
@@ -179,7 +183,7 @@ class ChainReader(Emitter):
         return value
 
     def _made_row(self, value: Operand | WindowRow | Filled) -> Operand | WindowRow:
-        """Return a row; one of one number is made once."""
+        """Return a row. Two rows of one number and one shape are one array."""
         if not isinstance(value, Filled):
             return value
         entry = value_key(value.number.value), value.shape
@@ -195,8 +199,9 @@ class ChainReader(Emitter):
     def window(self, chain: Chain, cells: Cells, depth: int) -> Operand:
         """Return the rows of a window after the updates up to ``depth``.
 
-        Sums follow the order of memory. So the result has gaps where the window has some: places between those that it
-        names, and one more place along each later axis that it does not name as a whole.
+        NumPy adds the elements of an array in the order of memory, and pairs them by their distances. So the result has
+        gaps in memory where the window of the array has gaps: the rows between those that the window names, and one
+        more row along each later axis that the window does not cover.
         """
         shape = chain.base.aval.shape
         lengths: list[int] = []
@@ -220,7 +225,7 @@ class ChainReader(Emitter):
         return self.emit(index_p, found, index=Index(tuple(entries)))
 
     def stack_of(self, chain: Chain, keys: Sequence[Key], depth: int) -> Operand:
-        """Return rows stacked along a new first axis. The rows of the window before are read as a slice of it."""
+        """Return rows stacked along a new first axis. Rows that the window before has are read as a slice of it."""
         window, known = chain.window
         rows: list[Operand | WindowRow] = []
         values: dict[Key, tuple[int, Operand | WindowRow]] = {}

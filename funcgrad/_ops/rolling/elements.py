@@ -1,6 +1,6 @@
-"""Whether the elements of arrays that are read and written by index have their cotangents added in the same order.
+"""Decide whether rolling keeps the order of sums for the elements of arrays that are read and written by index.
 
-The program is rolled before it is differentiated; see ``order.py``.
+``order.py`` explains shares, and why their order matters.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class _Writes:
         # The row at each part, by number, and how often each row was read.
         self.now: dict[int, Operand] = {}
         self.reads: dict[Operand, int] = {}
-        # All rows that were ever written.
+        # All rows that were written, in order.
         self.rows: list[Operand] = []
 
 
@@ -56,7 +56,7 @@ def elements_keep_order(table: Table, rolled: Graph, active: np.ndarray) -> bool
 
 
 class _Found:
-    """The reads and writes at integers of active arrays that decide about the order.
+    """The reads and writes of active arrays at integers whose shares may have another order.
 
     Args:
         table: the program.
@@ -94,7 +94,7 @@ class _Found:
             self._read_whole(table.value(number))
 
     def _write(self, part: int, x: Operand | None, value: Operand, y: Operand) -> None:
-        """Note a write into ``x``. Several arrays may begin as one constant, such as zeros: that one is ``None``."""
+        """Note a write into ``x``. It is ``None`` for a constant, such as zeros, as which several arrays may begin."""
         writes = None if x is None else self.arrays.get(x)
         if writes is None:
             writes = _Writes()
@@ -118,9 +118,9 @@ class _Found:
 
 
 def _noted(table: Table, active: np.ndarray, uses: np.ndarray) -> np.ndarray:
-    """Return the equations that decide about the order: reads by index, writes, and reads of what is written.
+    """Return the equations to look at: reads by index, writes, and reads of arrays that are written.
 
-    Reads of an array are left out if each of its parts is read twice at most, and no part overlaps another one.
+    Reads of an array are left out if each of its parts is read at most twice, and no part overlaps another one.
     """
     sets = table.of(scatter_set_p)
     written = np.zeros(len(active), bool)
@@ -148,7 +148,7 @@ def _noted(table: Table, active: np.ndarray, uses: np.ndarray) -> np.ndarray:
 
 
 def _rows_keep_order(writes: _Writes, uses: dict[Operand, int]) -> bool:
-    """Return whether each row that was written has few enough uses, and one version is read as a whole at most."""
+    """Return whether each row that was written has few enough uses, and at most one version is read as a whole."""
     if len(writes.wholes) > 1:
         return False
     for row, count in writes.reads.items():
@@ -183,7 +183,7 @@ def _reads_of(equations: Collection[Equation], bases: Collection[Var]) -> dict[V
 def _reads_keep_order(
     base: Var, found: list[tuple[Pattern, Key, Operand]], slots: list[Index], uses: dict[Operand, int]
 ) -> bool:
-    """Return whether each element of an array is read twice at most, or by one read of the rolled program only."""
+    """Return whether each element of an array is read at most twice, or by only one read of the rolled program."""
     if len({pattern for pattern, _, _ in found}) == 1:
         # Reads of one pattern at different integers have no element in common.
         totals: dict[Key, list[int]] = {}

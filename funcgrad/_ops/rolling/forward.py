@@ -1,13 +1,17 @@
-"""Reads of what was just written: ``y[t] = v`` and then ``y[t]`` is v. Chains of writes become one write.
+"""Forward what a program writes to the reads of it: after ``y[t] = v``, a read of ``y[t]`` becomes ``v``.
 
 A program that fills an array row by row reads rows that it wrote. In a graph each write makes a new array, so a loop
-would carry the whole array. This pass follows each element of a chain of updates: writes of rows (``scatter_set``), and
-the sums of rows that reverse mode makes (``a + zeros with v at t``). Reads get the value itself. Updates that nothing
-else reads are done at once, where the whole array is read. A moving window of such an array, ``y[t - 4 : t]``, is a
-stack of its rows, and a sum of a window adds to each row.
+would carry the whole array. After this pass it carries rows.
 
-Every value is the same to the last bit. An element that a sum of another row leaves alone is x + 0, which differs from
-x where x is -0.0, so the 0 is added.
+* An *update* writes a row (``scatter_set``) or adds to a row, as reverse mode does: ``a + zeros with v at t``.
+* The updates of one array, one after another, are a *chain* (``chains.py``). The array between two updates is a
+  *version* of it.
+* A read of a row gets the row itself. A version is made as an array only if an equation reads it whole. The updates
+  since the last version that was made are then one write.
+* A moving window of such an array, ``y[t - 4 : t]``, is a stack of its rows, and a sum of a window adds to each row.
+
+Every value is the same to the last bit. A sum of one row adds 0 to all other rows: x + 0 is 0.0 if x is -0.0. So this
+pass adds the 0, too.
 """
 
 from __future__ import annotations
@@ -42,14 +46,14 @@ from funcgrad._ops.rolling.rows import (
 )
 from funcgrad._types import Value
 
-# Up to this many pending updates are made one by one; more are made at once.
+# A version is made by one write for each update if there are at most this many; more updates are made at once.
 _FEW = 2
 # Several rows of an array of fewer elements are added as a whole array, such as the state of an equation of motion.
 _SMALL = 9
 
 
 class Forwarder(ChainReader):
-    """One pass over a program."""
+    """One pass over a program. An equation is *pending* if the new program does not contain it, or not yet."""
 
     def __init__(self, graph: Graph) -> None:
         super().__init__()
@@ -122,7 +126,7 @@ class Forwarder(ChainReader):
         return chain if chain is not None and chain.depth == depth else None
 
     def _moved(self, index: Index, shape: Sequence[int]) -> Cells | None:
-        """Return the rows of a window with many places, if rows of an array were written; else ``None``."""
+        """Return the rows of a window that moves, if rows of an array were written; else ``None``."""
         if not self._versions or not has_slice(index):
             return None
         if self._moving is None:
@@ -130,7 +134,7 @@ class Forwarder(ChainReader):
         return self._moving.get((id(index), tuple(shape)))
 
     def _cells(self, index: Index, shape: Sequence[int], axes: int) -> Cells | None:
-        """Return the rows at ``axes`` integers that an index names; those of a window that moves are known."""
+        """Return the rows that an index names, each by ``axes`` integers. Those of moving windows are found once."""
         known = self._moved(index, shape) if axes == len(shape) else None
         return cells_of(index, shape, axes) if known is None else known
 
@@ -162,7 +166,8 @@ class Forwarder(ChainReader):
     def _is_row(self, equation: Equation, *operands: Operand) -> bool:
         """Return whether an equation scatters rows at one pattern of integers; note them by their integers.
 
-        It is read as a sum of rows, or else made where it is needed. The rows of windows are found when it is read.
+        An addition of the result adds to these rows. Any other equation reads the result as an array, which is made
+        then. The rows of windows are found when the result is added.
         """
         del operands
         (result,) = equation.results
@@ -188,7 +193,7 @@ class Forwarder(ChainReader):
         return True
 
     def _summed(self, equation: Equation, a: Operand, b: Operand) -> bool:
-        """Note a sum of an array and rows."""
+        """Note an addition of scattered rows to an array."""
         if not self._rows:
             return False
         (result,) = equation.results
@@ -207,9 +212,9 @@ class Forwarder(ChainReader):
     def _chain_of_sum(
         self, x: Var, scatter: Equation, pattern: Pattern | None, rows: dict[Key, list[Operand]], row_first: bool
     ) -> Chain | None:
-        """Add what an equation scatters to the chain of ``x``, and return the chain; ``None`` if nothing is followed.
+        """Add what an equation scatters to the chain of ``x``, and return the chain; ``None`` if it has no chain.
 
-        More rows than a few, and windows, are followed only in an array of which rows were written or added to before.
+        More rows than a few, and windows, are added only to an array that has a chain already.
         """
         known = self._continued(x)
         if pattern is None or len(rows) > _FEW:
@@ -232,9 +237,9 @@ class Forwarder(ChainReader):
         return chain
 
     def _window_added(self, chain: Chain, scatter: Equation, row_first: bool) -> bool:
-        """Add what an equation scatters to a chain, as a sum of small arrays; return whether it is so.
+        """Add a scattered window to a chain, as a sum of two small arrays; return whether this is possible.
 
-        The sum contains all places between the first and the last one. 0 is added to those that nothing is added to.
+        The arrays have all rows from the lowest to the highest one of the window. 0 is added to rows between them.
         """
         shape, operands, axes = scatter.params["shape"], tuple(map(self._whole, scatter.operands)), len(chain.pattern)
         (result,) = scatter.results
@@ -264,7 +269,7 @@ class Forwarder(ChainReader):
         return True
 
     def _added(self, parts: list[Operand]) -> Operand:
-        """Return what a scatter of several rows at one place gives: they are added to zeros, in order."""
+        """Return the sum that a scatter makes of several parts for one row: 0 plus each of them, in order."""
         value = self.plus_zero(self._whole(parts[0]))
         for part in parts[1:]:
             value = self.emit(add_p, value, self._whole(part))
@@ -297,7 +302,7 @@ class Forwarder(ChainReader):
             return chain.made[depth]
         before = chain.made_before(depth)
         if not chain.is_read:
-            # The array is made as the program makes it.
+            # The sums of many rows are made as the program makes them.
             sums = [*takewhile(lambda end: end > before, reversed(chain.sums_of_many))]
             for end in [each for each in reversed(sums) if each <= depth]:
                 start, scatter, row_first = chain.sums_of_many[end]
@@ -333,9 +338,9 @@ class Forwarder(ChainReader):
         return self.written(y, chain.pattern, keys, values)
 
     def written(self, y: Operand, pattern: Pattern, keys: list[Key], values: list[Operand]) -> Operand:
-        """Return an array with rows written at once where the integers are the first entries; else one by one.
+        """Return an array with rows written to it: by one write if they fill a grid, else one by one.
 
-        Each key occurs once here, so their order does not matter.
+        Each key occurs once, so the order of the writes does not matter.
         """
         holes = pattern.count(HOLE)
         is_first = set(pattern[:holes]) == {HOLE} and None not in pattern

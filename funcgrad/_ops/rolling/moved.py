@@ -1,4 +1,4 @@
-"""Decide which equations of a small round run before, inside and after its loop (``split.py``)."""
+"""Decide which equations of a small body run before, inside and after its loop (``split.py``)."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from funcgrad._ops.program.scan import Loop
 # A loop of fewer rounds stays as it is, and so does a round of more equations.
 _LEAST_ROUNDS = 32
 _MOST_EQUATIONS = 1000
-# Values of more elements stay in the rounds: there the numbers take longer than the call.
+# Values of more elements stay in the loop: computing them takes longer than the call of the operation.
 _MOST_ELEMENTS = 16
 # The most memory of the values that the loop stores for what comes after it.
 _STORED_BYTES = 1 << 26
-# These are rounded correctly, whatever the number of elements.
+# NumPy gives each element of these the same bits, for any number of elements.
 _EXACT = frozenset({add_p, sub_p, mul_p, div_p, neg_p})
 _DTYPES = frozenset({"d", "f"})
 # The times of a line of a round, in units of 60 ns: an operation, a row that is read, a row that is stored; each for
@@ -26,7 +26,7 @@ _OPERATION = (1.0, 6.0)
 _SUM = 18.0
 _READ = (1.0, 1.5)
 _STORE = (1.0, 2.0)
-# The time of an operation on the rows of all rounds, and the number of operations that add up a carry.
+# The time of the call of an operation on the rows of all rounds, and the number of calls that add up a carry.
 _CALL = 20.0
 _CALLS_OF_SUM = 5
 # The least time that is worth a split.
@@ -38,12 +38,12 @@ Sums = dict[int, list[tuple[Operand, bool]]]
 
 
 class Moved(NamedTuple):
-    """The equations of a round, by number, and when each of them runs.
+    """The equations of a body, by number, and when each of them runs.
 
     Args:
         once: before the loop, because no round changes them.
         before: before the loop, for all rounds at once.
-        inside: in the loop.
+        inside: in each round.
         after: after the loop, for all rounds at once.
         sums: the carries that only sum up what rounds add. Each has its parts, and whether a part is subtracted.
         fixed: the variables that no round changes, carries among them.
@@ -148,7 +148,7 @@ class _Round:
         )
 
     def _find_early(self) -> None:
-        """Find what no round changes, and what reads rows alone."""
+        """Find the equations that no round changes, and those that read no result of a round."""
         early: set[Operand] = set(self._rows)
         for i, each in enumerate(self._body.equations):
             if all(type(x) is Literal or x in self.fixed for x in each.operands):
@@ -162,7 +162,7 @@ class _Round:
                 if all(not x.aval.shape or x in self.fixed or x in self._even for x in each.operands):
                     self._even.update(each.results)
             else:
-                # A loop stores its rows in order.
+                # The loop stores the result, row after row.
                 self._even.update(each.results)
 
     def _is_exact(self, equation: Equation) -> bool:
@@ -229,7 +229,7 @@ class _Round:
         return found
 
     def _find_late(self, sums: Sums) -> None:
-        """Find what only the results of the loop need, and leave in the loop what is cheaper there."""
+        """Find the equations that no later round reads. Leave those in the loop that take less time there."""
         body, outer = self._body, self._summing(sums)
         needed = {x for k, x in enumerate(body.outputs[: self._loop.carry]) if k not in sums}
         self.after = set()
@@ -261,7 +261,7 @@ class _Round:
         return type(x) is Var and x not in self.fixed and x not in self._rows and x not in late and not early
 
     def _keep_early(self, sums: Sums) -> None:
-        """Leave numbers in the loop that cost no more there than reading them."""
+        """Leave equations in the loop that take no more time there than reading their results."""
         summed = self._summing(sums)
         for i in sorted(self.before, reverse=True):
             each = self._body.equations[i]
@@ -281,7 +281,7 @@ class _Round:
         return not any(j != i and j not in self.before and j not in self.after for j in self._users[x])
 
     def _stored(self, sums: Sums) -> list[Operand]:
-        """Return what the loop has to store for what comes after it."""
+        """Return the values that the loop has to store for the equations after it."""
         body = self._body
         late = {body.equations[i].results[0] for i in self.after}
         read = [x for i in sorted(self.after) for x in body.equations[i].operands]
@@ -289,7 +289,7 @@ class _Round:
         return [x for x in dict.fromkeys(read) if self._is_inside(x, late) and x not in self._ys]
 
     def _gain(self, parts: list[tuple[Operand, bool]], stored: list[Operand], sums: Sums) -> float:
-        """Return what it saves to add up the parts after the loop."""
+        """Return the time that a round saves if the parts of a sum are added up after the loop."""
         found = {x for x, _ in parts}
         others = {x for each in sums.values() if each is not parts for x, _ in each}
         others.update(x for i in self.after for x in self._body.equations[i].operands)
@@ -312,7 +312,7 @@ class _Round:
 
 
 def unchanged(loop: Loop) -> list[int]:
-    """Return the carries that each round hands on as they are."""
+    """Return the carries that no round changes."""
     return [k for k in range(loop.carry) if loop.body.outputs[k] is loop.body.inputs[loop.constants + k]]
 
 

@@ -1,8 +1,12 @@
-"""Whether a program that is rolled before it is differentiated adds cotangents in the order of the unrolled program.
+"""Decide whether a program may be rolled before it is differentiated: cotangents must be added in the same order.
 
-Rolling reads a row once that the program reads several times, and replaces reads of rows that were written by the rows.
-An element whose cotangent is the sum of two numbers has no order. For more numbers these rules look at the loops, and
-those of ``elements.py`` at the reads and writes by index.
+The cotangent of a value is the sum of its *shares*: each use of the value adds one. A sum of two shares is the same in
+either order. A sum of three or more may differ in the last bit.
+
+The unrolled program adds the shares of all reads by index first, those of later rounds too. The rolled program adds the
+shares of each round. It also reads a row once that the program reads several times. The rules of this file look at
+loops, and those of ``elements.py`` at reads and writes by index. Where they see three shares in another order, the
+program is differentiated equation by equation.
 """
 
 from __future__ import annotations
@@ -23,7 +27,7 @@ from funcgrad._ops.rolling.elements import elements_keep_order
 from funcgrad._ops.rolling.reverse_rounds import uses_of
 from funcgrad._ops.rolling.table import Table
 
-# Rows are joined by these, and taken in another order.
+# These operations join rows, or take them in another order.
 _JOINING = (stack_p, concatenate_p, index_p)
 
 
@@ -40,10 +44,10 @@ def keeps_order(table: Table, rolled: Graph, active: np.ndarray) -> bool:
 
 
 def _joined_keep_order(graph: Graph, active: Collection[Operand], summed: Collection[Operand] = ()) -> bool:
-    """Return whether active values that are joined to the rows of a loop have their shares added in the same order.
+    """Return whether active values that are joined to an array have their shares added in the same order.
 
-    The rolled program adds the shares of a row before it takes the rows apart. The unrolled program adds them in the
-    rounds, to the shares of later equations.
+    A loop reads rows of the array. The rolled program adds the shares of each row to a cotangent of the array, and then
+    takes this apart. The unrolled program adds them in the rounds, to the shares of later equations.
 
     Args:
         graph: the rolled program, or a round of it.
@@ -75,7 +79,7 @@ def _joined_keep_order(graph: Graph, active: Collection[Operand], summed: Collec
 def _shares_keep_order(
     equation: Equation, joined: list[Operand], count: int, later: Counter[Operand], summed: Collection[Operand]
 ) -> bool:
-    """Return whether an equation joins values that are read in few enough places.
+    """Return whether the values that an equation joins have few enough shares.
 
     Args:
         equation: the equation.
@@ -97,7 +101,7 @@ def _shares_keep_order(
 
 
 def _slices_keep_order(graph: Graph, moving: Collection[Operand], rows: dict[Operand, int]) -> bool:
-    """Return whether each element of a round's arrays that a loop reads has two shares at most, or one read."""
+    """Return whether each element that an inner loop reads has at most two shares, or one read."""
     uses = Counter(chain(graph.outputs, chain.from_iterable([each.operands for each in graph.equations])))
     reads: dict[Operand, list[Equation]] = {}
     for equation in graph.equations:
@@ -127,9 +131,7 @@ def _loop_keeps_order(equation: Equation, moving: Collection[Operand]) -> bool:
 
 
 def _carries_keep_order(equation: Equation, moving: Collection[Operand], around: _Uses) -> bool:
-    """Return whether the shares of each carried value are added in the same order where some are of reads by index.
-
-    The unrolled program adds the shares of all reads of a value by index first, those of later rounds too.
+    """Return whether the shares of each carried value are added in the same order if it is read by index.
 
     Args:
         equation: a loop.
@@ -156,7 +158,7 @@ def _carries_keep_order(equation: Equation, moving: Collection[Operand], around:
         outside = around.of(equation.operands[k], without=equation)
         if flags[k] and not _is_ordered([(2 * count, 2 * indexed), outside]):
             return False
-    # A value of one round that is read after the loop is a row of what is stacked.
+    # A value of one round that is read after the loop is a row of a stack.
     for y, stack in zip(ends[loop.carry :], equation.results[loop.carry :], strict=True):
         rounds = [inner.of(y), *[inner.of(inputs[c]) for c in _later(loop, y)]]
         if not all(_is_ordered([*rounds, found]) for found in _uses_of_rounds(stack, around)):
@@ -165,7 +167,7 @@ def _carries_keep_order(equation: Equation, moving: Collection[Operand], around:
 
 
 def _later(loop: Loop, y: Operand) -> list[int]:
-    """Return the carries that a value of a round is in later rounds. One that only moves on is the next carry."""
+    """Return the carries that hold a value of a round in later rounds. A carry may hand it on to another carry."""
     inputs, ends = loop.body.inputs[loop.constants :], loop.body.outputs[: loop.carry]
     found = [c for c, end in enumerate(ends) if end is y]
     for c in found:
@@ -174,7 +176,7 @@ def _later(loop: Loop, y: Operand) -> list[int]:
 
 
 def _uses_of_rounds(stack: Operand, around: _Uses) -> list[tuple[int, int]]:
-    """Return how often each value of a stack that is read by index is read after the loop, and how often by index."""
+    """Return for each row of a stack that is read after the loop: how often, and how often of that by index."""
     parts = around.parts_of(stack)
     found = [around.of(row) for _, row in parts]
     by_round: dict[int, tuple[int, int]] = {}
@@ -189,7 +191,11 @@ def _uses_of_rounds(stack: Operand, around: _Uses) -> list[tuple[int, int]]:
 
 
 def _is_ordered(uses: list[tuple[int, int]]) -> bool:
-    """Return whether shares are added in one order; for each round, their number and that of reads by index."""
+    """Return whether shares are added in the same order.
+
+    Args:
+        uses: for each round, the number of shares, and how many of them are of reads by index.
+    """
     if sum(count > 0 for count, _ in uses) < 2 or sum(count for count, _ in uses) < 3:
         return True
     by_index = sum(indexed > 0 for _, indexed in uses)

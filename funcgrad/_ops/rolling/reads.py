@@ -1,4 +1,8 @@
-"""The reads of each operand of a program, as arrays of numbers, so that thousands of rounds are compared at once."""
+"""What each operand of a program reads, as arrays of numbers, so that thousands of rounds are compared at once.
+
+A *row read* is an equation that reads a row, such as ``x[t]``. Loops are looked for in the other equations. For these,
+an operand is a result of an equation, or a row of an array at integers.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +23,7 @@ class RowReads(Mapping[Operand, Row]):
 
     Args:
         table: the program.
-        with_windows: whether windows are rows too.
+        with_windows: whether moving windows count as rows.
     """
 
     def __init__(self, table: Table, *, with_windows: bool) -> None:
@@ -51,7 +55,11 @@ class RowReads(Mapping[Operand, Row]):
         }
 
     def _join(self, nested: list[int]) -> None:
-        """Note rows of rows as rows of the array, in order. ``x[i][j]`` is ``x[i, j]`` if the first are integers."""
+        """Make rows of rows rows of the array: ``x[i][j]`` is ``x[i, j]`` if ``i`` is integers alone.
+
+        Args:
+            nested: the reads of rows of rows, in the order of the program.
+        """
         table = self._table
         for k in nested:
             value, outer = int(self._reads.equations[k]) * table.width, int(self._reads.bases[k])
@@ -92,7 +100,7 @@ class RowReads(Mapping[Operand, Row]):
 
     @functools.cached_property
     def _of(self) -> dict[Operand, list[Operand]]:
-        """The rows of each array that an equation makes."""
+        """For each array that an equation makes: the variables that are rows of it."""
         found: dict[Operand, list[Operand]] = {}
         for x, value in self._values.items():
             if self.bases[value] < self._table.size:
@@ -100,7 +108,7 @@ class RowReads(Mapping[Operand, Row]):
         return found
 
     def add(self, x: Var, row: Row) -> None:
-        """Note that a variable is a row of a stack, and so its own parts are."""
+        """Note that a variable is a row of a stack. Then the rows of the variable are rows of the stack, too."""
         self._found[x] = row
         for part in self._of.get(x, ()):
             _, pattern, key = self[part]
@@ -138,12 +146,12 @@ class Reads:
         readers = np.repeat(np.arange(count), np.diff(self._starts, append=len(self._made)))
         last = np.full((2, count * self.width), -1)
         for found, read in zip(last, (self._made, self._bases), strict=True):
-            # The readers ascend, and NumPy keeps the last of the values for one place.
+            # The readers ascend, and NumPy keeps the last value that is written to a position.
             found[read[read != OUTSIDE]] = readers[read != OUTSIDE]
         return last.max(0)
 
     def turns(self, repeat: Repeat) -> int:
-        """Return the number of rounds of a stretch after which the rounds read the same earlier equations again."""
+        """Return after how many rounds the rounds of a stretch read alike again: 2 for odd and even rounds."""
         equations = np.arange(repeat.start, repeat.end)
         ends = np.append(self._starts, len(self._made))
         readers = np.repeat(equations, np.diff(ends[repeat.start : repeat.end + 1]))

@@ -1,14 +1,16 @@
 """The gradient of a rolled program: loops forward and loops backward, without the equations of single rounds.
 
-The derivative of `scan` adds the shares of a round first, and then adds them to the sums. The unrolled program adds
-share by share. These rules do what the unrolled program does, so the numbers are the same but for the sign of a zero:
+A cotangent is a sum of shares (``order.py``). The derivative of `scan` adds the shares of a round first, and then adds
+their sum to the cotangent. The unrolled program adds share by share. These rules do what the unrolled program does, so
+the numbers are the same but for the sign of a zero:
 
-* The cotangent of a value that all rounds read is carried through the rounds. It begins with what later equations
-  contributed, or with -0.0, because -0.0 + x is x for every x.
+* The cotangent of a value that all rounds read is carried through the rounds. It begins with the shares of later
+  equations, or with -0.0, because -0.0 + x is x for every x. The forward loop *threads* such a value: the loop returns
+  it, and later equations read what the loop returned. So their shares reach the backward loop first.
 * A result that is carried and stacked gets the share of the stack before the shares of the next rounds.
 * In the last rounds some carries have no cotangent yet. These rounds stay equations, because 0 times infinity is NaN.
 
-Where the order of a sum cannot be kept, `pulled_program` returns ``None``.
+`pulled_program` returns ``None`` if the order of a sum cannot be kept.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ from funcgrad._ops.rolling.reverse_rounds import OrderError, ReverseRounds, bar_
 
 
 def pulled_program(graph: Graph, active: Sequence[bool], seeded: Sequence[bool]) -> tuple[Graph, Graph] | None:
-    """Return two programs of short text for a rolled one; ``None`` where the unrolled order of sums cannot be kept.
+    """Return the forward and the backward program of a rolled program; ``None`` if the order of sums cannot be kept.
 
     Args:
         graph: the rolled program.
@@ -76,9 +78,9 @@ class _Tape:
         self._trace = trace
 
     def run(self, graph: Graph, args: Sequence[Any], later: Sequence[int] = ()) -> tuple[list[Any], list[Any]]:
-        """Return the outputs of a program, and its inputs as equations after it read them.
+        """Return the outputs of a program, and its inputs as later equations read them.
 
-        A loop replaces the values that it threads. Later equations read these, so the loop adds its shares to theirs.
+        A loop returns the values that it threads, and later equations read these.
 
         Args:
             graph: the program.
@@ -112,7 +114,7 @@ class _Tape:
         later: Sequence[bool],
         last: dict[Operand, int],
     ) -> list[Any]:
-        """Run a loop: all rounds but the last few as a loop, and these as equations."""
+        """Run a loop. The last rounds that lack a cotangent run as equations."""
         loop: Loop = equation.params["loop"]
         active = tuple([moves(x, self._trace) and is_inexact(x.dtype) for x in operands])
         rounds = ReverseRounds(loop, active, later, _run)
@@ -145,7 +147,7 @@ class _Tape:
     def _record(
         self, rounds: ReverseRounds, equation: Equation, operands: Sequence[Any], env: dict[Operand, Any]
     ) -> list[Any]:
-        """Run a loop and make its node. Values that it threads are replaced by its results."""
+        """Run a loop and make its node. Later equations read the values that it threads from its results."""
         trace = self._trace
         primals = [value_of(x, trace) for x in operands]
         nodes = [x._node if moves(x, trace) else None for x in operands]

@@ -1,6 +1,6 @@
-"""The rounds of a loop that was rolled before it is differentiated: one loop forward and one loop backward.
+"""The derivative of one loop that was rolled before it is differentiated: a loop forward and a loop backward.
 
-`reverse.py` says what they keep: the order in which the unrolled program adds cotangents.
+`reverse.py` explains the order of sums that both keep.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class OrderError(Exception):
 
 
 class _Seeds(NamedTuple):
-    """The cotangents that one round backward takes, by the numbers of what they belong to.
+    """The cotangents that one round backward takes. Numbers say which operands, carries and results they belong to.
 
     Args:
         constants: values that all rounds read; their sums come in and go out.
@@ -70,34 +70,34 @@ class ReverseRounds:
         self.moves = moves = loop.moves(active)
         body, begin, rows = loop.body, loop.constants, loop.constants + loop.carry
         flags = moves.operands
-        # The chain of carries that hold a stacked result, of one round before, two rounds before, ...
-        self._chains = {k: self._chain(k) for k in range(loop.carry, len(body.outputs)) if moves.results[k]}
-        carried = {p for chain in self._chains.values() for p in chain}
+        # For each stacked result, the carries that hold it with a delay of one round, two rounds, ...
+        self._delays = {k: self._delayed(k) for k in range(loop.carry, len(body.outputs)) if moves.results[k]}
+        carried = {p for delayed in self._delays.values() for p in delayed}
         self.seeds = _Seeds(
             [k for k in range(begin) if flags[k]],
             [k for k in range(rows, len(flags)) if flags[k] and later[k]],
-            [(chain[-1], k) for k, chain in self._chains.items() if chain],
+            [(delayed[-1], k) for k, delayed in self._delays.items() if delayed],
             [p for p in range(loop.carry) if moves.results[p]],
-            [k for k, chain in self._chains.items() if not chain],
+            [k for k, delayed in self._delays.items() if not delayed],
         )
-        # First values of chains that later equations read.
-        self._firsts = [begin + p for chain in self._chains.values() for p in chain if active[begin + p]]
+        # The first values of delayed carries that later equations read.
+        self._firsts = [begin + p for delayed in self._delays.values() for p in delayed if active[begin + p]]
         self._firsts = [k for k in self._firsts if later[k]]
         self.threaded = [*self.seeds.constants, *self.seeds.rows, *self._firsts]
         self._carried = carried
 
-    def _chain(self, k: int) -> list[int]:
+    def _delayed(self, k: int) -> list[int]:
         """Return the carries that hold stacked result ``k``, of one round before, two rounds before, and so on."""
         outputs, inputs = self.loop.body.outputs, self.loop.body.inputs
-        chain: list[int] = []
+        delayed: list[int] = []
         x = outputs[k]
         while True:
             found = [p for p in range(self.loop.carry) if outputs[p] is x]
             if len(found) > 1:
                 raise OrderError
-            if not found or found[0] in chain:
-                return chain
-            chain += found
+            if not found or found[0] in delayed:
+                return delayed
+            delayed += found
             x = inputs[self.loop.constants + found[0]]
 
     def check(self, active: Sequence[bool]) -> None:
@@ -139,16 +139,16 @@ class ReverseRounds:
         for k in range(self.loop.constants + self.loop.carry, len(inputs)):
             if self.moves.operands[k] and later[k] and uses_of(self.loop.body, inputs[k]) > 1:
                 raise OrderError
-        for chain in self._chains.values():
-            if chain and any(
-                uses_of(self.loop.body, self.loop.body.inputs[self.loop.constants + p]) > 1 for p in chain
+        for delayed in self._delays.values():
+            if delayed and any(
+                uses_of(self.loop.body, self.loop.body.inputs[self.loop.constants + p]) > 1 for p in delayed
             ):
                 raise OrderError
 
     def peeled(self, read: Sequence[bool]) -> int:
         """Return how many of the last rounds lack a cotangent of a carry."""
         loop = self.loop
-        if not all(read[k] for k in self._chains):
+        if not all(read[k] for k in self._delays):
             raise OrderError
         given = {p for p in self.seeds.carry if read[p] or p in self._carried}
         count = 0
@@ -209,19 +209,19 @@ class ReverseRounds:
     def _last_bars(self, y_bars: Sequence[Any]) -> list[Any]:
         """Return the cotangents of the carries after the last round."""
         loop, bars = self.loop, list(y_bars[: self.loop.carry])
-        for k, chain in self._chains.items():
-            for lag, p in enumerate(chain):
+        for k, delayed in self._delays.items():
+            for lag, p in enumerate(delayed):
                 row = index(_needed(y_bars[k]), (loop.length - 1 - lag,))
                 bars[p] = row if bars[p] is None else row + bars[p]
         return [_needed(bars[p]) for p in self.seeds.carry]
 
     def _shifted(self, k: int, stack_bar: Value, passed: dict[int, Any]) -> Any:
         """Return the cotangents of a stack, each in the round in which the last carry that holds the row is read."""
-        chain, begin = self._chains[k], self.loop.constants
+        delayed, begin = self._delays[k], self.loop.constants
         aval = self.loop.body.outputs[k].aval
         # The first rounds read the first values of the carries.
-        firsts = stack([_or_nothing(passed.get(begin + p), aval) for p in reversed(chain)], 0)
-        return concatenate([firsts, index(_needed(stack_bar), (slice(0, self.loop.length - len(chain)),))], 0)
+        firsts = stack([_or_nothing(passed.get(begin + p), aval) for p in reversed(delayed)], 0)
+        return concatenate([firsts, index(_needed(stack_bar), (slice(0, self.loop.length - len(delayed)),))], 0)
 
     def _backward(self, rows: int) -> Loop:
         """Return the loop in the other direction."""
@@ -257,7 +257,7 @@ def _round_back(
         with reverse:
             xs = [reverse.input(x) if flag else x for x, flag in zip(values, active, strict=True)]
             leaves = [*seeds.constants, *seeds.rows, *[loop.constants + p for p, _ in seeds.shifted]]
-            # `check` has seen that all rounds read a constant by index, if one does. Their order is no matter.
+            # If a round reads a constant by index, all its reads are by index (`check`). Their order does not matter.
             later = [k for k in leaves if not any(_are_reads(body, body.inputs[k]))]
             ys, after = run(reverse, body, xs, later)
         pairs: list[tuple[Any, Any]] = []

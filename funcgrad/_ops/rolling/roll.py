@@ -1,14 +1,9 @@
 """``Graph.roll()``: the same program with structured loops for stretches that repeat.
 
-    forward.py   reads of rows that were written get the rows; chains of writes become one write
-    chains.py    the updates of one array, and its rows and windows after some of them
-    cells.py     the rows that an index names
-    table.py     the program as arrays of numbers; the kinds of equations, in which ``graph/repeats.py`` finds repeats
-    reads.py     what each operand reads, as arrays of numbers
-    rounds.py    what each round reads: the same value, the next of many, a result of a round before; the body of a loop
-    roll.py      a `scan` for each stretch; results of rounds are rows of what it stacks
+`README.md` lists the steps and their files. This file runs them and writes a `scan` for each stretch. A result of a
+round that is read after the loop is a row of a stack that the `scan` returns.
 
-A program's own values decide: an equation is in a loop only where every round reads alike. What differs stays.
+A stretch becomes a loop only if all its rounds read alike. The other equations stay as they are.
 """
 
 from __future__ import annotations
@@ -54,11 +49,12 @@ from funcgrad._ops.rolling.rows import (
 )
 from funcgrad._ops.rolling.table import Table
 
-# How many rounds that look alike are tried as one.
+# Rounds whose equations are of the same kinds may read in turns, as odd and even rounds. So these numbers of rounds are
+# tried as one round of the loop.
 _SEVERAL = (1, 2, 3, 4)
-# Rows of which one is scattered more often than this are scattered in the order of the program.
+# If more parts than this are scattered to one row, all parts are scattered in the order of the program.
 _MOST_LAYERS = 8
-# An operation on more operands than this that are rows of one array reads them at once.
+# A stack or a scatter of more operands than this reads the rows among them at once.
 _MANY = 3
 
 
@@ -75,8 +71,8 @@ class _Roller(Gatherer):
             self.shortest_run = LEAST_ROUNDS
         self._graph = graph
         self._table = table or Table(graph.equations, graph.outputs)
-        # Row reads are not equations of the program here: each operand may be a row of an array. Windows are rows only
-        # if the program is not differentiated later: their stack would add the shares of a place in another order.
+        # Row reads are not equations here: an operand may be a row of an array. Windows are rows only if the program is
+        # not differentiated later, because a stack of windows adds the shares of an element in another order.
         self._rows = RowReads(self._table, with_windows=simplifies)
         self._rest = [*compress(graph.equations, self._rows.others.tolist())]
         self._reads = Reads(self._table, self._rows)
@@ -123,7 +119,7 @@ class _Roller(Gatherer):
         """Return a part of a repeated stretch whose rounds read alike, the longest one that is tried."""
         best: AlikeRounds | None = None
         for several in (*_SEVERAL, None):
-            # Rounds that look alike may read in turns, so several of them make one.
+            # `None` stands for the number of rounds after which the reads repeat.
             count = several or self._reads.turns(repeat)
             found = rounds.of(Repeat(repeat.start, repeat.period * count, repeat.rounds // count))
             if found is None or not rounds.is_worth(found):
@@ -161,10 +157,10 @@ class _Roller(Gatherer):
         self.equations.append(Equation(transpose_p, (y,), {"permutation": order}, (result,), self.source))
 
     def _scatter(self, equation: Equation) -> bool:
-        """Scatter many rows at once: each is added to zeros, at an integer.
+        """Replace a scatter of many rows, each at integers, by a scatter of few stacks.
 
-        Several may be added at one integer. The first of each integer are scattered together, then the second ones, so
-        that every sum keeps its order.
+        Several operands may be added to one row. A *layer* has one operand for each row: the first layer has the first
+        ones, the second layer the second ones. Layers are scattered one after another, so every sum keeps its order.
         """
         (result,) = equation.results
         layers = _layers_of(equation)
@@ -180,7 +176,8 @@ class _Roller(Gatherer):
                 operands.append(self.stacked([layer[key] for key in keys], self._rows))
                 places.append(Index((slice(keys[0][0], keys[-1][0] + 1),)))
                 continue
-            # The keys of a layer differ, so their order changes no sum. Rows of one array come one after another.
+            # The keys of a layer differ, so their order changes no sum. They are sorted by the arrays that the operands
+            # are rows of, so that each array is read at once.
             arrays_of: dict[Operand, int] = {}
             ranks: dict[Key, tuple[int, Key]] = {}
             for key in keys:
@@ -193,7 +190,7 @@ class _Roller(Gatherer):
             places.append(Index((SLOT,) * len(arrays), unique=True))
         self.gathers += 1
         if len(operands) == 1 and operands[0].aval == result.aval:
-            # Every row is written: 0 is added to each, as a scatter does.
+            # One operand covers all rows. A scatter adds it to zeros.
             zero = Literal(result.aval.dtype.type(0))
             self.equations.append(Equation(add_p, (operands[0], zero), {}, equation.results, equation.source))
             return True
@@ -202,9 +199,9 @@ class _Roller(Gatherer):
         return True
 
     def _scatter_windows(self, equation: Equation) -> bool:
-        """Scatter many windows and rows at once.
+        """Replace a scatter of many windows and rows by a scatter of few arrays.
 
-        The places of all rounds are one index array in the order of the operands, so that every sum keeps its order.
+        The cells of all rounds are one index array in the order of the operands, so that every sum keeps its order.
         """
         (result,), operands, indices = equation.results, equation.operands, equation.params["indices"]
         shape = result.aval.shape
@@ -220,7 +217,7 @@ class _Roller(Gatherer):
         size = sum(x.aval.size for x in operands)
         if size > LARGE * len(operands) or size * result.aval.dtype.itemsize > COPIED_BYTES:
             return False
-        # Operands of one type may be rows of several stacks in turns.
+        # The operands may be rows of several stacks in turns. `repeats` finds the turns.
         numbers: dict[Any, int] = {}
         rows = [self._rows.get(x) for x in operands]
         kinds = [(x.aval, None if row is None else row.base) for x, row in zip(operands, rows, strict=True)]
@@ -256,7 +253,7 @@ class _Roller(Gatherer):
         self.source = self._rest[repeat.start].source
         self.loops += 1
         body = RoundBody(stretch, self._rest[repeat.start : repeat.start + repeat.period])
-        # Results that something after the loop reads: the last ones of a carry, or rows of a stack.
+        # Results that are read after the loop. They are last values of carries if possible, else rows of stacks.
         stacked: list[tuple[Here, Var]] = []
         last: dict[Var, Var] = {}
         for j in range(repeat.period):
@@ -301,7 +298,7 @@ class _Roller(Gatherer):
 
 
 def _layers_of(equation: Equation) -> list[dict[Key, Operand]] | None:
-    """Return the rows that are scattered by their integers: the first of each integer, the second ones, and so on."""
+    """Return the layers of a scatter: each has one operand for each key. ``None`` if an index is not integers alone."""
     (result,) = equation.results
     indices = equation.params["indices"]
     if len(indices) != len(equation.operands):
@@ -322,9 +319,9 @@ def _layers_of(equation: Equation) -> list[dict[Key, Operand]] | None:
 
 
 def _stays(table: Table) -> np.ndarray:
-    """Return a mask of the equations that forwarding leaves: all but reads and writes of rows, and sums of these.
+    """Return a mask of the equations that forwarding cannot remove: all but reads and updates of arrays.
 
-    A loop has some of them, so nothing rolls if they do not repeat.
+    Each loop contains such equations. So nothing can be rolled if these do not repeat.
     """
     found = np.ones(len(table.equations), bool)
     found[table.of(index_p, scatter_set_p, scatter_p)] = False
@@ -337,14 +334,15 @@ def _stays(table: Table) -> np.ndarray:
 
 
 def has_repeats(kinds: np.ndarray) -> bool:
-    """Return whether any equations repeat, be they few: equal runs that lie one round from the next.
+    """Return whether `LEAST_ROUNDS` equal rounds follow one another anywhere. Rounds of one equation count, too.
 
     Args:
         kinds: a number for each equation, equal for equations of one kind.
     """
     for width, places, distances in again(kinds):
         ends = np.flatnonzero((np.diff(places, append=-1) != 1) | (np.diff(distances, append=-1) != 0))
-        # Each of n equal runs in a row says that n + width - 1 equations are equal to those one round later.
+        # n runs of `width` equations one after another, each equal to the one a round later, show that n + width - 1
+        # equations are equal to those one round later.
         lengths = np.diff(ends, prepend=-1) + width - 1
         if (lengths >= (LEAST_ROUNDS - 1) * distances[ends]).any():
             return True
@@ -352,12 +350,12 @@ def has_repeats(kinds: np.ndarray) -> bool:
 
 
 def rolled(graph: Graph, *, simplifies: bool = True, table: Table | None = None) -> Graph:
-    """Return the same program with loops for what repeats; the given graph where nothing does.
+    """Return the same program with loops for stretches that repeat; the given graph if there is none.
 
     Args:
         graph: the program.
-        simplifies: whether the bodies of loops are simplified. A program that is differentiated later is not: it would
-            merge equal equations, and their cotangents would be added in another order.
+        simplifies: whether the bodies of loops are simplified. This merges equal equations. If the program is
+            differentiated later, their cotangents would be added in another order.
         table: the program's table, if there is one.
     """
     if len(graph.equations) < LEAST_EQUATIONS:
@@ -370,6 +368,6 @@ def rolled(graph: Graph, *, simplifies: bool = True, table: Table | None = None)
                 return graph
             found = forwarded(graph)
         found = _Roller(found, simplifies, table if found is graph else None).run()
-    # Windows of arrays that are written take more equations where their rounds do not roll.
+    # Forwarding windows adds equations. If their rounds are not rolled, the given program is shorter.
     is_shorter = len(found.equations) < len(graph.equations)
     return found if is_shorter and any(equation.primitive is scan_p for equation in found.equations) else graph

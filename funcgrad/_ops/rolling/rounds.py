@@ -1,6 +1,12 @@
-"""Find out what the rounds of a repeated stretch read: the same value, the next of many, or a result of a round.
+"""Find out what each operand is in the rounds of a stretch, and make the body of a loop from one round.
 
-A round becomes the body of a loop, whose inputs are these.
+An operand of a round is one of these:
+
+    Same        the same value in all rounds                              a constant of the loop
+    PerRound    a value of its own for each round, made outside           a row of an array that the loop reads
+    Here        a result of this round                                    a variable of the body
+    Before      a result of an earlier round, 1, 2, ... rounds back       a carry
+    ResultRow   a row of one of these results, at fixed integers          an equation of the body
 """
 
 from __future__ import annotations
@@ -22,33 +28,33 @@ from funcgrad._ops.rolling.table import OUTSIDE
 
 # The most bytes of separate operands that are copied into one array, so that a loop can read them one by one.
 COPIED_BYTES = 1 << 26
-# Copying larger operands takes longer than the loop saves, unless the loop has at least this many operations for each
-# element that is copied. An optimizer's step has two or three.
+# Copying operands of more elements than this takes longer than the loop saves, unless the loop has at least
+# `_LEAST_FLOPS` operations for each element that is copied. An optimizer's step has two or three.
 LARGE = 1 << 15
 _LEAST_FLOPS = 8
 
 
 class Same(NamedTuple):
-    """Every round reads this operand, which is made outside of the loop."""
+    """Every round reads this operand. It is made outside of the loop."""
 
     x: Operand
 
 
 class PerRound(NamedTuple):
-    """Each round reads its own of these operands, which are made outside of the loop."""
+    """Round ``r`` reads ``parts[r]``. These operands are made outside of the loop."""
 
     parts: tuple[Operand, ...]
 
 
 class Here(NamedTuple):
-    """A result of the same round, by the position of its equation and its number there."""
+    """A result of the same round: number ``number`` of the equation at this position in the round."""
 
     position: int
     number: int
 
 
 class Before(NamedTuple):
-    """A result of an earlier round; ``first`` are the operands that the first rounds read instead."""
+    """A result of ``lag`` rounds before. The first ``lag`` rounds read the operands ``first`` instead."""
 
     position: int
     number: int
@@ -68,11 +74,11 @@ Source = Same | PerRound | Here | Before | ResultRow
 
 
 class AlikeRounds(NamedTuple):
-    """A repeated stretch whose rounds were found to read alike.
+    """A stretch whose rounds read alike: each operand has one source that is right for all rounds.
 
     Args:
-        repeat: its position.
-        sources: for each equation of a round and each of its operands, where it comes from.
+        repeat: where the stretch is, and its rounds.
+        sources: for each equation of a round, the source of each operand.
     """
 
     repeat: Repeat
@@ -80,7 +86,7 @@ class AlikeRounds(NamedTuple):
 
 
 class RoundReads:
-    """Finds out what the rounds of a stretch read.
+    """Finds the sources of the operands of a stretch.
 
     Args:
         equations: the program without its row reads.
@@ -94,7 +100,7 @@ class RoundReads:
         self._reads = reads
 
     def of(self, repeat: Repeat) -> AlikeRounds | None:
-        """Return what each round reads, of as many rounds as read alike; ``None`` if these are too few."""
+        """Return the part of a stretch whose rounds read as its middle round does; ``None`` if it is too short."""
         while repeat.rounds >= LEAST_ROUNDS:
             first, last = 0, repeat.rounds
             sources: list[list[Source]] = []
@@ -138,7 +144,7 @@ class RoundReads:
         return all(row is not None and row.base is rows[0].base for row in rows)
 
     def _source(self, slot: _RoundOperand, middle: int) -> tuple[Source | None, int, int]:
-        """Return what an operand is in the rounds around the middle one, and the rounds for which this holds."""
+        """Return the source of an operand in the middle round, and the range of rounds around it that have it, too."""
         made = self._inside(slot, self._reads.made(slot.equations, slot.operand))
         bases = self._inside(slot, self._reads.bases(slot.equations, slot.operand))
         outside = (made == OUTSIDE) & (bases == OUTSIDE)
@@ -146,7 +152,7 @@ class RoundReads:
             return self._carried(slot, made, outside, middle)
         if bases[middle] != OUTSIDE:
             return self._part(slot, bases, outside, middle)
-        # Made outside of the loop in every round. Variables and numbers are not read alike.
+        # The operand is made outside of the loop. A variable and a number are different sources.
         parts = self._parts(slot)
         is_number = np.array([type(x) is Literal for x in parts])
         lo, hi = _around(middle, outside & (is_number == is_number[middle]))
@@ -174,12 +180,14 @@ class RoundReads:
     def _carried(
         self, slot: _RoundOperand, numbers: np.ndarray, outside: np.ndarray, middle: int
     ) -> tuple[Source | None, int, int]:
-        """Return the result that rounds around the middle one read, if round ``r`` reads it of round ``r - lag``.
+        """Return the source of an operand that the middle round reads from this round or an earlier one.
+
+        Round ``r`` must read the result of round ``r - lag``, with one ``lag`` for all rounds.
 
         Args:
             slot: the operand.
-            numbers: the number that it reads in each round.
-            outside: the rounds in which it is made before the loop, so that the first rounds may read it.
+            numbers: the number of the value that it is in each round.
+            outside: a mask of the rounds in which it is made before the loop, as it must be in the first rounds.
             middle: a round that reads a result of the stretch.
         """
         start, period, rounds = slot.repeat
@@ -191,7 +199,7 @@ class RoundReads:
         lo, hi = _around(middle, (numbers == expected) & (numbers != OUTSIDE))
         if lag == 0:
             return Here(position, number), lo, hi
-        # The first rounds read what was there before the loop.
+        # The first `lag` rounds must read values that are made before the loop.
         if lo > lag or not outside[:lag].all():
             return None, max(lo - lag, 1) if lo >= lag else 1, hi
         return Before(position, number, lag, tuple(self._parts(slot)[:lag])), 0, hi
@@ -206,7 +214,7 @@ class RoundReads:
         source, lo, hi = self._carried(slot, np.where(same, bases, OUTSIDE), outside, middle)
         if isinstance(source, Before):
             if not same[: source.lag].all():
-                # The first rounds read something else than a row of the array's first value.
+                # The first rounds do not read this row of the array's first value.
                 return None, 1, hi
             source = source._replace(first=tuple([self._rows[x].base for x in operands[: source.lag]]))
         return (ResultRow(source, row.pattern, row.key) if isinstance(source, Here | Before) else None), lo, hi
@@ -216,12 +224,14 @@ class RoundBody:
     """The body of a loop, from the equations of its first round.
 
     Args:
-        stretch: what each operand is.
+        stretch: the stretch, with the source of each operand.
         equations: the equations of one round.
     """
 
     def __init__(self, stretch: AlikeRounds, equations: Sequence[Equation]) -> None:
-        # Inputs: operands that are the same in each round, carries with their first values, and rows.
+        # The inputs of the body, by the operands outside: constants and rows. For each result that is carried, the
+        # carries of 1, 2, ... rounds before, and the operands with which they begin. Results that begin with different
+        # operands have carries of their own.
         self.constants: dict[Operand, Var] = {}
         self.rows: dict[tuple[Operand, ...], Var] = {}
         self._chains: dict[Here, list[tuple[list[Var], list[Operand]]]] = {}
@@ -241,7 +251,7 @@ class RoundBody:
         return [pair for chains in self._chains.values() for each in chains for pair in zip(*each, strict=True)]
 
     def carries_of(self, here: Here) -> dict[int, Var]:
-        """Return the carries that hold a result after the loop, by how many rounds before its end it was made."""
+        """Return the carries that hold a result after the loop: key 1 has that of the last round, 2 that before it."""
         chains = self._chains.get(here, [])
         return dict(enumerate(chains[0][0], 1)) if chains else {}
 
@@ -265,7 +275,7 @@ class RoundBody:
         return self._parts[entry]
 
     def _carry(self, source: Before) -> Var:
-        """Return the carry that holds a result of ``lag`` rounds before; ``first[q]`` is what round q reads."""
+        """Return the carry that holds a result of ``source.lag`` rounds before."""
         made = self.results[source.position][source.number].aval
         chains = self._chains.setdefault(Here(source.position, source.number), [])
         firsts = list(reversed(source.first))
@@ -280,7 +290,7 @@ class RoundBody:
         return variables[source.lag - 1]
 
     def graph(self, stacked: Sequence[Here], name: str) -> Graph:
-        """Return the body as a graph, which gives results that are stacked after what is carried."""
+        """Return the body as a graph. Its outputs are the next carries, then the results that are stacked."""
         outputs: list[Operand] = []
         for here, chains in self._chains.items():
             for variables, _ in chains:
@@ -291,11 +301,11 @@ class RoundBody:
 
 
 class _RoundOperand:
-    """An operand of an equation of a round.
+    """One operand of one equation of a round, in all rounds of a stretch.
 
     Args:
-        repeat: the rounds.
-        position: the place of the equation in its round.
+        repeat: the stretch.
+        position: the number of the equation in its round.
         operand: the number of the operand.
     """
 
@@ -314,7 +324,7 @@ def is_equal(x: Operand, y: Operand) -> bool:
 
 
 def _around(middle: int, fits: np.ndarray) -> tuple[int, int]:
-    """Return the longest range of rounds that contains the middle one and fits throughout."""
+    """Return the longest range of rounds that contains the middle one and in which all rounds fit."""
     others = np.flatnonzero(~fits)
     cut = int(np.searchsorted(others, middle))
     lo = int(others[cut - 1]) + 1 if cut else 0

@@ -1,6 +1,9 @@
-"""Reads and writes at integers, such as ``x[t]`` and ``x[2, :, t]``: the fixed part of an index, and its integers.
+"""Rows: parts of arrays at integers, such as ``x[t]`` and ``x[2, :, t]``; and equations that read many rows at once.
 
-A window such as ``x[t : t + 4]`` or ``x[i : i + 3, j : j + 3]`` has integers too: the lowest place of each slice.
+An index consists of a *pattern* and a *key*. The key has the integers, and the pattern has a hole for each of them. So
+``x[2, :, t]`` has the pattern ``x[_, :, _]`` and the key ``(2, t)``. All rounds of a loop read one pattern at keys of
+their own. A window such as ``x[t : t + 4]`` or ``x[i : i + 3, j : j + 3]`` has a key, too: the lowest position of each
+slice.
 """
 
 from __future__ import annotations
@@ -20,21 +23,22 @@ from funcgrad._ops.index.plan import FULL, SLOT, Index, expand_ellipsis
 from funcgrad._ops.layout.shape import reshape_p, transpose_p
 from funcgrad._types import Value
 
-# Stands in a pattern where an index has an integer.
+# Stands in a pattern for an integer of the index.
 HOLE = "i"
 _FULL = ("slice", None, None, None)
-# Rows of one array that lie in more runs than this are read by index arrays.
+# The rows of one array form runs, whose integers go up or down evenly. Each run is one slice of the array. Rows in more
+# runs than this are read by index arrays instead.
 _MOST_RUNS = 8
 Pattern = tuple[Any, ...]
 Key = tuple[int, ...]
 
 
 class MovingSlice(NamedTuple):
-    """Stands in a pattern where an index has a slice, whose lowest place is in the key.
+    """Stands in a pattern for a slice whose lowest position is in the key.
 
     Args:
-        length: the number of places of the slice.
-        step: the distance from one place to the next; negative if they go down.
+        length: the number of positions of the slice.
+        step: the distance from one position to the next; negative if they go down.
     """
 
     length: int
@@ -42,11 +46,11 @@ class MovingSlice(NamedTuple):
 
     @property
     def span(self) -> int:
-        """The number of places from the lowest to the highest one."""
+        """The number of positions from the lowest to the highest one."""
         return (self.length - 1) * abs(self.step) + 1
 
     def at(self, low: int) -> slice:
-        """Return the slice with this lowest place."""
+        """Return the slice with this lowest position."""
         if self.step > 0:
             return slice(low, low + self.span, self.step)
         return slice(low + self.span - 1, low - 1 if low else None, self.step)
@@ -66,7 +70,7 @@ FIRST_AXIS: Pattern = (HOLE,)
 def pattern_of(index: Index, shape: Sequence[int]) -> tuple[Pattern, Key] | None:
     """Return the pattern of an index and its integers, from 0 on; ``None`` if it has none, or index arrays."""
     if len(index.entries) == 1 and type(index.entries[0]) is int:
-        # The most frequent index, at an eighth of the time.
+        # Most indices are one integer. This line takes an eighth of the time of the others.
         return FIRST_AXIS, (index.entries[0] % shape[0] if shape[0] else index.entries[0],)
     if Ellipsis in index.entries or SLOT in index.entries:
         return None if SLOT in index.entries else pattern_of(Index(expand_ellipsis(index.entries, len(shape))), shape)
@@ -116,7 +120,7 @@ def window_of(index: Index, shape: Sequence[int]) -> tuple[Pattern, Key] | None:
 
 
 def lows_of(pattern: Pattern, key: Key) -> Key:
-    """Return the lowest places of a window's slices."""
+    """Return the lowest positions of a window's slices."""
     moving = [each for each in pattern if each != _FULL]
     return tuple([low for each, low in zip(moving, key, strict=True) if each != HOLE])
 
@@ -129,7 +133,7 @@ def with_operands(equation: Equation, operands: tuple[Operand, ...]) -> Equation
 
 
 def entries_of(pattern: Pattern, key: Sequence[Any]) -> tuple[Any, ...]:
-    """Return the entries of an index: the pattern with these in its holes."""
+    """Return the entries of an index: the pattern with the entries of a key in its holes."""
     rest = iter(key)
     found: list[Any] = []
     for each in pattern:
@@ -169,14 +173,14 @@ class Emitter:
         return result
 
     def part(self, base: Operand, pattern: Pattern, key: tuple[Any, ...]) -> Operand:
-        """Return ``base[pattern]`` with a key, read once."""
+        """Return ``base[pattern]`` with a key. Equal parts are read by one equation."""
         entry = base, pattern, tuple([("slice", k.start, k.stop, k.step) if isinstance(k, slice) else k for k in key])
         if entry not in self._parts:
             self._parts[entry] = self.emit(index_p, base, index=Index(entries_of(pattern, key)))
         return self._parts[entry]
 
     def knows(self, row: Row, x: Operand) -> None:
-        """Note which variable a row is."""
+        """Note the variable that a row is."""
         self._parts.setdefault((row.base, row.pattern, row.key), x)
 
     def along(self, base: Operand, pattern: Pattern, keys: Sequence[Key]) -> Operand | None:
@@ -200,15 +204,15 @@ class Emitter:
         return rows
 
     def one(self, x: Operand, rows: Mapping[Operand, Row]) -> Operand:
-        """Return an operand; a row is read where it is first needed."""
+        """Return an operand. If it is a row, the equation that reads it is appended when it is first needed."""
         row = rows.get(x) if type(x) is Var else None
         return x if row is None else self.part(*row)
 
 
 class Gatherer(Emitter):
-    """Appends equations to a program. It reads many rows of one array by index arrays."""
+    """Appends equations to a program. Many rows of one array are read at once, by slices or by index arrays."""
 
-    # Whether it does so.
+    # Whether it may read rows by index arrays.
     gathers_rows = True
 
     def __init__(self) -> None:
@@ -226,7 +230,7 @@ class Gatherer(Emitter):
         return var
 
     def index_arrays(self, keys: Sequence[Key]) -> list[Operand]:
-        """Return an array of integers for each place of the keys."""
+        """Return an index array for each hole: the integers that the keys have there."""
         return [self.index_array(np.array(column)) for column in np.array(keys, np.int64).T]
 
     def index_array(self, places: np.ndarray) -> Operand:
@@ -237,7 +241,7 @@ class Gatherer(Emitter):
         return self._indices[entry]
 
     def stacked(self, parts: Sequence[Operand], rows: Mapping[Operand, Row]) -> Operand:
-        """Return operands stacked along a new first axis; rows of one array that move evenly are read at once."""
+        """Return operands stacked along a new first axis. Rows of one array, one after another, are read at once."""
         pieces: list[Operand] = []
         start = 0
         while start < len(parts):
@@ -260,7 +264,7 @@ class Gatherer(Emitter):
         return pieces[0] if len(pieces) == 1 else self.emit(concatenate_p, *pieces, axis=0)
 
     def _end_of_rows(self, parts: Sequence[Operand], rows: Mapping[Operand, Row], start: int) -> int:
-        """Return the end of the rows of one array from here on; ``start`` if these are few runs of integers."""
+        """Return the end of the rows of one array from ``start`` on; ``start`` if they form few runs."""
         first, end, runs = rows.get(parts[start]), start, 0
         while end < len(parts) and first is not None and (row := rows.get(parts[end])) is not None:
             if row.base is not first.base or row.pattern != first.pattern:
@@ -281,7 +285,7 @@ class Gatherer(Emitter):
         arrays = self.index_arrays([row.key for row in rows])
         found = self.emit(index_p, base, *arrays, index=Index(entries, unique=is_unique))
         holes = [i for i, each in enumerate(pattern) if each == HOLE]
-        # NumPy puts the axis of index arrays where they stand next to each other; else first.
+        # If the index arrays stand next to each other, NumPy puts their axis there; else first.
         axis = holes[0] if holes == [*range(holes[0], holes[-1] + 1)] else 0
         if axis:
             found = self.emit(transpose_p, found, permutation=(axis, *[i for i in range(found.aval.ndim) if i != axis]))
@@ -290,9 +294,9 @@ class Gatherer(Emitter):
     def _windows(self, rows: Sequence[Row]) -> Operand:
         """Return windows of one array, stacked along a new first axis.
 
-        The places between the first and the last one of a window are gathered in the order of memory. The stack is then
-        read with the step of the windows, so that NumPy finds the same distances in memory and adds in the same order.
-        A window of several axes has a gap after each row, which is one more place here.
+        All positions from the lowest to the highest one of a window are gathered, in the order of memory. A slice with
+        the step of the windows then reads the stack. So NumPy finds the same distances in memory as in the array, and
+        adds in the same order. A window of several axes has a gap after each of its rows; one more position makes it.
         """
         base, pattern, _ = rows[0]
         columns = iter(np.array([row.key for row in rows], np.int64).T)
@@ -326,12 +330,12 @@ class Gatherer(Emitter):
 
 
 def _reached(span: int, step: int) -> slice:
-    """Return the slice with a step of the first places of an axis."""
+    """Return the slice with a step of the first ``span`` positions of an axis."""
     return slice(span - 1, None, step) if step < 0 else slice(0, span, step)
 
 
 def _end_of_run(parts: Sequence[Operand], rows: Mapping[Operand, Row], start: int) -> int:
-    """Return the end of the longest run of rows from here on that move evenly."""
+    """Return the end of the longest run of rows from ``start`` on: one array, one pattern, and even keys."""
     before = rows.get(parts[start])
     end = start + 1
     step: Key | None = None

@@ -1,15 +1,15 @@
-"""Split loops of small rounds: what needs no result of a round before runs once, on the rows of all rounds.
+"""Split loops with small bodies: an equation that reads no result of a round before runs once, on all rows.
 
 The NumPy engine writes a loop as a ``for`` of Python. There an operation on a few numbers takes as long as the same
-operation on the rows of a thousand rounds.
+operation on the rows of a thousand rounds. On the left is a loop, on the right what it is split into:
 
     for t: y = y * (2.0 * x[t]) + b         d = 2.0 * x
            s = s + y * c[t]                 for t: y = y * d[t] + b;  ys[t] = y
                                             s = cumsum([s, *(ys * c)])[-1]
 
-Only +, -, *, / and negation of real floats are moved, and sums of a row: these are rounded correctly and in the same
-order, so every number is the same to the last bit. Operations that no round changes, such as
-``0.01 * a``, run once before the loop.
+Only +, -, *, / and negation of real floats are moved, and sums of a row. NumPy rounds each of their elements in the
+same way for one row and for many, so every number is the same to the last bit. Operations that no round changes, such
+as ``0.01 * a``, run once before the loop.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class _Splitter(Emitter):
         super().__init__()
         self._graph = graph
         self._constants = list(graph.constants)
-        # Stacks of loops. Their rows lie one after another in memory.
+        # Arrays whose rows lie one after another in memory, such as the stacks of loops.
         self._stacks: set[Operand] = set()
         self._lifted: dict[Operand, Operand] = {}
         self._length = 0
@@ -66,18 +66,18 @@ class _Splitter(Emitter):
         return drop_dead(split)
 
     def _note(self, equation: Equation, moved: Moved | None) -> None:
-        """Note the stacks whose rows lie one after another: those that a loop fills, and what is computed of these."""
+        """Note the stacks whose rows lie one after another: those that a loop fills, and results computed of these."""
         loop: Loop = equation.params["loop"]
         for x, stack in zip(loop.body.outputs[loop.carry :], equation.results[loop.carry :], strict=True):
             if moved is None or x not in moved.made or x in moved.even:
                 self._stacks.add(stack)
 
     def _split(self, equation: Equation, moved: Moved) -> None:
-        """Append a loop and what runs before and after it."""
+        """Append a loop, with the equations that run before and after it."""
         loop: Loop = equation.params["loop"]
         body = loop.body
         self._length = loop.length
-        # The values of all rounds, and the values that no round changes, by the variables of the body.
+        # For each variable of the body: the array of its values in all rounds, or its value if no round changes it.
         self._lifted = dict(zip(body.inputs, equation.operands, strict=True))
         for var, value in body.constants:
             own = self._lifted[var] = Var(var.aval)
@@ -114,7 +114,7 @@ class _Splitter(Emitter):
         self._lifted[own] = result
 
     def _operand(self, x: Operand, moved: Moved, ndim: int) -> Operand:
-        """Return the rows of an operand; a number beside an array gets axes of length 1."""
+        """Return the rows of an operand. If it is a number and ``ndim`` is larger, its rows get axes of length 1."""
         if type(x) is Literal:
             return x
         y = self._lifted[x]
@@ -123,7 +123,7 @@ class _Splitter(Emitter):
         return self.emit(reshape_p, y, shape=(self._length, *(1,) * ndim))
 
     def _loop(self, equation: Equation, moved: Moved, results: dict[Operand, Var]) -> None:
-        """Append the loop of what is left."""
+        """Append the loop of the equations that are left."""
         loop: Loop = equation.params["loop"]
         body = loop.body
         equations = [body.equations[i] for i in moved.inside]

@@ -1,7 +1,8 @@
-"""A program as arrays of numbers, so that passes over thousands of rounds are a few calls of NumPy.
+"""The table of a program: arrays of numbers, so that a pass over thousands of rounds is a few calls of NumPy.
 
 Result ``k`` of equation ``i`` has the number ``i * width + k``. Inputs, constants and literals have the numbers after
-these.
+these. Primitives, types, parameters and parts of arrays have numbers, too. Two equations are of one *kind* if they have
+equal primitives, parameters and types; ``kinds`` gives each kind a number.
 """
 
 from __future__ import annotations
@@ -22,18 +23,18 @@ from funcgrad._core.trace.derivative import CONSTANT
 from funcgrad._ops.index.gather import index_p
 from funcgrad._ops.rolling.rows import Key, Pattern, lows_of, pattern_of, window_of
 
-# Equations of more operands compare the types of all operands as one tuple.
+# The types of more operands than this are compared as one text of bytes.
 _MANY = 8
-# Slices of one array are windows if they have one length and at least this many places. Fewer are the neighbours of a
-# stencil, such as ``x[:-2]``, ``x[1:-1]`` and ``x[2:]``.
+# Slices of one array are moving windows if they have one length and at least this many positions. Fewer are the
+# neighbours of a stencil, such as ``x[:-2]``, ``x[1:-1]`` and ``x[2:]``.
 _LEAST_WINDOWS = 8
 
-# Stands for what no equation of the program makes.
+# Stands for a value that no equation makes, and for an index that is no part at integers.
 OUTSIDE = -1
 
 
 class IndexReads(NamedTuple):
-    """The reads by index of a program.
+    """The equations of a program that read a part of an array by index, without index arrays.
 
     Args:
         equations: the equations.
@@ -47,10 +48,10 @@ class IndexReads(NamedTuple):
 
 
 class Table:
-    """The operands, primitives and types of a program.
+    """The operands, primitives and types of a program, as numbers.
 
     Args:
-        equations: the program.
+        equations: the equations of the program.
         outputs: its outputs.
     """
 
@@ -80,7 +81,7 @@ class Table:
         first, places = first_places(ids[outside])
         read[outside] = places + self.size
         self.operands, self.outputs = read[: len(ids) - len(outputs)], read[len(ids) - len(outputs) :]
-        # Inputs, constants and literals, in the order of the reads.
+        # Inputs, constants and literals, in the order in which they are first read.
         positions = outside[first]
         readers = np.searchsorted(self.starts, positions, "right") - 1
         self.outside: list[Operand] = [
@@ -93,21 +94,21 @@ class Table:
         self.types = np.full(self.size + len(self.outside), -1)
         self.types[numbers] = np.array([self._avals.setdefault(x, len(self._avals)) for x in avals], np.int64)[found]
         self.types[self.size :] = [self._type_of(x) for x in self.outside]
-        # The parts of arrays at integers that equations read and write, and their numbers. The numbers of the most
-        # frequent ones, one integer, are known for each length of the axis.
+        # The parts of arrays at integers that equations read and write, and their numbers. Most indices are one
+        # integer. Their numbers are looked up by this integer and the length of the axis.
         self.parts: list[tuple[Pattern, Key]] = []
         self._numbers_of_parts: dict[tuple[Pattern, Key], int] = {}
         self._quick: dict[tuple[int, int], int] = {}
 
     def _type_of(self, x: Operand) -> int:
         number = self._avals.setdefault(x.aval, len(self._avals))
-        # A number that is no Python number may be the first value of a carry.
+        # Python's numbers have a type of their own: only NumPy's may become the first value of a carry.
         if type(x) is Literal and x.aval.weak:
             return self._avals.setdefault((type(x.value), number), len(self._avals))
         return number
 
     def kept(self, mask: np.ndarray) -> Table:
-        """Return the table of some of the equations, which read none of the others."""
+        """Return the table of the equations of a mask. They must read no result of the others."""
         found = copy(self)
         for name in ("effects", "reads", "_with_params"):
             vars(found).pop(name, None)
@@ -147,7 +148,7 @@ class Table:
         return np.repeat(np.arange(len(self.equations)), np.diff(self.starts))
 
     def uses(self) -> np.ndarray:
-        """Return how often each value is read, as an output too."""
+        """Return how often each value is read. An output is a read."""
         return np.bincount(np.concatenate((self.operands, self.outputs)), minlength=len(self.types))
 
     @functools.cached_property
@@ -211,19 +212,19 @@ class Table:
 
     @functools.cached_property
     def reads(self) -> IndexReads:
-        """The reads by index without index arrays."""
+        """The reads by index, without those that have index arrays."""
         found = self.of(index_p)
         found = found[np.diff(self.starts)[found] == 1]
         return IndexReads(found, self.operands[self.starts[found]], self.parts_of(found))
 
     def windows(self) -> np.ndarray:
-        """Return the numbers of the parts that `reads` concern, those of windows too.
+        """Return the number of the part for each of `reads`, where a moving window is a part too.
 
-        An array that has windows is no row itself, so its number is `OUTSIDE`.
+        A row that has moving windows itself must be read as an array, so its number is `OUTSIDE`.
         """
         reads, width = self.reads, self.width
         numbers = reads.numbers.copy()
-        # Reads with slices that are parts at integers have one pattern for each slice.
+        # `parts_of` gives each slice a pattern of its own. The same slice at another position needs an equal one.
         has_slice = np.array([any(type(each) is tuple for each in pattern) for pattern, _ in self.parts] + [True], bool)
         others = np.flatnonzero(has_slice[numbers])
         often = np.bincount(reads.bases[others], minlength=len(self.types)) >= _LEAST_WINDOWS
@@ -249,7 +250,7 @@ class Table:
         return number
 
     def parts_of(self, equations: np.ndarray) -> np.ndarray:
-        """Return the number of the part at integers that each read or write concerns; `OUTSIDE` for other indices."""
+        """Return the number of the part at integers that each of some reads and writes has; else `OUTSIDE`."""
         quick = self._quick
         numbers: list[int] = []
         for i in equations.tolist():
@@ -268,7 +269,7 @@ class Table:
     def kinds(self, kept: np.ndarray) -> np.ndarray:
         """Return a number for each kept equation, equal for equations of one kind: primitive, parameters, and types.
 
-        Equations of one kind may be one equation in several rounds; which values they read does not count.
+        Equations of one kind may be one equation in several rounds. It does not matter which values they read.
 
         Args:
             kept: a mask of equations.
@@ -291,7 +292,7 @@ class Table:
         return found[kept]
 
     def _params(self, kept: np.ndarray) -> np.ndarray:
-        """Return a number for each equation, equal for equal parameters. One with effects is like no other."""
+        """Return a number for each equation, equal for equal parameters. An equation with effects equals no other."""
         numbers: dict[Any, int] = {(): 0}
         found = np.zeros(len(self.equations), np.int64)
         asked = self._with_params[kept[self._with_params]].tolist()
@@ -303,20 +304,26 @@ class Table:
         params = equation.params
         if len(params) == 1 and not equation.primitive.effect:
             (value,) = params.values()
-            # Integers are equal only if they are the same; 1 and True are not of one type.
+            # An integer is its own key, which takes less time. True equals 1, so `params_key` makes another key for it.
             if type(value) is int:
                 return value
         try:
             key = object() if equation.has_effect else params_key(params)
             hash(key)
         except TypeError:
-            # A parameter that cannot be hashed: the equation is like no other.
+            # A parameter that cannot be hashed: the equation equals no other.
             return object()
         return key
 
 
 def _made(made: np.ndarray, numbers: np.ndarray, read: np.ndarray) -> np.ndarray:
-    """Return the number of each value that is read, or `OUTSIDE`; both kinds of values by their ids."""
+    """Return the number of each value that is read, or `OUTSIDE` if no equation makes it.
+
+    Args:
+        made: the ids of all results.
+        numbers: their numbers.
+        read: the ids of the values that are read.
+    """
     order = np.argsort(made)
     places = np.searchsorted(made[order], read)
     order = np.append(order, order[-1:])
@@ -326,11 +333,14 @@ def _made(made: np.ndarray, numbers: np.ndarray, read: np.ndarray) -> np.ndarray
 
 
 def first_places(ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the first place of each distinct number, in order, and for each number which of these it is."""
+    """Return the position where each distinct number occurs first, in order, and for each number which of these it is.
+
+    ``[7, 5, 7]`` gives ``[0, 1]`` and ``[0, 1, 0]``.
+    """
     distinct = np.unique(ids)
     inverse = np.searchsorted(distinct, ids)
     first = np.empty_like(distinct)
-    # NumPy keeps the last of the values for one place.
+    # NumPy keeps the last value that is written to a position.
     first[inverse[::-1]] = np.arange(len(ids))[::-1]
     order = np.argsort(first)
     ranks = np.empty_like(order)
@@ -339,7 +349,7 @@ def first_places(ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _distinct(objects: list[Any]) -> tuple[list[Any], np.ndarray]:
-    """Return the distinct objects in the order of their first places, and the number of each object among them."""
+    """Return the distinct objects in the order in which they occur first, and the number of each object among them."""
     first, numbers = first_places(np.fromiter(map(id, objects), np.int64, len(objects)))
     return [objects[i] for i in first.tolist()], numbers
 
