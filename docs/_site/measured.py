@@ -66,6 +66,18 @@ def table(name: str) -> str:
     return "\n".join([*lines, "", machine(name)])
 
 
+def memory_of_loops() -> str:
+    """The peaks of loops as a table in Markdown: a row for each number of rounds, a column for each program."""
+    checks = {check["name"]: check["value"] for check in suite("memory")["checks"]}
+    names = [name.split(", ", 1) for name in checks if " rounds, " in name]
+    rows, columns = [[*dict.fromkeys(each)] for each in zip(*names, strict=True)]
+    lines = [f"| | {' | '.join(columns)} |", f"|---|{'---:|' * len(columns)}"]
+    for rounds in rows:
+        found = [f"{checks[f'{rounds}, {what}']:.2g} MB" for what in columns]
+        lines.append(f"| {rounds} | {' | '.join(found)} |")
+    return "\n".join([*lines, "", machine("memory")])
+
+
 def bars(cases: Sequence[tuple[str, str, str]], width: float = 9.5, without: Sequence[str] = ("JAX, eager",)) -> Figure:
     """Draw the best times of cases ``(suite, case, title)``, each with a scale of its own: ours on top."""
     chosen = [(title, _times(name, case, without)) for name, case, title in cases]

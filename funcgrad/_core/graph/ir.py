@@ -187,10 +187,13 @@ class Graph(GraphMethods):
 
     @folded
     def roll(self) -> Graph:
-        """Return the same program, in which stretches that repeat are structured loops (`scan`).
+        """Return the same program, in which stretches of equations that repeat are loops (`scan`).
 
-        A Python loop leaves one copy of its body for each round. Where the rounds do the same to the next of their
-        data, one body is left. Rounds that differ stay as they are; so does a program in which nothing repeats.
+        A Python loop leaves one copy of its body for each round. If the rounds do the same to the next of their data,
+        one copy is left. Rounds that differ stay as they are.
+
+        Returns:
+            The program with loops; this graph itself if nothing repeats.
 
         Example:
             >>> import numpy as np

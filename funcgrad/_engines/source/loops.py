@@ -1,14 +1,14 @@
 """Write loops and branches as Python's own statements, with the lines of their bodies inside.
 
-    v3, v2 = x0, empty((1000, 4), dtype)         # scan: what is carried, and memory for the stacked results
-    for v4, v2_t0 in zip(x1, v2):                # rows
+    v3, v2 = x0, empty((1000, 4), dtype)         # scan: the first carry, and memory for a stack
+    for v4, v2_t0 in zip(x1, v2):                # a row of x1, which is read, and a row of the stack, which is written
         v5 = add(v3, v4)                         # the body
         v6 = sin(v5, v2_t0)
-        v3 = v5
+        v3 = v5                                  # the next carry
 
-A body writes into the memory of what it carries if nobody else sees that memory: the first value is then copied, unless
-the program owns it, and each round must give back memory of its own (`_Carried`). Bodies that are nested deeper than
-Python's parser allows are called.
+A round may write into the memory of a carry if only the loop uses this memory. So the first carry is copied, unless the
+program owns its memory, and each round must return a carry in memory of its own (`_Carried`). Python's parser limits
+how deep statements are nested; a body that is nested deeper is called.
 """
 
 from __future__ import annotations
@@ -106,17 +106,17 @@ def cond(w: Writer, equation: Equation, i: int) -> list[str] | None:
 
 
 class _Rows:
-    """The rows that a round of a scan reads, and those that it makes.
+    """The rows that a round of a scan reads and makes.
 
-    The ``for`` goes through the rows themselves, in half of the time of indexing. A row that a ufunc makes is written
-    to its place, in half of the time of a copy.
+    The ``for`` iterates over the arrays, which takes half of the time of an index in each round. A ufunc writes its
+    result into the row of the stack, which takes half of the time of a copy.
 
     Args:
         w: the writer of the program around the loop.
         graph: the body of the loop.
         loop: the loop.
-        xs: the arrays that are read.
-        stacks: the arrays that are made.
+        xs: the arrays whose rows are read.
+        stacks: the arrays whose rows are made.
     """
 
     def __init__(self, w: Writer, graph: Graph, loop: Any, xs: Sequence[Operand], stacks: Sequence[Var]) -> None:
@@ -126,17 +126,17 @@ class _Rows:
         names = [w.names[stack] for stack in stacks]
         self._outputs = list(zip(graph.outputs[loop.carry :], names, strict=True))
         self._kept = Counter(graph.outputs)
-        # Whether all equations that read a value are ufuncs that make arrays.
+        # For each value: whether all equations that read it are ufuncs whose results have axes.
         self._makes_arrays: dict[Operand, bool] = {}
         for equation in graph.equations:
             is_made = isinstance(equation.primitive.numpy, np.ufunc) and equation.results[0].aval.shape != ()
             for x in equation.operands:
                 self._makes_arrays[x] = is_made and self._makes_arrays.get(x, True)
-        # The names that the ``for`` gives to rows, and the names of their arrays.
+        # The names of rows in the ``for``, and the names of their arrays.
         self._named: dict[str, str] = {}
         # Whether the body reads the number of the round.
         self._counts = False
-        # The names that hold views, which keep their arrays alive.
+        # The names of views. They keep their arrays alive.
         self._views: list[str] = []
 
     def body(self, inside: Writer) -> list[str]:
@@ -146,7 +146,7 @@ class _Rows:
         for var, x in self._inputs:
             name = inside.new(var)
             if not var.aval.shape and not var.aval.weak and self._meets_arrays(var):
-                # A ufunc reads an array without axes in half of the time of a number. Python's numbers stay numbers.
+                # A ufunc reads an array without axes in half of the time of a number. A weak number stays a number.
                 inside.numbers.discard(var)
                 reads.append(f"{name} = {w.name(x)}[{t}, ...]")
                 self._views.append(name)
@@ -184,14 +184,14 @@ class _Rows:
         return [f"del {', '.join(self._views)}"] if self._views else []
 
     def _meets_arrays(self, var: Var) -> bool:
-        """Return whether only ufuncs that make arrays read a row."""
+        """Return whether a row is read only by ufuncs whose results have axes."""
         return not self._kept[var] and self._makes_arrays.get(var, True)
 
     def _fits_row(self, y: Operand) -> bool:
         """Return whether a result may be made in its row of a stack.
 
-        A matrix that the round reads keeps the order that its elements have in memory, because sums follow it. A view
-        of the row would keep the stack alive.
+        A matrix that the round reads keeps the order of its elements in memory, because sums follow this order. If an
+        equation of the round shows a view of the result, the view would keep the whole stack alive.
         """
         if type(y) is not Var or not y.aval.shape or self._kept[y] > 1:
             return False
@@ -199,14 +199,14 @@ class _Rows:
 
 
 class _Carried:
-    """The values that a loop carries: a name for each, and whether a round may write to its memory.
+    """The carries of a loop: the name of each, and whether a round may write to its memory.
 
     Args:
         w: the writer of the program around the loop.
         equation: the loop, number ``i`` of that program.
-        graph: the body; its first outputs are the next values of what is carried.
-        places: the numbers of the inputs of the body that are carried.
-        values: the first values.
+        graph: the body; its first outputs are the next carries.
+        places: the numbers of the body's inputs that are carries.
+        values: the first carries.
     """
 
     def __init__(
@@ -220,7 +220,7 @@ class _Carried:
         self._graph = graph
         self._ends = graph.outputs[: len(self._vars)]
         self._same = [y is x for x, y in zip(self._vars, self._ends, strict=True)]
-        # The carried values whose memory only the loop sees.
+        # For each carry: whether only the loop uses its memory.
         self.own = w.carried_own.get(id(equation)) or [
             bool(var.aval.shape) and not same for var, same in zip(self._vars, self._same, strict=True)
         ]
@@ -230,8 +230,9 @@ class _Carried:
     def written(self, write: Callable[[Writer, list[str]], list[str]]) -> list[str]:
         """Return the lines of the body, as ``write(inside, before)`` gives them.
 
-        Whether a round gives back memory of its own is known when it is written. If it does not, it is written again.
-        The writers share the answer: without it, the lines of a loop in ``n`` others would be written ``2**n`` times.
+        Writing the body shows whether a round returns each carry in memory of its own. If it does not, the body is
+        written once more. The writers share the answer: without it, the lines of a loop in ``n`` others would be
+        written ``2**n`` times.
         """
         while True:
             free = [var for var, own in zip(self._vars, self.own, strict=True) if own]
@@ -252,9 +253,9 @@ class _Carried:
         return body
 
     def _first(self) -> list[str]:
-        """Return the lines that give the first values their names."""
+        """Return the lines that assign the first carries to their names."""
         w, inside, buffers = self._w, self.inside, self._w.buffers
-        # Memory that a round gives back as another value is written to in the next round.
+        # A round may return the memory of one carry as another carry. The next round then writes to it.
         moved = {inside.buffers.root(y) for y in self._ends}
         roots = [buffers.root(x) for x in self._equation.operands if type(x) is Var]
         self._taken: list[Any] = [None] * len(self._vars)
@@ -273,21 +274,26 @@ class _Carried:
         return lines
 
     def next(self) -> list[str]:
-        """Return the lines that give the names their next values."""
+        """Return the lines that assign the next carries."""
         triples = list(zip(self._vars, self._ends, self._same, strict=True))
         names = [self.inside.names[var] for var, _, same in triples if not same]
         ends = [as_number(self.inside, y, var.aval.dtype) for var, y, same in triples if not same]
-        # Most loops change one value, or values whose names no other value takes.
+        # One line for each carry is enough, unless the next value of one carry is another carry.
         if set(ends).isdisjoint(names):
             return [f"{name} = {end}" for name, end in zip(names, ends, strict=True)]
         return [f"{', '.join(names)} = {', '.join(ends)}"]
 
     def give(self, results: Sequence[Var], *, runs: bool) -> None:
-        """Register the last values as results. A loop that ``runs`` has one round at least."""
+        """Register the last carries as results.
+
+        Args:
+            results: the results of the loop.
+            runs: whether the loop has at least one round.
+        """
         w = self._w
         own = list(self.own)
         if not runs:
-            # The first value may be the last.
+            # Without a round, the last carry is the first one.
             moved = {self.inside.buffers.root(y) for y in self._ends}
             own = [o and (v in self.inside.buffers.used or v in moved) for o, v in zip(own, self._vars, strict=True)]
         changed = [k for k, same in enumerate(self._same) if not same or not results[k].aval.shape]
@@ -301,7 +307,7 @@ class _Carried:
 
 
 def _register(w: Writer, equation: Equation, results: Sequence[Var], own: Sequence[bool]) -> None:
-    """Register the memory of results: new memory, or memory that an operand may have too."""
+    """Register the memory of results: memory of their own, or memory that an operand may share."""
     numbers = [var for var in results if not var.aval.shape]
     w.numbers.update(numbers)
     for var in numbers:
@@ -315,7 +321,7 @@ def _register(w: Writer, equation: Equation, results: Sequence[Var], own: Sequen
 
 
 def _is_given(inside: Writer, outputs: Sequence[Operand], k: int) -> bool:
-    """Return whether a body gives back a result in memory that is its own and no other result's."""
+    """Return whether a body returns an output in memory that the body made, and that no other output shares."""
     y, buffers = outputs[k], inside.buffers
     if not buffers.is_own(y) or not buffers.is_whole(y):
         return False

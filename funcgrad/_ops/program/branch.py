@@ -221,7 +221,7 @@ class While(NamedTuple):
         return Moves((*[False] * len(condition), *constants, *carry), carry)
 
     def pulled(self, moves: Moves, primals: tuple) -> NoReturn:
-        """Raise: reverse mode would need memory for an unknown number of steps."""
+        """Raise: reverse mode would need memory for an unknown number of rounds."""
         raise NotDifferentiableError(
             f"while_loop: reverse mode was asked through {self.name}, whose number of rounds is known only after it "
             "has run, so the values that the reverse pass reads cannot be stored. Use fori_loop with integer bounds, "
@@ -336,7 +336,7 @@ while_p = Primitive(
     aval=lambda *xs, loop: loop.avals,
     derivative=GraphDerivative(lambda loop: loop),
     batch=_while_batch,
-    # The cost of one step, because the number of steps is not known.
+    # The cost of one round, because the number of rounds is not known.
     cost=lambda y, *xs, loop: loop.condition.flops + loop.body.flops,
     multiple_results=True,
     forms=Forms(basic=Basic.WHILE, depends=repeated),

@@ -1,21 +1,21 @@
 """A loop whose body is a graph: it carries state along and maps over leading axes.
 
-Operands are constants (the same in each step), the initial carry, and arrays of which each step takes one row. The body
-takes constants, carry and rows; it returns the new carry and one row of each stacked result.
+Operands are constants (the same in each round), the initial carry, and arrays of which each round takes one row. The
+body takes constants, carry and rows; it returns the new carry and one row of each stacked result.
 
 The derivatives are scans too. In forward mode the body carries tangents with the primals. In reverse mode a forward
 scan stacks the values that the backward body reads, and a scan in the other direction runs that body. Values that do
-not change from step to step are computed once.
+not change from round to round are computed once.
 
-Example: ``h = tanh(w @ h + x)``, with constant weights, carried state and a row of the inputs in each step:
+Example: ``h = tanh(w @ h + x)``, with constant weights, carried state and a row of the inputs in each round:
 
     first loop    w; h; rows of x       ->  the last h; a stack of h, and of the values that tanh's derivative reads
-    second loop   w; h_bar; rows of both stacks, from the last step to the first
-                                        ->  h_bar of the step before; a stack of x_bar
+    second loop   w; h_bar; rows of both stacks, from the last round to the first
+                                        ->  h_bar of the round before; a stack of x_bar
     afterwards    the stacks of x_bar and h   ->  w_bar, by one product
 
-If the loop is small, or if the step's share of w_bar is no product, the second loop carries w_bar instead
-(`_ops/contract/late.py`). A value that no step changes (w) is passed to the second loop directly, or computed once
+If the loop is small, or if the round's share of w_bar is no product, the second loop carries w_bar instead
+(`_ops/contract/late.py`). A value that no round changes (w) is passed to the second loop directly, or computed once
 before it. A residual that is a row of an operand or of a stacked result is read there and not stacked again.
 """
 
@@ -167,12 +167,12 @@ class Cut(NamedTuple):
 
     @property
     def counts(self) -> tuple[int, int]:
-        """The number of residuals that are computed once, and of those with a row for each step."""
+        """The number of residuals that are computed once, and of those with a row for each round."""
         once = sum(kind == "once" for kind, _ in self.sources)
         return once, len(self.sources) - once
 
     def run(self, operands: tuple, results: int) -> tuple[list, list, list]:
-        """Return the first loop's results, the residuals that are constant, and the residuals with a row per step."""
+        """Return the first loop's results, the residuals that are constant, and the residuals with a row per round."""
         ys = self.first(*operands)
         xs = self.first.parts(operands)[2]
         once = self.hoisted.evaluate(*operands[: self.first.constants])
@@ -211,7 +211,7 @@ def cut_at_residuals(loop: Loop, first: Graph, second: Graph) -> Cut:
 
 
 def _before(graph: Graph, fixed: set) -> list:
-    """Return the equations that can be computed once; an equation with an effect must run in each step."""
+    """Return the equations that can be computed once; an equation with an effect must run in each round."""
     return [equation for equation in graph.equations if equation.results[0] in fixed and not equation.has_effect]
 
 
@@ -314,7 +314,7 @@ def _reverse_loops(body: Graph, loop: Loop, moves: Moves) -> tuple[Cut, _Transpo
 
 
 def _batch(primitive: Primitive, size: int, operands: tuple, batched: tuple[bool, ...], params: dict) -> list[Any]:
-    """Scan the mapped body; a carry that becomes batched in some step is batched from the start."""
+    """Scan the mapped body; a carry that becomes batched in some round is batched from the start."""
     loop: Loop = params["loop"]
     body, flags, mapped = _batched_body(loop, size, batched)
     before, after = loop.parts(batched)[1], loop.parts(flags)[1]
@@ -330,7 +330,7 @@ def _batch(primitive: Primitive, size: int, operands: tuple, batched: tuple[bool
 def _batched_body(loop: Loop, size: int, batched: Mask) -> tuple[Graph, Mask, Mask]:
     """Return the mapped body, and which of its inputs and outputs are batched."""
     constants, carry, xs = loop.parts(batched)
-    # A batched carry may make another one batched in the next step. Repeat until no more are found.
+    # A batched carry may make another one batched in the next round. Repeat until no more are found.
     while True:
         flags = (*constants, *carry, *xs)
         wanted = (*carry, *[False] * (len(loop.body.outputs) - loop.carry))
@@ -341,7 +341,7 @@ def _batched_body(loop: Loop, size: int, batched: Mask) -> tuple[Graph, Mask, Ma
 
 
 def _swapped(x: Value) -> Value:
-    """Exchange the axes of batch and steps."""
+    """Exchange the axes of batch and rounds."""
     return transpose(x, (1, 0, *range(2, len(x.shape))))
 
 

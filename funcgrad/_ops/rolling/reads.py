@@ -1,4 +1,4 @@
-"""What each operand of a program reads, as arrays of numbers, so that thousands of rounds are compared at once.
+"""Arrays of numbers that say what each operand of a program reads, so that thousands of rounds are compared at once.
 
 A *row read* is an equation that reads a row, such as ``x[t]``. Loops are looked for in the other equations. For these,
 an operand is a result of an equation, or a row of an array at integers.

@@ -26,7 +26,7 @@ from funcgrad._transforms.control.branches import (
     stage_branches,
     with_common_inputs,
 )
-from funcgrad._transforms.control.pieces import checked_piece, scan_in_pieces
+from funcgrad._transforms.control.segments import checked_segment, scan_in_segments
 from funcgrad._types import Array, ArrayLike, PyTree, Value
 from funcgrad.numpy.extend import array_test, as_value
 from funcgrad.tree import TreeDef, flatten, flatten_with_path, key_path_str, structure, unflatten
@@ -59,21 +59,21 @@ def scan(
         f: takes ``(carry, x)`` and returns ``(carry, y)``, pytrees of arrays; the carry keeps its shapes and dtypes.
         init: the first carry.
         xs: a pytree of arrays with one leading axis length; ``None`` if there are none.
-        length: the number of steps, needed if ``xs`` has no arrays.
-        reverse: whether to go from the last step to the first.
-        unroll: the number of steps in one iteration of XLA's loop; ``True`` for all of them. The other engines take no
+        length: the number of rounds, needed if ``xs`` has no arrays.
+        reverse: whether to go from the last round to the first.
+        unroll: the number of rounds in one iteration of XLA's loop; ``True`` for all of them. The other engines take no
             notice.
-        checkpoint: the number of steps of a piece. Reverse mode keeps the carry before each piece, and computes the
-            values of its steps again; without it, reverse mode keeps what the rules read of every step.
+        checkpoint: the number of rounds of a segment. Reverse mode keeps the carry before each segment, and computes
+            the values of its rounds again. Without it, reverse mode keeps the values of all rounds that the rules read.
 
     Returns:
-        ``(carry, ys)``: the last carry, and the stacked results of the steps.
+        ``(carry, ys)``: the last carry, and the stacked results of the rounds.
 
     Raises:
         TracerBoolConversionError: ``f`` branches on a value; it runs on types alone.
         TypeError: the carry changes its shape or dtype.
         TreeMismatchError: the carry changes its structure.
-        ValueError: the lengths of ``xs`` differ, or ``checkpoint`` is not from 1 to the number of steps.
+        ValueError: the lengths of ``xs`` differ, or ``checkpoint`` is not from 1 to the number of rounds.
 
     Example:
         >>> import numpy as np
@@ -92,10 +92,10 @@ def scan(
     rows = [as_value(taken(x)) for x in rows]
     steps = _length(f, rows, length)
     if checkpoint is not None:
-        piece = checked_piece(name_of(f), checkpoint, steps)
+        segment = checked_segment(name_of(f), checkpoint, steps)
         if steps:
-            run = functools.partial(_piece, f, reverse, unroll)
-            return scan_in_pieces(scan, run, init, unflatten(xs_tree, rows), steps, piece, reverse=reverse)
+            run = functools.partial(_scan_rows, f, reverse, unroll)
+            return scan_in_segments(scan, run, init, unflatten(xs_tree, rows), steps, segment, reverse=reverse)
     init_parts = _carry("scan", init)
     count = len(init_parts[0])
 
@@ -117,7 +117,7 @@ def scan(
     )
 
 
-def _piece(
+def _scan_rows(
     f: Callable[[Any, Any], tuple[Any, Any]], reverse: bool, unroll: int | bool, carry: PyTree, xs: PyTree, length: int
 ) -> tuple[Any, Any]:
     """Scan some of the rows."""
@@ -146,7 +146,7 @@ def _length(f: Callable[..., Any], rows: list[Any], length: int | None) -> int:
     if () in shapes:
         raise ValueError(
             f"scan: a leaf of xs for {name_of(f)} is {aval_of(rows[shapes.index(())])}; needed an array with a leading "
-            "axis to loop over. Put values that are the same in each step into a closure or the carry."
+            "axis to loop over. Put values that are the same in each round into a closure or the carry."
         )
     lengths = {shape[0] for shape in shapes}
     if length is not None:
@@ -237,13 +237,13 @@ def fori_loop(
 
 
 def _unrolled(transform: str, unroll: Any, steps: int) -> int:
-    """Return the number of steps in one iteration."""
+    """Return the number of rounds in one iteration."""
     if isinstance(unroll, bool):
         return max(steps, 1) if unroll else 1
     if not hasattr(unroll, "__index__") or operator.index(unroll) < 1:
         raise ValueError(
             f"{transform}: unroll is {shown(unroll)}; needed an integer from 1 on, or a bool. Leave it out for one "
-            "step in each iteration."
+            "round in each iteration."
         )
     return operator.index(unroll)
 

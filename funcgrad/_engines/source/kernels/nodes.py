@@ -230,22 +230,22 @@ class Matrices(NamedTuple):
 
 
 class Times(NamedTuple):
-    """How often a loop runs, and whether it takes rows from the last to the first."""
+    """The number of rounds of a loop, and whether it reads rows from the last to the first."""
 
     length: int
     reverse: bool
 
 
 class Nested(NamedTuple):
-    """Steps that run several times, or one of two ways.
+    """A loop or a branch, with the steps of its bodies.
 
     Args:
-        parts: the steps: those of a round; those that compute the flag and those of a round; or those of both branches.
+        parts: the steps of a round of a scan; or of the condition and of a round of a while; or of both branches.
         targets: the memory that is written inside and read outside.
-        flag: a number that says whether a round follows, or which branch is taken; ``None`` for a known number.
+        flag: says whether another round follows, or which branch runs; ``None`` if the number of rounds is known.
         times: the number of rounds, if it is known.
-        rows: memory that is a row of other memory in each round, and that other memory.
-        branches: whether the parts are two ways, of which one is taken.
+        rows: pairs of memory: the first is a row of the second, another one in each round.
+        branches: whether the parts are two branches.
         groups: the parts, fused.
     """
 

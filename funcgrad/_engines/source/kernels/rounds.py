@@ -1,11 +1,11 @@
-"""Lower loops and branches: steps around the steps of their bodies.
+"""Lower loops and branches to steps: a `Nested` step contains the steps of the bodies.
 
     for r in range(at(S, 3)):
-        p2 = part(b_a1, r * at(S, 4))          # a row of an array, a row of a stacked result
-        ...                                    # the body; its last steps write what is carried
+        p2 = part(b_a1, r * at(S, 4))          # the address of a row of an array or a stack
+        ...                                    # the body; its last steps write the next carries
 
-What is carried has memory of its own, which holds the first value before the loop. A round reads it, and writes it when
-nothing in the round reads it again.
+Each carry has memory of its own, into which the first carry is copied before the loop. A round reads this memory. It
+writes the next carry there when no later step of the round reads the old one.
 """
 
 from __future__ import annotations
@@ -32,11 +32,12 @@ from funcgrad._engines.source.kernels.nodes import (
     Times,
 )
 
-# A loop of no more operations than this, in all of its rounds, is written round by round.
+# A loop with no more operations than this in all its rounds is unrolled.
 _INLINE = 160
-# Carried arrays of fewer elements are copied: two rounds in turn take longer to build.
+# Carries that change places, as in `a, b = f(a, b), a`, are copied if they have fewer elements than this.
 _COPIED = 256
-# The most equations of a round that is written several times, and how many times it is written at most.
+# Larger ones are not copied: the loop then has two or three rounds as its body (`_turns`). The largest number of
+# equations of such a round, and the most rounds.
 _TURNED = 20
 _MOST_TURNS = 3
 _BOOL = np.dtype(bool)
@@ -50,14 +51,14 @@ def _scan(w: Lowering, equation: Equation) -> bool:
     if not loop.length:
         return False
     short = loop.length * len(body.equations) <= _INLINE and not body.constants
-    # A loop that is a kernel by itself stays one: its text is shorter and compiles sooner.
+    # A short loop that is a kernel of its own stays a loop: its text is shorter and compiles faster.
     if short and (w.depth or not w.loop):
         return round_by_round(w, equation)
     return w.loop and _for(w, equation, loop, body)
 
 
 def round_by_round(w: Lowering, equation: Equation) -> bool:
-    """Add the steps of all rounds of a loop; return whether it has a form."""
+    """Add the steps of all rounds of a loop, one round after another; return whether each equation has a form."""
     loop = equation.params["loop"]
     body = loop.body.made(prepared)
     found = _known(w, equation.operands, body.inputs)
@@ -67,7 +68,7 @@ def round_by_round(w: Lowering, equation: Equation) -> bool:
     carry = found[loop.constants : split]
     rows = [x for x in found[split:] if isinstance(x, StridedView)]
     if len(rows) < len(found) - split:
-        # A value that is computed in place has no rows in memory.
+        # A number has no rows in memory.
         return False
     w.known.update(zip(body.inputs[: loop.constants], found, strict=False))
     stacks = [KernelMemory(var.aval.dtype, var.aval.shape).whole() for var in equation.results[loop.carry :]]
@@ -83,7 +84,16 @@ def round_by_round(w: Lowering, equation: Equation) -> bool:
 def _round(
     w: Lowering, loop: Any, body: Graph, carry: Sequence[Access], xs: Sequence[StridedView], ys: Sequence[StridedView]
 ) -> list[Access] | None:
-    """Add the steps of a round, which reads some rows and writes others; return what is carried after it."""
+    """Add the steps of a round; return the next carries, or ``None`` if an equation has no form.
+
+    Args:
+        w: collects the steps.
+        loop: the parameters of the scan.
+        body: the body.
+        carry: the carries that the round reads.
+        xs: the rows that it reads.
+        ys: the rows of stacks that it writes.
+    """
     w.known.update(zip(body.inputs[loop.constants :], [*carry, *xs], strict=True))
     ends = _outcome(w, body)
     if ends is None:
@@ -122,9 +132,9 @@ class _Rounds:
     Args:
         w: collects the steps.
         loop: the parameters of the scan.
-        body: a round.
-        arrays: a round reads a row of each.
-        stacks: a round writes a row of each.
+        body: the body.
+        arrays: the arrays of which a round reads a row.
+        stacks: the arrays of which a round writes a row.
     """
 
     def __init__(
@@ -140,7 +150,11 @@ class _Rounds:
         self._rows: list[tuple[KernelMemory, StridedView]] = []
 
     def ends(self, held: Sequence[StridedView]) -> Sequence[Access] | None:
-        """Add the steps of all rounds; return what is carried after them, or ``None`` if an equation has no form."""
+        """Add the steps of all rounds; return the last carries, or ``None`` if an equation has no form.
+
+        Args:
+            held: the memory of the carries.
+        """
         w, length, reverse = self._w, self._loop.length, self._loop.reverse
         steps = _steps_of(w, lambda: self._in_turn(held))
         if steps is None:
@@ -157,7 +171,7 @@ class _Rounds:
         return ends
 
     def _in_turn(self, held: Sequence[StridedView]) -> bool:
-        """Add the steps of the rounds that are written after each other, which are the body of the loop."""
+        """Add the steps of one turn of the loop: one round, or several rounds one after another."""
         ends: Sequence[Access] | None = held
         for turn in range(self._turns):
             rows, stacks = [[self._row_of_round(x, turn) for x in xs] for xs in (self._arrays, self._stacks)]
@@ -168,11 +182,11 @@ class _Rounds:
         return True
 
     def _row_of_round(self, x: StridedView, turn: int) -> StridedView:
-        """Return the row that a round reads or writes."""
+        """Return the row that round ``turn`` of a turn reads or writes."""
         length, turns, count = self._loop.length, self._turns, self._count
         first = _row(x, length - 1 - turns * (count - 1) - turn if self._loop.reverse else turn)
         strides = (turns * x.strides[0], *x.strides[1:])
-        # Every row that this one of the rounds in turn uses, in the order of the array.
+        # The rows that this round uses in all turns, in the order of the array.
         rows = StridedView(x.memory, first.offset, (count, *first.shape), strides)
         row = KernelMemory(x.dtype, first.shape)
         self._rows.append((row, rows))
@@ -180,9 +194,10 @@ class _Rounds:
 
 
 def _turns(body: Graph, carry: Sequence[Var], length: int) -> int:
-    """Return how many rounds are written after each other, so that ``a, b = f(a, b), a`` needs no copy of ``a``.
+    """Return how many rounds are one turn of the loop, so that ``a, b = f(a, b), a`` needs no copy of ``a``.
 
-    After two such rounds, both values are new. They take the places of the values before.
+    After two such rounds, both carries are new, and both old ones are not read any more. So the new ones are written
+    into the memory of the old ones.
     """
     turns = 1
     size = sum(1 + sum(len(inner.equations) for inner in bodies_of(each)) for each in body.equations)
@@ -265,7 +280,7 @@ def _cond(w: Lowering, equation: Equation) -> bool:
 
 
 def bodies_of(equation: Equation) -> list[Graph]:
-    """Return the bodies of a loop or a branch, and of those in it."""
+    """Return the bodies of a loop or a branch, and of the loops and branches in them."""
     params, found = equation.params, []
     if "branches" in params:
         found += params["branches"][:2]
@@ -276,14 +291,14 @@ def bodies_of(equation: Equation) -> list[Graph]:
 
 
 def _known(w: Lowering, operands: Sequence[Operand], variables: Sequence[Var]) -> list[Access] | None:
-    """Return the values of operands, or ``None`` if one of them has none in its type inside."""
+    """Return the values of operands in the types of a body's inputs; ``None`` if one cannot be converted."""
     found = [w.access(x, var.aval.dtype) for x, var in zip(operands, variables, strict=True)]
     known = [x for x, var in zip(found, variables, strict=True) if x is not None and x.dtype == var.aval.dtype]
     return known if len(known) == len(found) else None
 
 
 def _same(outputs: Sequence[Operand], variables: Sequence[Var]) -> bool:
-    """Return whether the types agree."""
+    """Return whether the outputs of a body have the types of these variables."""
     pairs = zip(outputs, variables, strict=True)
     return all(y.aval.dtype == var.aval.dtype and y.aval.shape == var.aval.shape for y, var in pairs)
 
@@ -299,7 +314,7 @@ def _outcome(w: Lowering, body: Graph) -> list[Access] | None:
 
 
 def _steps_of(w: Lowering, run: Callable[[], bool]) -> tuple[Step, ...] | None:
-    """Return the steps that a function adds, or ``None`` if it returns false."""
+    """Return the steps that a function adds, or ``None`` if the function returns false."""
     around, w.steps = w.steps, []
     w.depth += 1
     works = run()
@@ -309,7 +324,7 @@ def _steps_of(w: Lowering, run: Callable[[], bool]) -> tuple[Step, ...] | None:
 
 
 def _carried(w: Lowering, first: Sequence[Access]) -> list[StridedView]:
-    """Add memory for the values that a loop carries, which holds the first values."""
+    """Add memory for the carries of a loop, and copy the first carries into it."""
     return [w.applied("{}", [x], x.shape if isinstance(x, StridedView) else (), x.dtype) for x in first]
 
 
@@ -318,14 +333,20 @@ def _spread(x: Access, shape: tuple[int, ...]) -> Access:
 
 
 def _moves(w: Lowering, held: Sequence[StridedView], ends: Sequence[Access]) -> None:
-    """Add the steps that end a round: they write the next values."""
+    """Add the steps that end a round: they write the next carries.
+
+    Args:
+        w: collects the steps.
+        held: the memory of the carries.
+        ends: the next carries.
+    """
     pending = [(x, value) for x, value in zip(held, ends, strict=True) if value != x]
     while pending:
-        # A carried value is read before it is written: `a, b = made, a` writes b first.
+        # The memory of a carry is read before it is written: `a, b = made, a` writes b first.
         read = Counter([value.memory for _, value in pending if isinstance(value, StridedView)])
         k = next((k for k, (x, _) in enumerate(pending) if not read[x.memory]), None)
         if k is None:
-            # Each is read by another one, as in `a, b = b, a`.
+            # The carries read each other, as in `a, b = b, a`: one of them is copied.
             x, value = pending[0]
             pending[0] = x, w.applied("{}", [value], x.shape, x.dtype)
             continue

@@ -25,9 +25,9 @@ def _loss(x: Any, **options: Any) -> Any:
 
 @pytest.mark.parametrize("engine", [None, "numpy", "numba", "xla"])
 @pytest.mark.parametrize("reverse", [False, True])
-@pytest.mark.parametrize("piece", [1, 3, 4, 11])
-def test_values_and_gradients_are_those_of_the_plain_scan(piece: int, reverse: bool, engine: str | None) -> None:
-    g = fg.value_and_grad(lambda x: _loss(x, reverse=reverse, checkpoint=piece))
+@pytest.mark.parametrize("segment", [1, 3, 4, 11])
+def test_values_and_gradients_are_those_of_the_plain_scan(segment: int, reverse: bool, engine: str | None) -> None:
+    g = fg.value_and_grad(lambda x: _loss(x, reverse=reverse, checkpoint=segment))
     compiled = g if engine is None else fg.jit(g, engine=engine)
     for a, b in zip(compiled(X), fg.value_and_grad(lambda x: _loss(x, reverse=reverse))(X), strict=True):
         np.testing.assert_allclose(a, b, 1e-13)
@@ -79,13 +79,13 @@ def test_the_gradient_keeps_less() -> None:
     assert peak(checkpoint=20) < 0.6 * peak()
 
 
-@pytest.mark.parametrize("piece", [0, -1, 12])
-def test_a_piece_of_no_use_is_refused(piece: int) -> None:
-    with pytest.raises(ValueError, match=f"scan: checkpoint is {piece}.*from 1 to the number of steps, which is 11"):
-        _loss(X, checkpoint=piece)
+@pytest.mark.parametrize("segment", [0, -1, 12])
+def test_a_segment_without_rounds_or_with_too_many_is_refused(segment: int) -> None:
+    with pytest.raises(ValueError, match=f"scan: checkpoint is {segment}.*from 1 to the number of rounds, 11"):
+        _loss(X, checkpoint=segment)
 
 
-@pytest.mark.parametrize("piece", [2.5, "2", True])
-def test_a_piece_that_is_no_integer_is_refused(piece: Any) -> None:
+@pytest.mark.parametrize("segment", [2.5, "2", True])
+def test_a_segment_that_is_no_integer_is_refused(segment: Any) -> None:
     with pytest.raises(TypeError, match="scan: checkpoint is"):
-        _loss(X, checkpoint=piece)
+        _loss(X, checkpoint=segment)
