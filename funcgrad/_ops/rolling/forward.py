@@ -33,6 +33,7 @@ from funcgrad._ops.index.plan import Index
 from funcgrad._ops.index.scatter import scatter_set_p
 from funcgrad._ops.rolling.cells import Cells, IndexOf, cells_of, has_slice, moving_windows
 from funcgrad._ops.rolling.chains import MOST_CELLS, Chain, ChainReader, Filled, RowUpdate, WindowRow
+from funcgrad._ops.rolling.parts import with_whole_rows
 from funcgrad._ops.rolling.rows import (
     FIRST_AXIS,
     HOLE,
@@ -384,9 +385,15 @@ def _as_dtype(value: Value, dtype: np.dtype) -> Literal | None:
     return Literal(found)
 
 
-def forwarded(graph: Graph) -> Graph:
-    """Return the same program, in which reads of rows that were written get the rows themselves."""
-    return Forwarder(graph).run()
+def forwarded(graph: Graph, *, by_rows: bool = True) -> Graph:
+    """Return the same program, in which reads of rows that were written get the rows themselves.
+
+    Args:
+        graph: the program.
+        by_rows: whether parts of rows may be read and written as rows. The cotangents of a program that is
+            differentiated later would be added in another order.
+    """
+    return Forwarder(with_whole_rows(graph) if by_rows else graph).run()
 
 
 __all__ = ["Row", "forwarded"]

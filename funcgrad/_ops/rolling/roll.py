@@ -366,7 +366,7 @@ def rolled(graph: Graph, *, simplifies: bool = True, table: Table | None = None)
         if len(table.of(scatter_set_p, scatter_p)):
             if not len(table.of(scan_p)) and not has_repeats(table.kinds(_stays(table))):
                 return graph
-            found = forwarded(graph)
+            found = forwarded(graph, by_rows=simplifies)
         found = _Roller(found, simplifies, table if found is graph else None).run()
     # Forwarding windows adds equations. If their rounds are not rolled, the given program is shorter.
     is_shorter = len(found.equations) < len(graph.equations)
