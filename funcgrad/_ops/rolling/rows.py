@@ -21,6 +21,7 @@ from funcgrad._ops.index.gather import index_p
 from funcgrad._ops.index.join import concatenate_p, stack_p
 from funcgrad._ops.index.plan import FULL, SLOT, Index, expand_ellipsis
 from funcgrad._ops.layout.shape import reshape_p, transpose_p
+from funcgrad._ops.rolling.turns import rows_in_turns
 from funcgrad._types import Value
 
 # Stands in a pattern for an integer of the index.
@@ -245,23 +246,37 @@ class Gatherer(Emitter):
         pieces: list[Operand] = []
         start = 0
         while start < len(parts):
-            end = self._end_of_rows(parts, rows, start)
-            piece = self.gathered([rows[x] for x in parts[start:end]]) if end > start else None
-            if piece is None:
-                end = _end_of_run(parts, rows, start)
-            if piece is None and end - start >= self.shortest_run:
-                run = [rows[x] for x in parts[start:end]]
-                piece = self.along(run[0].base, run[0].pattern, [row.key for row in run])
-            if piece is None:
-                end = start + 1
-                x = self.one(parts[start], rows)
-                while end < len(parts) and _end_of_run(parts, rows, end) == end + 1:
-                    end += 1
-                ones = [x, *[self.one(each, rows) for each in parts[start + 1 : end]]]
-                piece = self.emit(stack_p, *ones, axis=0)
+            piece, start = self._piece(parts, rows, start)
             pieces.append(piece)
-            start = end
         return pieces[0] if len(pieces) == 1 else self.emit(concatenate_p, *pieces, axis=0)
+
+    def _piece(self, parts: Sequence[Operand], rows: Mapping[Operand, Row], start: int) -> tuple[Operand, int]:
+        """Return a stack of the operands from ``start`` on that are read in one way, and their end."""
+        end = self._end_of_rows(parts, rows, start)
+        piece = self.gathered([rows[x] for x in parts[start:end]]) if end > start else None
+        if piece is None:
+            end = _end_of_run(parts, rows, start)
+        if piece is None and end - start >= self.shortest_run:
+            run = [rows[x] for x in parts[start:end]]
+            piece = self.along(run[0].base, run[0].pattern, [row.key for row in run])
+        if piece is not None:
+            return piece, end
+        arrays, end = self._turns(parts, rows, start)
+        if arrays:
+            return self._interleaved(parts[start:end], arrays, rows), end
+        x, end = self.one(parts[start], rows), start + 1
+        while end < len(parts) and _end_of_run(parts, rows, end) == end + 1 and not self._turns(parts, rows, end)[0]:
+            end += 1
+        return self.emit(stack_p, x, *[self.one(each, rows) for each in parts[start + 1 : end]], axis=0), end
+
+    def _turns(self, parts: Sequence[Operand], rows: Mapping[Operand, Row], start: int) -> tuple[int, int]:
+        """Return how many arrays have the rows from ``start`` on in turns, and their end; 0 if none do."""
+        return rows_in_turns(parts, rows, start) if self.gathers_rows else (0, start)
+
+    def _interleaved(self, parts: Sequence[Operand], arrays: int, rows: Mapping[Operand, Row]) -> Operand:
+        """Return a stack of rows that several arrays have in turns."""
+        columns = self.emit(stack_p, *[self.stacked(parts[k::arrays], rows) for k in range(arrays)], axis=1)
+        return self.emit(reshape_p, columns, shape=(len(parts), *columns.aval.shape[2:]))
 
     def _end_of_rows(self, parts: Sequence[Operand], rows: Mapping[Operand, Row], start: int) -> int:
         """Return the end of the rows of one array from ``start`` on; ``start`` if they form few runs."""
