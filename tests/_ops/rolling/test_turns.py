@@ -32,7 +32,7 @@ def _three_kinds(x: Any) -> Any:
 
 def _pendulum(x: Any) -> Any:
     y = fnp.zeros((len(x), 2))
-    y[0, 0], y[0, 1] = 0.5, x[0]
+    y[0, 0], y[0, 1] = x[1], x[0]
     for t in range(1, len(x)):
         y[t, 0] = y[t - 1, 0] + 0.1 * y[t - 1, 1]
         y[t, 1] = y[t - 1, 1] - 0.1 * np.sin(y[t - 1, 0]) + x[t]
@@ -60,7 +60,7 @@ PROGRAMS = (_odd_and_even, _three_kinds, _pendulum, _up_and_down, _lists_of_vect
 @pytest.mark.parametrize("f", PROGRAMS)
 def test_values_and_gradients_do_not_grow_with_the_rounds(f: Any) -> None:
     for g in (f, fg.grad(f)):
-        rolled = [assert_rolls(g, np.linspace(0.1, 1.0, 6 * n), most=90) for n in (8, 16)]
+        rolled = [assert_rolls(g, np.linspace(0.1, 1.0, 6 * n), most=110) for n in (8, 16)]
         assert len(rolled[0].equations) == len(rolled[1].equations)
 
 
