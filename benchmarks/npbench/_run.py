@@ -26,6 +26,8 @@ from benchmarks.npbench._programs import Program, differentiable, read
 OURS = ("eager", "numpy", "numba", "xla")
 CONTENDERS = ("jax", *OURS)
 MOST_RUNS = 30
+# The paths of programs that branch on a number.
+PATHS = 8
 # The clocks of times. Processor time says something also where other programs run meanwhile.
 CLOCKS = {"wall": time.perf_counter, "processor": time.process_time}
 STEPS = (1e-5, 1e-6, 1e-7, 1e-8, 1e-9)  # of central differences: some programs are ill-conditioned
@@ -203,22 +205,26 @@ def _gradient(program: Program, given: dict[str, Any], asked: Asked) -> dict[str
         return total(np, results_of(program, arguments, names, returned), chosen["ours"])
 
     gradient = fg.value_and_grad(loss, argnums=tuple(range(len(names))))
+    compiled: Callable[..., Any] = gradient
     if asked.contender != "eager":
-        gradient = fg.jit(gradient, engine=asked.contender)
-    try:
-        found = _timed(lambda: _ready(gradient(*arrays)), asked)
-        intercept = False
-    except (TypeError, ValueError) as error:
-        print(f"{program.name}: {type(error).__name__}: {error}", file=sys.stderr)
-        found = _timed(lambda: _ready(_intercepted(gradient, arrays)), asked)
-        intercept = True
+        compiled = fg.jit(gradient, engine=asked.contender)
+    named: tuple[Any, ...] | None = None
+    paths = False
+    while True:
+        run = compiled if named is None else fg.intercept(*named)(compiled)
+        try:
+            found = _timed(lambda run=run: _ready(run(*arrays)), asked)
+            break
+        except (TypeError, ValueError) as error:
+            print(f"{program.name}: {type(error).__name__}: {error}", file=sys.stderr)
+            if isinstance(error, fg.errors.TracerBoolConversionError) and not paths and asked.contender != "eager":
+                paths, compiled = True, fg.jit(gradient, engine=asked.contender, paths=PATHS)
+            elif named is None:
+                named = (numpy_version,)
+            else:
+                raise
     difference = _difference(loss, arrays, asked.saved) if asked.contender == "eager" else None
-    return found | {"intercept": intercept, "difference": difference}
-
-
-def _intercepted(gradient: Callable[..., Any], arrays: Arrays) -> Any:
-    with fg.intercept():
-        return gradient(*arrays)
+    return found | {"intercept": named is not None, "paths": paths, "difference": difference}
 
 
 def _timed(run: Callable[[], Any], asked: Asked) -> dict[str, Any]:

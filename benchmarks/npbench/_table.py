@@ -89,7 +89,8 @@ def _ours(row: Row, name: str) -> str:
         return found["error"]
     if not _done(row, "jax"):
         return f"{duration(found['first'])}, {duration(found['run'])}"
-    return f"{ratio(row, name, 'first'):.2g}, {ratio(row, name, 'run'):.2g}"
+    mark = ", `paths`" if found.get("paths") else ""
+    return f"{ratio(row, name, 'first'):.2g}, {ratio(row, name, 'run'):.2g}{mark}"
 
 
 def _changed(row: Row) -> str:

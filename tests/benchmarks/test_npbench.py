@@ -68,6 +68,29 @@ def test_a_program_is_differentiated_as_jax_does(checkout: Path) -> None:
     assert checked == "wrong: numpy beside eager"
 
 
+@pytest.mark.parametrize(
+    ("lines", "intercept", "paths"),
+    [
+        ("b = np.ndarray(n)\n    b[:] = A", True, False),
+        ("b = A * 1\n    if A[0] > 0.5:\n        b = b + 0", False, True),
+        ("b = np.zeros(n)\n    b[:] = A if A[0] > 0.5 else -A", True, True),
+    ],
+)
+def test_what_a_program_needs_is_found(checkout: Path, lines: str, intercept: bool, paths: bool) -> None:
+    numpys = f"import numpy as np\ndef kernel(n, A):\n    {lines}\n    A[1:] = b[1:] * b[:-1]\n"
+    (checkout / "npbench" / "benchmarks" / "small" / "rows" / "rows_numpy.py").write_text(numpys)
+    scratch = checkout / "scratch"
+    scratch.mkdir()
+    asked = (str(checkout), "rows", "S")
+    _run.answer(*asked, "reference", str(scratch), 0.0)
+    found = {name: _run.answer(*asked, name, str(scratch), 0.0) for name in ("jax", "eager", "numpy", "numba", "xla")}
+    assert npbench._check(scratch, found) == "JAX's"
+    assert {found[name]["intercept"] for name in _run.OURS} == {intercept}
+    assert [found[name]["paths"] for name in _run.OURS] == [False, paths, paths, paths]
+    row = {"program": "rows", "contenders": found, "check": "JAX's"}
+    assert _table.markdown([row]).count("`paths`") == 3 * paths
+
+
 def test_inputs_and_arguments_come_from_the_checkout(checkout: Path) -> None:
     inputs = read(checkout)["rows"].inputs("S")
     assert list(inputs) == ["N", "A"]

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 # The largest constant that folding may create from smaller ones: repeating a number is cheaper than reading a large
 # constant.
 _FOLD_LIMIT_BYTES = 4096
+# Larger constants are not compared with each other.
+_COMPARED_BYTES = 1 << 16
 
 
 def simplify(graph: Graph, *, numbers_are_data: bool = False) -> Graph:
@@ -96,7 +98,9 @@ class _Folder:
     def __init__(self, graph: Graph, numbers_are_data: bool) -> None:
         self.graph = graph
         self.numbers_are_data = numbers_are_data
-        self.constants: dict[Any, Any] = dict(graph.constants)
+        self.constants: dict[Any, Any] = {}
+        # The first constant of equal bits and layout.
+        self._equal: dict[Any, Var] = {}
         self.replaced: dict[Var, Operand] = {}
         self.known: dict[Any, tuple[Var, ...]] = {}
         self.kept: list[Equation] = []
@@ -107,6 +111,22 @@ class _Folder:
         # 1,000 writes to one constant of 2 MB took 2 GB.
         self._passing: set[Operand] = set()
         self._number = 0
+        for var, value in graph.constants:
+            self._keep(var, value)
+
+    def _keep(self, var: Var, value: Any) -> None:
+        """Add a constant. Equal constants are one variable, except outputs, which may not share memory."""
+        is_small = type(value) is np.ndarray and value.nbytes <= _COMPARED_BYTES and not value.dtype.hasobject
+        if is_small and not self.numbers_are_data and var not in self._shown:
+            key = var.aval, value.strides, value.dtype, value.tobytes()
+            first = self._equal.setdefault(key, var)
+            # A write in place may have replaced the first constant.
+            if first in self.constants:
+                self.replaced[var] = first
+                self._passing -= {first, var}
+                return
+            self._equal[key] = var
+        self.constants[var] = value
 
     @functools.cached_property
     def _last(self) -> dict[Any, int]:
@@ -188,7 +208,7 @@ class _Folder:
         if result.aval.shape == () and type(value) in NUMPY_TYPES:
             self.replaced[result] = Literal(value[()] if isinstance(value, np.ndarray) else value)
         else:
-            self.constants[result] = value
+            self._keep(result, value)
         return True
 
     def _computed(self, equation: Equation, operands: tuple[Operand, ...], values: tuple) -> Any:

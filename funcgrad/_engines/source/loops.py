@@ -297,7 +297,9 @@ class _Carried:
             moved = {self.inside.buffers.root(y) for y in self._ends}
             own = [o and (v in self.inside.buffers.used or v in moved) for o, v in zip(own, self._vars, strict=True)]
         changed = [k for k, same in enumerate(self._same) if not same or not results[k].aval.shape]
-        _register(w, self._equation, [results[k] for k in changed], [own[k] for k in changed])
+        # A value in the memory of the first one has no memory of its own. If it had, this memory would be free twice.
+        new = [k for k in changed if self._taken[k] is None]
+        _register(w, self._equation, [results[k] for k in new], [own[k] for k in new])
         for k, (var, x) in enumerate(zip(self._vars, results, strict=True)):
             w.names[x] = self.inside.names[var]
             if k not in changed:

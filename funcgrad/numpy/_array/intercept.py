@@ -30,7 +30,7 @@ _OTHERS = frozenset(
 
 
 @contextlib.contextmanager
-def intercept() -> Iterator[None]:
+def intercept(*code: Callable[..., Any] | ModuleType) -> Iterator[None]:
     """Make NumPy's makers of arrays return arrays that traced values can be written into, while a transform runs.
 
     NumPy does not report a call of ``np.zeros(n)``. Its result is a plain array, and a traced value cannot be written
@@ -40,7 +40,9 @@ def intercept() -> Iterator[None]:
     ``asarray`` and its variants, ``copy``, ``fromiter`` and its variants, ``loadtxt`` and the ``_like`` functions.
     ``asarray(x)`` of a traced ``x`` returns ``x``. The functions are replaced in ``numpy``, and in modules that
     imported them under their own names, until the last of these contexts ends.
-    ``np.ndarray(n)`` is not replaced, because code uses it as a type in ``isinstance``: write ``np.empty(n)``.
+    ``np.ndarray`` is a type, which other code compares by identity, so it stays in ``numpy``. If the code calls
+    ``np.ndarray(n)`` to make an array, name the function that does: ``fg.intercept(f)``. In the module of ``f``, the
+    names of NumPy and of its type are replaced inside the context.
 
     SciPy's functions and distributions that do not take traced values (``scipy.linalg.cho_factor``,
     ``scipy.stats.norm.logpdf``) are replaced by those of ``funcgrad.scipy`` for traced arguments.
@@ -58,8 +60,17 @@ def intercept() -> Iterator[None]:
     Python code before it is at a call of something else, or does not contain the maker's name; so call a maker by its
     own name. The context may be nested, and may enclose a transform or be inside one.
 
+    Args:
+        code: functions, or modules, that call ``np.ndarray(n)``. Their source may use ``np.ndarray`` in calls, in
+            annotations, and in ``isinstance`` and ``issubclass``.
+
     Returns:
         A context manager that is also a decorator.
+
+    Raises:
+        ValueError: If the module of a named function uses ``np.ndarray`` otherwise, as in ``type(x) is np.ndarray``, or
+            its source is not there.
+        TypeError: If an argument is neither a function nor a module.
 
     Example:
         >>> import numpy as np
@@ -81,7 +92,8 @@ def intercept() -> Iterator[None]:
     try:
         _STAND_INS.enter()
         _redirect.enter()
-        yield
+        with _array_type.made_in(code, is_intercepted) if code else contextlib.nullcontext():
+            yield
     finally:
         _redirect.leave()
         _STAND_INS.leave()
@@ -219,6 +231,7 @@ _FAMILIES = {
 # NumPy's modules in which functions are replaced.
 _NUMPYS = frozenset({"numpy", *[f"numpy.polynomial.{family}" for family in _FAMILIES]})
 _python_math = LazyModule("funcgrad.numpy._array.python_math")
+_array_type = LazyModule("funcgrad.numpy._array.array_type")
 _polynomial = LazyModule("funcgrad.numpy.polynomial")
 _coefficients = LazyModule("funcgrad.numpy._contract.coefficients")
 

@@ -13,6 +13,8 @@ from funcgrad._core.bind import NO_PARAMS, bind
 from funcgrad._ops.elementwise.arithmetic import eq_p
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.elementwise.select import select
+from funcgrad._ops.index.gather import index
+from funcgrad._ops.index.plan import SLOT
 from funcgrad._ops.layout.broadcast import reduce_sum
 from funcgrad._ops.layout.shape import flip, reshape
 from funcgrad._ops.reduce.reduce import reduce_max, reduce_min
@@ -27,6 +29,9 @@ from funcgrad.numpy._reduce.cumulative import flat
 from funcgrad.numpy._reduce.reductions import as_array
 
 _INT = np.dtype(np.intp)
+# The dtypes of which the bin is guessed, and the errors of a guess, in units of its last place.
+_GUESSED = "fd"
+_ROUNDINGS = 8
 
 
 @beside_numpys(np.histogram)
@@ -41,7 +46,9 @@ def histogram(
     a = flat(_numbers(a))
     w = None if weights is None else _weights("histogram", weights, a)
     edges = _edges(a, bins, range, w)
-    places, inside = _places(a, edges)
+    # As in NumPy, weights of objects or other numbers are sorted into bins by a search.
+    even = _is_number(bins) and (w is None or np.can_cast(w.dtype, complex))
+    places, inside = _places(a, edges, even)
     n = edges.shape[0] - 1
     counts = _sums(places, inside, w, n)
     if not density:
@@ -143,18 +150,38 @@ def _check_limits(first: np.ndarray, last: np.ndarray, *, given: bool) -> None:
         raise ValueError(f"histogram: the range is [{first}, {last}]; max must be larger than min in range parameter.")
 
 
-def _places(a: ArrayLike, edges: ArrayLike) -> tuple[Any, Any]:
+def _places(a: ArrayLike, edges: ArrayLike, even: bool = False) -> tuple[Any, Any]:
     """Return the bin of each element (0 if it is in none), and whether it is in one.
 
     The last bin includes its right edge.
+
+    Args:
+        a: the elements.
+        edges: the edges of the bins.
+        even: whether all bins have the same width.
     """
     n = edges.shape[0] - 1
     a, edges = promote(a, edges)
     # NumPy compares plain numbers; the derivatives of comparisons are zero.
+    inside = (a >= edges[0]) & (a <= edges[n])
+    if even and a.dtype.char in _GUESSED and _ROUNDINGS * n * np.finfo(a.dtype).eps < 1:
+        return _even_places(select(inside, a, edges[0]), edges, n), inside
     right = searchsorted(edges, a, "right") - 1
     last = bind(eq_p, (a, edges[n]), NO_PARAMS)
-    inside = (a >= edges[0]) & (a <= edges[n])
     return select(inside, select(last, INDEX_DTYPE.type(n - 1), right), INDEX_DTYPE.type(0)), inside
+
+
+def _even_places(a: ArrayLike, edges: ArrayLike, n: int) -> Any:
+    """Return the bins of elements that are in one, without a search: 400,000 searches among 1,000 edges take 17 ms.
+
+    It is NumPy's way. Rounding may put the first guess one bin too far to either side.
+    """
+    last = INDEX_DTYPE.type(n - 1)
+    guess = cast((a - edges[0]) / (edges[n] - edges[0]) * a.dtype.type(n), INDEX_DTYPE)
+    guess = select(guess > last, last, guess)
+    guess = guess - cast(a < index(edges, (SLOT,), (guess,)), INDEX_DTYPE)
+    beyond = (a >= index(edges, (SLOT,), (guess + 1,))) & (guess < last)
+    return guess + cast(beyond, INDEX_DTYPE)
 
 
 def _sums(places: ArrayLike, inside: ArrayLike, weights: ArrayLike, n: int) -> Any:

@@ -263,6 +263,34 @@ def test_a_donated_array_is_carried_without_a_copy(engine: str) -> None:
     np.testing.assert_array_equal(xs, np.arange(4.0))
 
 
+def _scanned(start: Any) -> Any:
+    return fg.scan(lambda c, t: (c + np.sort(c) * t, None), start, np.arange(1.0, 4.0))[0]
+
+
+def _counted(start: Any) -> Any:
+    return fg.while_loop(lambda c: c[1] < 3, lambda c: (c[0] + np.sort(c[0]), c[1] + 1), (start, 0))[0]
+
+
+def _exchanged(start: Any) -> Any:
+    step = lambda c, t: ((c[1] + np.sort(c[0]) * t, c[0] + np.sort(c[1])), None)
+    return fg.scan(step, (start, start * 2.0), np.arange(1.0, 4.0))[0][1]
+
+
+@pytest.mark.parametrize("loop", [_scanned, _counted, _exchanged])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_memory_of_a_loop_is_free_once(loop: Any, engine: str) -> None:
+    """The last value of a loop is in the memory of the first one. After its last read, one array may use the memory."""
+
+    def f(x: Any, y: Any) -> Any:
+        last = loop(np.sort(x))
+        total = np.sum(last[0])
+        a, b, c = y * 3.0, y - 2.0, y / 7.0
+        return total + np.sum(np.sort(a) * np.sort(b)) + np.sum(np.sort(c) * np.sort(a))
+
+    x, y = np.random.default_rng(0).normal(size=(2, 100, 100))
+    np.testing.assert_allclose(fg.jit(f, engine=engine)(x, y), f(x, y), rtol=1e-12)
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("dtype", [np.float32, np.complex128, np.int8])
 def test_the_types_of_numbers_stay(dtype: Any, engine: str) -> None:

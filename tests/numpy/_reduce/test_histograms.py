@@ -53,6 +53,48 @@ def test_histogram_of_every_kind(rng: np.random.Generator) -> None:
         fg.check_grads(lambda x, name=name: np.histogram_bin_edges(x, name), (x,), order=1)
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("n", [1, 7, 1000])
+def test_even_bins_are_numpys(n: int, dtype: Any, rng: np.random.Generator) -> None:
+    """Bins of equal width are found without a search. Elements on an edge, or next to one, are in NumPy's bin."""
+    for limits in (None, (-1.0, 2.0), (0.1, 0.7)):
+        x = rng.normal(size=3000).astype(dtype)
+        edges = np.histogram_bin_edges(x, n, limits).astype(dtype)
+        x[: n + 1] = edges
+        x[1000 : 1000 + n] = np.nextafter(edges[1:], dtype(-9))
+        x[2000 : 2000 + n] = np.nextafter(edges[1:], dtype(9))
+        x = np.clip(x, edges[0], edges[-1]) if limits is None else np.where(x < -2, dtype(np.nan), x)
+        w = rng.normal(size=x.size)
+        counts = lambda x, limits=limits: np.histogram(x, n, limits)[0]
+        sums = lambda x, w, limits=limits: np.histogram(x, n, limits, weights=w)[0]
+        want = np.stack([np.histogram(x, n, limits, weights=w == each)[0] for each in w[:20]], 1)
+        same(fg.jvp(counts, (x,), (x,))[0], counts(x), 0)
+        got = fg.jacrev(sums, 1)(x, w)
+        np.testing.assert_array_equal(got[:, :20], want)
+        # XLA rounds edges between computed limits in another way, and many elements are on edges.
+        for engine in ("numpy", "numba", "xla")[: 2 if limits is None else 3]:
+            np.testing.assert_array_equal(fg.jit(counts, engine=engine)(x), counts(x))
+            same(fg.jit(sums, engine=engine)(x, w), sums(x, w), 1e-12)
+
+
+def test_uneven_and_many_bins_are_searched(rng: np.random.Generator) -> None:
+    """A guess in float32 among more bins than its rounding resolves may be several bins off."""
+    x = rng.uniform(size=2000).astype(np.float32)
+    f = lambda x: np.histogram(x, 1 << 21)[0]
+    assert "searchsorted" in str(fg.make_graph(f)(x))
+    assert "searchsorted" not in str(fg.make_graph(f)(x.astype(np.float64)))
+    assert "searchsorted" in str(fg.make_graph(lambda x: np.histogram(x, np.linspace(0, 1, 9))[0])(x))
+
+
+def test_equal_histograms_are_one(rng: np.random.Generator) -> None:
+    """The constants of both are equal, so the values are sorted into bins once."""
+    x, w = rng.normal(size=500), rng.normal(size=500)
+    f = lambda x, w: np.histogram(x, 2000, weights=w)[0] / (1 + np.histogram(x, 2000)[0])
+    once = fg.make_graph(lambda x, w: np.histogram(x, 2000, weights=w)[0])(x, w).simplify()
+    assert len(fg.make_graph(f)(x, w).simplify().equations) <= len(once.equations) + 6
+    same(fg.jit(f, engine="numpy")(x, w), f(x, w), 1e-15)
+
+
 def test_histograms_of_points(rng: np.random.Generator) -> None:
     x, y, w = rng.normal(size=7), rng.normal(size=7), rng.uniform(0.5, 2, 7)
     points = rng.normal(size=(7, 3))
