@@ -64,13 +64,13 @@ class _Found:
     """
 
     def __init__(self, table: Table, active: np.ndarray) -> None:
-        # How often rows that are read or written are used.
+        # How many shares the cotangents of rows that are read or written have.
         self.uses: dict[Operand, int] = {}
         self.reads: dict[Var, list[tuple[Pattern, Key, Operand]]] = {}
         # The arrays that are written, and their versions.
         self.arrays: dict[Operand, _Writes] = {}
         self._table = table
-        counts = table.uses()
+        counts = _shares(table)
         sets = table.of(scatter_set_p)
         for i, count in zip(sets.tolist(), counts[table.operands[table.starts[sets] + 1]].tolist(), strict=True):
             self.uses[table.equations[i].operands[1]] = count
@@ -168,6 +168,23 @@ def _rows_keep_parts(table: Table, reads: dict[Var, list[tuple[Pattern, Key, Ope
         counts = Counter([(pattern, key) for pattern, key, _ in found])
         often += [x for pattern, key, x in found if counts[pattern, key] > 2]
     return not often or {table.equations[i].operands[0] for i in table.of(index_p).tolist()}.isdisjoint(often)
+
+
+def _shares(table: Table) -> np.ndarray:
+    """Return how many shares the cotangent of each value has; a read by index adds `shares_of` it."""
+    counts, reads = table.uses(), table.of(index_p)
+    for i in reads[np.diff(table.starts)[reads] > 1].tolist():
+        counts[table.operands[table.starts[i]]] += shares_of(table.equations[i]) - 1
+    return counts
+
+
+def shares_of(read: Equation) -> int:
+    """Return how many shares a read by index adds to the cotangent of an element; two stand for any number.
+
+    An index array may select an element several times.
+    """
+    arrays = read.operands[1:]
+    return 1 if read.params["index"].unique or all(x.aval.size == 1 for x in arrays) else 2
 
 
 def _reads_of(equations: Collection[Equation], bases: Collection[Var]) -> dict[Var, list[Index]]:
