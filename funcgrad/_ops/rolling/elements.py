@@ -15,8 +15,11 @@ from funcgrad._core.graph.ir import Equation, Graph, Operand, Var
 from funcgrad._ops.index.gather import index_p
 from funcgrad._ops.index.plan import SLOT, Index
 from funcgrad._ops.index.scatter import scatter_set_p
+from funcgrad._ops.program.scan import scan_p
 from funcgrad._ops.rolling.rows import Key, Pattern, entries_of
 from funcgrad._ops.rolling.table import OUTSIDE, Table, first_places
+
+_WHOLE = Index((Ellipsis,))
 
 
 class _Writes:
@@ -188,12 +191,17 @@ def shares_of(read: Equation) -> int:
 
 
 def _reads_of(equations: Collection[Equation], bases: Collection[Var]) -> dict[Var, list[Index]]:
+    """Return the reads of arrays by index in a rolled program. A loop over the rows of an array reads all of them."""
     found: dict[Var, list[Index]] = {}
     for equation in equations:
         if equation.primitive is index_p and equation.operands[0] in bases:
             x = equation.operands[0]
             assert type(x) is Var
             found.setdefault(x, []).append(equation.params["index"])
+        elif equation.primitive is scan_p:
+            for x in equation.params["loop"].parts(equation.operands)[2]:
+                if type(x) is Var and x in bases:
+                    found.setdefault(x, []).append(_WHOLE)
     return found
 
 

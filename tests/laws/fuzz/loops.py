@@ -265,6 +265,8 @@ def _forms(program: Looping, f: Callable[..., Any], count: int) -> dict[str, Cal
         "tangent of gradient": lambda *args: fg.jvp(gradient, args, tuple([x * 0.3 + 0.1 for x in args]))[1],
         "gradient of gradient": fg.grad(lambda *args: sum([np.sum(np.sin(x)) for x in gradient(*args)])),
         "batch of gradients": several,
+        "hessian": lambda *args: fg.hessian(lambda p: f(*[x * p[k] for k, x in enumerate(args)]))(np.ones(count)),
+        "gradient of a compiled function": fg.grad(fg.jit(f, engine="numpy"), argnums=tuple(range(count))),
     }
     for k, name in enumerate(others):
         if program.seed % (2 * len(others)) == 2 * k:
@@ -281,24 +283,27 @@ def _split_all(patch: pytest.MonkeyPatch) -> None:
 
 def _early_findings(program: Looping, report: Report) -> list[str]:
     """Return the differences between a program that may roll before it is differentiated, and the plain one."""
-    gradient = fg.grad(program.made(_MANY_ROUNDS), argnums=(0, 1, 2))
-    args = program.arguments(_MANY_ROUNDS)
-    report.checks["loops: rolled early"] += 1
-    try:
-        expected = fg.tree.leaves(fg.make_graph(gradient)(*args)(*args))
-    except Exception as error:  # noqa: BLE001  (what the plain program refuses is not looked at here)
-        report.refusals["loops", type(error).__name__, ""] += 1
-        return []
-    try:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(shortening, "_LEAST_EQUATIONS", _LEAST_EQUATIONS)
-            _split_all(patch)
-            found = fg.tree.leaves(fg.jit(gradient, engine="numpy")(*args))
-    except Exception as error:  # noqa: BLE001  (what is raised is what is looked at)
-        refusal, _ = judged(error)
-        return [f"early: raised {refusal.error} in {refusal.place}: {refusal.text}"]
-    exact = len(found) if program.exact else 0
-    return [f"early: {text}" for text in _differences(found, expected, exact, program.tolerances)]
+    args, wrong = program.arguments(_MANY_ROUNDS), []
+    forms = _forms(program, program.made(_MANY_ROUNDS), len(args))
+    for name in [each for each in forms if each != "value"]:
+        report.checks[f"loops: {name}, rolled early"] += 1
+        try:
+            expected = fg.tree.leaves(fg.make_graph(forms[name])(*args)(*args))
+        except Exception as error:  # noqa: BLE001  (what the plain program refuses is not looked at here)
+            report.refusals["loops", type(error).__name__, ""] += 1
+            continue
+        try:
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(shortening, "_LEAST_EQUATIONS", _LEAST_EQUATIONS)
+                _split_all(patch)
+                found = fg.tree.leaves(fg.jit(forms[name], engine="numpy")(*args))
+        except Exception as error:  # noqa: BLE001  (what is raised is what is looked at)
+            refusal, _ = judged(error)
+            wrong.append(f"early {name}: raised {refusal.error} in {refusal.place}: {refusal.text}")
+            continue
+        exact = len(found) if program.exact and name == "gradient" else 0
+        wrong += [f"early {name}: {text}" for text in _differences(found, expected, exact, program.tolerances)]
+    return wrong
 
 
 def _differences(found: list[Any], expected: list[Any], exact: int, tolerances: tuple[float, float]) -> list[str]:
