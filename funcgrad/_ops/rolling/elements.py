@@ -15,8 +15,11 @@ from funcgrad._core.graph.ir import Equation, Graph, Operand, Var
 from funcgrad._ops.index.gather import index_p
 from funcgrad._ops.index.plan import SLOT, Index
 from funcgrad._ops.index.scatter import scatter_set_p
+from funcgrad._ops.program.scan import scan_p
 from funcgrad._ops.rolling.rows import Key, Pattern, entries_of
 from funcgrad._ops.rolling.table import OUTSIDE, Table, first_places
+
+_WHOLE = Index((Ellipsis,))
 
 
 class _Writes:
@@ -64,13 +67,13 @@ class _Found:
     """
 
     def __init__(self, table: Table, active: np.ndarray) -> None:
-        # How often rows that are read or written are used.
+        # How many shares the cotangents of rows that are read or written have.
         self.uses: dict[Operand, int] = {}
         self.reads: dict[Var, list[tuple[Pattern, Key, Operand]]] = {}
         # The arrays that are written, and their versions.
         self.arrays: dict[Operand, _Writes] = {}
         self._table = table
-        counts = table.uses()
+        counts = _shares(table)
         sets = table.of(scatter_set_p)
         for i, count in zip(sets.tolist(), counts[table.operands[table.starts[sets] + 1]].tolist(), strict=True):
             self.uses[table.equations[i].operands[1]] = count
@@ -170,13 +173,35 @@ def _rows_keep_parts(table: Table, reads: dict[Var, list[tuple[Pattern, Key, Ope
     return not often or {table.equations[i].operands[0] for i in table.of(index_p).tolist()}.isdisjoint(often)
 
 
+def _shares(table: Table) -> np.ndarray:
+    """Return how many shares the cotangent of each value has; a read by index adds `shares_of` it."""
+    counts, reads = table.uses(), table.of(index_p)
+    for i in reads[np.diff(table.starts)[reads] > 1].tolist():
+        counts[table.operands[table.starts[i]]] += shares_of(table.equations[i]) - 1
+    return counts
+
+
+def shares_of(read: Equation) -> int:
+    """Return how many shares a read by index adds to the cotangent of an element; two stand for any number.
+
+    An index array may select an element several times.
+    """
+    arrays = read.operands[1:]
+    return 1 if read.params["index"].unique or all(x.aval.size == 1 for x in arrays) else 2
+
+
 def _reads_of(equations: Collection[Equation], bases: Collection[Var]) -> dict[Var, list[Index]]:
+    """Return the reads of arrays by index in a rolled program. A loop over the rows of an array reads all of them."""
     found: dict[Var, list[Index]] = {}
     for equation in equations:
         if equation.primitive is index_p and equation.operands[0] in bases:
             x = equation.operands[0]
             assert type(x) is Var
             found.setdefault(x, []).append(equation.params["index"])
+        elif equation.primitive is scan_p:
+            for x in equation.params["loop"].parts(equation.operands)[2]:
+                if type(x) is Var and x in bases:
+                    found.setdefault(x, []).append(_WHOLE)
     return found
 
 

@@ -23,7 +23,7 @@ from funcgrad._ops.index.gather import index_p
 from funcgrad._ops.index.join import concatenate_p, stack_p
 from funcgrad._ops.index.plan import Index
 from funcgrad._ops.program.scan import Loop, scan_p
-from funcgrad._ops.rolling.elements import elements_keep_order
+from funcgrad._ops.rolling.elements import elements_keep_order, shares_of
 from funcgrad._ops.rolling.reverse_rounds import uses_of
 from funcgrad._ops.rolling.table import Table
 
@@ -156,7 +156,8 @@ def _carries_keep_order(equation: Equation, moving: Collection[Operand], around:
     for k in range(loop.constants):
         count, indexed = inner.of(loop.body.inputs[k])
         outside = around.of(equation.operands[k], without=equation)
-        if flags[k] and not _is_ordered([(2 * count, 2 * indexed), outside]):
+        # The unrolled program adds share by share, the rolled one the sum of a round's reads by index.
+        if flags[k] and (indexed > 1 or not _is_ordered([(2 * count, 2 * indexed), outside])):
             return False
     # A value of one round that is read after the loop is a row of a stack.
     for y, stack in zip(ends[loop.carry :], equation.results[loop.carry :], strict=True):
@@ -204,12 +205,19 @@ def _is_ordered(uses: list[tuple[int, int]]) -> bool:
 
 
 class _Uses:
-    """How often the equations of a program read each value, and how often by index."""
+    """How often the equations of a program read each value, and how often by index.
+
+    A read that may select an element several times counts as two.
+    """
 
     def __init__(self, graph: Graph) -> None:
         self._counts = Counter(chain.from_iterable([each.operands for each in graph.equations]))
         reads = [each for each in graph.equations if each.primitive is index_p]
-        self._indexed = Counter([each.operands[0] for each in reads])
+        self._indexed: Counter[Operand] = Counter()
+        for each in reads:
+            shares = shares_of(each)
+            self._indexed[each.operands[0]] += shares
+            self._counts[each.operands[0]] += shares - 1
         self._parts: dict[Operand, list[tuple[Index, Operand]]] = {}
         for each in reads:
             self._parts.setdefault(each.operands[0], []).append((each.params["index"], each.results[0]))

@@ -129,6 +129,20 @@ def elements_and_an_index_array(x: Any, a: Any) -> Any:
     return np.sum(loss)
 
 
+def table_that_index_arrays_read_twice(x: Any, a: Any) -> Any:
+    table, h = np.outer(x, x), x
+    for t in range(ROUNDS):
+        h = np.tanh(np.sum(table[[t % 4, (t + 1) % 4, 1, 1]], 0) * a + 0.3 * h)
+    return np.sum(h)
+
+
+def rows_that_an_index_array_reads_twice(x: Any, a: Any) -> Any:
+    rows, loss, places = np.outer(np.linspace(-1.0, 1.0, ROUNDS), x), 0.0, np.array([3, 1, 1, 0])
+    for t in range(ROUNDS):
+        loss = loss * 0.9 + np.sum(np.sin(rows[t][places] * a + loss)) + np.sum(np.cos(rows[t][1:2] * loss))
+    return loss
+
+
 @pytest.mark.parametrize(
     ("f", "rolls"),
     [
@@ -145,6 +159,8 @@ def elements_and_an_index_array(x: Any, a: Any) -> Any:
         (last_value_whole_and_by_index, False),
         (one_round_only, True),
         (elements_and_an_index_array, False),
+        (table_that_index_arrays_read_twice, False),
+        (rows_that_an_index_array_reads_twice, False),
     ],
     ids=lambda f: getattr(f, "__name__", ""),
 )

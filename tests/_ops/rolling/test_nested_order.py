@@ -112,6 +112,20 @@ def row_and_element_of_a_round(x: Any, m: Any, a: Any) -> Any:
     return v
 
 
+def row_before_and_after_all_rows(x: Any, m: Any, a: Any) -> Any:
+    u = m[0] * a
+    for t in range(len(m)):
+        u = np.tanh(0.5 * u + np.sin(m[t] * a))
+    return np.sum(u * m[0])
+
+
+def row_before_all_rows(x: Any, m: Any, a: Any) -> Any:
+    u = m[0] * a
+    for t in range(len(m)):
+        u = np.tanh(0.5 * u + np.sin(m[t] * a))
+    return np.sum(u)
+
+
 @pytest.mark.parametrize(
     ("f", "rolls"),
     [
@@ -125,6 +139,8 @@ def row_and_element_of_a_round(x: Any, m: Any, a: Any) -> Any:
         (same_rows_each_round, False),
         (rows_joined_in_a_round, False),
         (row_and_element_of_a_round, False),
+        (row_before_and_after_all_rows, False),
+        (row_before_all_rows, True),
     ],
     ids=lambda f: getattr(f, "__name__", ""),
 )

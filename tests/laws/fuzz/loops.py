@@ -69,6 +69,8 @@ _PARTS = (
 )
 _PARTS += ("{0} * 0.9", "{0}[1:][[2, 0, 0, 1]]", "{0}[-1:]", "{0}.reshape(2, 2)[:, ::-1].ravel()", "np.roll({0}, 1)")
 _PRODUCTS = ("({0}[:2] @ {0}[2:])", "np.outer({0}, {0})[t % 4]", "np.dot({0}, {0}[::-1])")
+# Programs with this comment take arrays of this type.
+_FLOAT32 = "# float32"
 _CARRIED = ("u", "v", "w", "x[t]", "x[t - 1]", "a")
 
 
@@ -94,7 +96,12 @@ class Looping:
     @property
     def exact(self) -> bool:
         """Return whether the program has no product of matrices."""
-        return not any(word in self.source for word in ("@", "np.dot", "np.outer"))
+        return not any(word in self.source for word in ("@", "np.dot", "np.outer", "jacobian", "hessian"))
+
+    @property
+    def tolerances(self) -> tuple[float, float]:
+        """Return the relative and the absolute difference that rounding may make."""
+        return (1e-4, 1e-4) if _FLOAT32 in self.source else (1e-9, 1e-12)
 
     def arguments(self, rounds: int) -> tuple[Any, ...]:
         rng = np.random.default_rng(self.seed)
@@ -105,7 +112,8 @@ class Looping:
             return tuple([np.where(rng.random(self.size) < 0.1, -0.0, x) for x in drawn])
         if self.drawn == "loops.carried_of":
             return rng.standard_normal((3, 4)), rng.standard_normal((rounds, 4)), np.float64(rng.standard_normal())
-        return rng.standard_normal(rounds), rng.standard_normal((rounds, 3)), np.float64(rng.standard_normal())
+        drawn = rng.standard_normal(rounds), rng.standard_normal((rounds, 3)), np.float64(rng.standard_normal())
+        return tuple([x.astype(np.float32) for x in drawn]) if _FLOAT32 in self.source else drawn
 
     def made(self, rounds: int = ROUNDS) -> Callable[..., Any]:
         scope: dict[str, Any] = {"np": np, "fg": fg, "n": rounds}
@@ -214,12 +222,10 @@ _WHEN = ("t == 4", "t % 2", "t < 3", "t > 6")
 
 def findings(program: Looping, report: Report) -> list[str]:
     """Return the differences between a rolled program and the plain one."""
-    f = program.made()
-    args = program.arguments(ROUNDS)
+    f, args = program.made(), program.arguments(ROUNDS)
     report.programs += 1
     wrong = []
-    gradient = fg.grad(f, argnums=tuple(range(len(args))))
-    for name, g in (("value", f), ("gradient", gradient)):
+    for name, g in _forms(program, f, len(args)).items():
         report.checks[f"loops: {name}"] += 1
         try:
             graph = fg.make_graph(g)(*args)
@@ -227,8 +233,10 @@ def findings(program: Looping, report: Report) -> list[str]:
         except Exception as error:  # noqa: BLE001  (what the plain program refuses is not looked at here)
             report.refusals["loops", type(error).__name__, ""] += 1
             continue
+        # The first results are NumPy's: evaluated, then compiled. Matrix products may be rounded differently.
+        exact = 2 * len(expected) if program.exact else 0
         try:
-            rolled, count = graph.roll(), len(expected)
+            rolled = graph.roll()
             fg.extend.check_graph(rolled)
             engines = [engine for engine, each in _ENGINES if program.seed % each == 0]
             found = fg.tree.leaves(rolled(*args))
@@ -236,16 +244,34 @@ def findings(program: Looping, report: Report) -> list[str]:
                 _split_all(patch)
                 for engine in engines:
                     found += fg.tree.leaves(fg.jit(rolled, engine=engine)(*args))
-            expected = expected * (1 + len(engines))
+            found += fg.tree.leaves(g(*args))
+            expected = expected * (2 + len(engines))
         except Exception as error:  # noqa: BLE001  (what is raised is what is looked at)
             refusal, _ = judged(error)
             wrong.append(f"{name}: raised {refusal.error} in {refusal.place}: {refusal.text}")
             continue
         report.checks["loops: rolled"] += rolled is not graph
-        # The first results are NumPy's: evaluated, then compiled. Matrix products may be rounded differently.
-        exact = 2 * count if program.exact else 0
-        wrong += [f"{name}: {text}" for text in _differences(found, expected, exact)]
+        wrong += [f"{name}: {text}" for text in _differences(found, expected, exact, program.tolerances)]
     return wrong or (_early_findings(program, report) if program.seed % _EACH == 0 else [])
+
+
+def _forms(program: Looping, f: Callable[..., Any], count: int) -> dict[str, Callable[..., Any]]:
+    """Return the functions that are compared: value and gradient, and another derivative of one program in two."""
+    gradient = fg.grad(f, argnums=tuple(range(count)))
+    forms: dict[str, Callable[..., Any]] = {"value": f, "gradient": gradient}
+    several = lambda *args: fg.vmap(gradient)(*[np.stack([x, x * 0.5, -x]) for x in args])
+    others = {
+        "tangent": lambda *args: fg.jvp(f, args, tuple([x * 0.3 + 0.1 for x in args]))[1],
+        "tangent of gradient": lambda *args: fg.jvp(gradient, args, tuple([x * 0.3 + 0.1 for x in args]))[1],
+        "gradient of gradient": fg.grad(lambda *args: sum([np.sum(np.sin(x)) for x in gradient(*args)])),
+        "batch of gradients": several,
+        "hessian": lambda *args: fg.hessian(lambda p: f(*[x * p[k] for k, x in enumerate(args)]))(np.ones(count)),
+        "gradient of a compiled function": fg.grad(fg.jit(f, engine="numpy"), argnums=tuple(range(count))),
+    }
+    for k, name in enumerate(others):
+        if program.seed % (2 * len(others)) == 2 * k:
+            forms[name] = others[name]
+    return forms
 
 
 def _split_all(patch: pytest.MonkeyPatch) -> None:
@@ -257,33 +283,36 @@ def _split_all(patch: pytest.MonkeyPatch) -> None:
 
 def _early_findings(program: Looping, report: Report) -> list[str]:
     """Return the differences between a program that may roll before it is differentiated, and the plain one."""
-    gradient = fg.grad(program.made(_MANY_ROUNDS), argnums=(0, 1, 2))
-    args = program.arguments(_MANY_ROUNDS)
-    report.checks["loops: rolled early"] += 1
-    try:
-        expected = fg.tree.leaves(fg.make_graph(gradient)(*args)(*args))
-    except Exception as error:  # noqa: BLE001  (what the plain program refuses is not looked at here)
-        report.refusals["loops", type(error).__name__, ""] += 1
-        return []
-    try:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(shortening, "_LEAST_EQUATIONS", _LEAST_EQUATIONS)
-            _split_all(patch)
-            found = fg.tree.leaves(fg.jit(gradient, engine="numpy")(*args))
-    except Exception as error:  # noqa: BLE001  (what is raised is what is looked at)
-        refusal, _ = judged(error)
-        return [f"early: raised {refusal.error} in {refusal.place}: {refusal.text}"]
-    exact = len(found) if program.exact else 0
-    return [f"early: {text}" for text in _differences(found, expected, exact)]
+    args, wrong = program.arguments(_MANY_ROUNDS), []
+    forms = _forms(program, program.made(_MANY_ROUNDS), len(args))
+    for name in [each for each in forms if each != "value"]:
+        report.checks[f"loops: {name}, rolled early"] += 1
+        try:
+            expected = fg.tree.leaves(fg.make_graph(forms[name])(*args)(*args))
+        except Exception as error:  # noqa: BLE001  (what the plain program refuses is not looked at here)
+            report.refusals["loops", type(error).__name__, ""] += 1
+            continue
+        try:
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(shortening, "_LEAST_EQUATIONS", _LEAST_EQUATIONS)
+                _split_all(patch)
+                found = fg.tree.leaves(fg.jit(forms[name], engine="numpy")(*args))
+        except Exception as error:  # noqa: BLE001  (what is raised is what is looked at)
+            refusal, _ = judged(error)
+            wrong.append(f"early {name}: raised {refusal.error} in {refusal.place}: {refusal.text}")
+            continue
+        exact = len(found) if program.exact and name == "gradient" else 0
+        wrong += [f"early {name}: {text}" for text in _differences(found, expected, exact, program.tolerances)]
+    return wrong
 
 
-def _differences(found: list[Any], expected: list[Any], exact: int) -> list[str]:
+def _differences(found: list[Any], expected: list[Any], exact: int, tolerances: tuple[float, float]) -> list[str]:
     """Compare results. The first ``exact`` ones agree to the last bit."""
     wrong = []
     for k, (a, b) in enumerate(zip(map(np.asarray, found), map(np.asarray, expected), strict=True)):
         if a.shape != b.shape or a.dtype != b.dtype:
             wrong.append(f"type {a.dtype}{a.shape} for {b.dtype}{b.shape}")
-        elif not (_same_bits(a, b) if k < exact else np.allclose(a, b, 1e-9, 1e-12, True)):
+        elif not (_same_bits(a, b) if k < exact else np.allclose(a, b, *tolerances, equal_nan=True)):
             wrong.append(f"value: result {k} differs by {np.max(np.abs(a - b)):.2e}")
     return wrong
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import jax
 
-from tests.laws.fuzz import borders, branches, lines, loops, mixtures, schedules, tensors, windows, writing
+from tests.laws.fuzz import borders, branches, lines, loops, mixtures, schedules, states, tensors, windows, writing
 from tests.laws.fuzz.check import Finding, Report, run
 from tests.laws.fuzz.generate import program_of
 from tests.laws.fuzz.shrink import shrunk
@@ -121,6 +121,7 @@ LOOKS = {
     "loops": of_lines("loops", looping_of, loops.findings),
     "windows": of_lines("windows", windows.windows_of, loops.findings),
     "slices": of_lines("slices", windows.slices_of, loops.findings),
+    "states": of_lines("states", states.states_of, loops.findings),
     "mixtures": of_lines("mixtures", mixtures.mixture_of, mixtures.findings),
     "borders": of_border,
     "specials": of_special,
