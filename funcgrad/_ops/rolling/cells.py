@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from funcgrad._core.graph.ir import Graph
+from funcgrad._core.graph.ir import Equation, Graph, Operand
 from funcgrad._ops.index.gather import index_p, scatter_p
 from funcgrad._ops.index.plan import FULL, SLOT, Index, expand_ellipsis
-from funcgrad._ops.rolling.rows import Key
+from funcgrad._ops.rolling.rows import HOLE, Key, pattern_of
 
 # Windows of one form are followed if they have at least this many different places.
 _LEAST_WINDOWS = 8
@@ -105,6 +106,27 @@ def has_slice(index: Index) -> bool:
     entries = index.entries
     # The most frequent index is one integer.
     return not (len(entries) == 1 and type(entries[0]) is int) and any(isinstance(each, slice) for each in entries)
+
+
+def layers_of(equation: Equation) -> list[dict[Key, Operand]] | None:
+    """Return the rows that are scattered by their integers: the first of each integer, the second ones, and so on."""
+    (result,) = equation.results
+    indices = equation.params["indices"]
+    if len(indices) != len(equation.operands):
+        return None
+    layers: list[dict[Key, Operand]] = []
+    counts: Counter[Key] = Counter()
+    for x, index in zip(equation.operands, indices, strict=True):
+        found = pattern_of(index, result.aval.shape)
+        # All keys have one length.
+        if found is None or set(found[0]) != {HOLE} or (layers and len(found[1]) != len(next(iter(layers[0])))):
+            return None
+        key = found[1]
+        if counts[key] == len(layers):
+            layers.append({})
+        layers[counts[key]][key] = x
+        counts[key] += 1
+    return layers
 
 
 # An index of a program, by its place in memory, and the shape of the array that it is an index of.
