@@ -1,7 +1,7 @@
 """Values that a loop reads, carries or gives one by one, and that are the rows of one array, become that array.
 
-A table that is filled cell by cell has a loop in a loop. The inner one takes the cells of the row before and gives those
-of the next row, so the outer one carries and stacks each cell as a value of its own:
+A table that is filled cell by cell has a loop in a loop. The inner one takes the cells of the row before and gives
+those of the next row, so the outer one carries and stacks each cell as a value of its own:
 
     for i: (c0, c1, c2, c3) = rows of inner([c0, c1, c2, c3])            ->            for i: c = inner(c)
 
@@ -23,6 +23,8 @@ from funcgrad._ops.rolling.rows import FIRST_AXIS, FULL_AXIS, HOLE, Key, Pattern
 
 # At least this many values are joined.
 _LEAST_VALUES = 8
+# At most this many rounds read other values than the rows of an array that the others read.
+_MOST_OTHERS = 4
 
 
 class JoinedLoop:
@@ -76,7 +78,7 @@ class JoinedLoop:
 
     def _join_constants(self) -> None:
         """Read an array in place of its rows that all rounds read."""
-        found: dict[tuple[Var, Pattern], list[Var]] = {}
+        found: dict[tuple[Operand, Pattern], list[Var]] = {}
         for x in self.constants:
             row = self._rows.get(x) if type(x) is Var else None
             if row is not None and set(row.pattern) == {HOLE}:
@@ -88,30 +90,54 @@ class JoinedLoop:
                     self._read(self.constants.pop(x), array, pattern, self._rows[x].key)
 
     def _join_rows(self) -> None:
-        """Take rows of an array in place of parts of these rows."""
-        found: dict[Any, list[tuple[tuple[Operand, ...], Key]]] = {}
+        """Take rows of an array in place of parts of these rows.
+
+        A few rounds at the ends may read other values. These are stacked, if they are all parts of such a row.
+        """
+        found: dict[Any, list[tuple[Key, tuple[Operand, ...]]]] = {}
         for parts in self.rows:
-            rows = [self._rows.get(x) if type(x) is Var else None for x in parts]
-            base, pattern, key = rows[0] or (None, (), ())
-            if len(key) < 2 or set(pattern) != {HOLE}:
+            start, rows = _alike([self._rows.get(x) if type(x) is Var else None for x in parts])
+            if not rows or len(rows[0].key) < 2 or set(rows[0].pattern) != {HOLE}:
                 continue
-            if any(row is None or row.base is not base or row.pattern != pattern for row in rows):
-                continue
+            base, pattern, key = rows[0]
             columns = [*zip(*[row.key for row in rows], strict=True)]
             moving = [k for k, column in enumerate(columns) if len(set(column)) > 1]
             if len(moving) == 1:
                 (k,) = moving
-                found.setdefault((base, len(pattern), k, columns[k]), []).append((parts, (*key[:k], *key[k + 1 :])))
-        for (base, holes, k, places), members in found.items():
-            array = Var(Aval((*base.aval.shape[:k], *base.aval.shape[k + 1 :]), base.aval.dtype))
-            if not _are_most([self.rows[parts] for parts, _ in members], array):
-                continue
-            for parts, key in members:
-                self._read(self.rows.pop(parts), array, (HOLE,) * (holes - 1), key)
-            whole = tuple([_like(array) for _ in places])
-            for x, place in zip(whole, places, strict=True):
-                self._rows.add(x, Row(base, (*(FULL_AXIS,) * k, HOLE), (place,)))
-            self.rows[whole] = array
+                entry = base, len(pattern), k, start, columns[k]
+                found.setdefault(entry, []).append(((*key[:k], *key[k + 1 :]), parts))
+        for (base, holes, k, start, places), members in found.items():
+            self._take_rows(Row(base, (HOLE,) * holes, places), k, start, dict(members))
+
+    def _take_rows(self, row: Row, k: int, start: int, members: dict[Key, tuple[Operand, ...]]) -> None:
+        """Take rows of an array in place of some of their parts, if these are most of them.
+
+        Args:
+            row: the array, and the place of the row in each round.
+            k: the axis that the rows lie along.
+            start: the first round that reads such a row.
+            members: the parts by their place in a row.
+        """
+        base, pattern, places = row
+        array = Var(Aval((*base.aval.shape[:k], *base.aval.shape[k + 1 :]), base.aval.dtype))
+        rounds = len(next(iter(members.values())))
+        is_whole = (
+            [*sorted(members)] == [(place,) for place in range(base.aval.shape[1 - k])] if len(pattern) == 2 else False
+        )
+        others = rounds - len(places)
+        if not _are_most([self.rows[parts] for parts in members.values()], array) or others > is_whole * _MOST_OTHERS:
+            return
+        whole: list[Operand] = []
+        for r in range(rounds):
+            if 0 <= r - start < len(places):
+                whole.append(x := _like(array))
+                self._rows.add(x, Row(base, (*(FULL_AXIS,) * k, HOLE), (places[r - start],)))
+            else:
+                values = [members[key] for key in sorted(members)]
+                whole.append(self._joined([(self.rows[parts], parts[r]) for parts in values]))
+        for key, parts in members.items():
+            self._read(self.rows.pop(parts), array, pattern[1:], key)
+        self.rows[tuple(whole)] = array
 
     def _join_carries(self) -> None:
         """Carry an array in place of rows of it that lie one after another."""
@@ -169,7 +195,7 @@ class JoinedLoop:
         equation = self._parts.get(x) if type(x) is Var else None
         if equation is None or len(equation.operands) > 1:
             return None
-        (base,) = equation.operands
+        base = equation.operands[0]
         found = pattern_of(equation.params["index"], base.aval.shape)
         return Row(base, *found) if type(base) is Var and found is not None else None
 
@@ -187,3 +213,19 @@ def _like(x: Var) -> Var:
 def _are_most(values: Sequence[Operand], array: Var) -> bool:
     """Return whether these rows of an array are many, and half of the array at least."""
     return len(values) >= _LEAST_VALUES and 2 * sum(x.aval.size for x in values) >= array.aval.size
+
+
+def _alike(rows: Sequence[Row | None]) -> tuple[int, list[Row]]:
+    """Return the rows of one array and pattern in the rounds around the middle one, and the first of these rounds."""
+    middle = len(rows) // 2
+    row = rows[middle]
+    start, end = middle, middle
+    while row is not None and start > 0 and _is_like(rows[start - 1], row):
+        start -= 1
+    while row is not None and end < len(rows) and _is_like(rows[end], row):
+        end += 1
+    return start, [each for each in rows[start:end] if each is not None]
+
+
+def _is_like(x: Row | None, row: Row) -> bool:
+    return x is not None and x.base is row.base and x.pattern == row.pattern

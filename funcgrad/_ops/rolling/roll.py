@@ -51,7 +51,6 @@ from funcgrad._ops.rolling.rows import (
     Gatherer,
     Key,
     Row,
-    pattern_of,
     with_operands,
 )
 from funcgrad._ops.rolling.table import Table
@@ -260,9 +259,15 @@ class _Roller(Gatherer):
             if repeat.rounds:
                 count = sum(each.size for each in known[repeat.start : repeat.end])
                 columns = []
-                for j in range(repeat.start, repeat.start + repeat.period):
-                    y = self.stacked(operands[j : repeat.end : repeat.period], self._rows)
-                    columns.append(self.emit(reshape_p, y, shape=(repeat.rounds, known[j].size, *rest)))
+                j, last = repeat.start, repeat.start + repeat.period
+                while j < last:
+                    # Rows of one array that lie next to each other in a round are read together.
+                    width = next((k for k in range(1, last - j) if kinds[j + k] != kinds[j]), last - j)
+                    parts = [operands[i + k] for i in range(j, repeat.end, repeat.period) for k in range(width)]
+                    y = self.stacked(parts, self._rows)
+                    shape = repeat.rounds, sum(each.size for each in known[j : j + width]), *rest
+                    columns.append(self.emit(reshape_p, y, shape=shape))
+                    j += width
                 y = columns[0] if len(columns) == 1 else self.emit(concatenate_p, *columns, axis=1)
                 at = np.concatenate([each.keys() for each in known[repeat.start : repeat.end]])
                 pieces.append(self.emit(reshape_p, y, shape=(count, *rest)))
@@ -304,7 +309,9 @@ class _Roller(Gatherer):
         found = (*results.values(), *parts.stacks)
         self.equations.append(Equation(scan_p, operands, {"loop": loop}, found, self.source))
 
-    def _results(self, body: RoundBody, repeat: Repeat) -> tuple[dict[Var, Var], dict[Var, tuple[Here, dict[int, Var]]]]:
+    def _results(
+        self, body: RoundBody, repeat: Repeat
+    ) -> tuple[dict[Var, Var], dict[Var, tuple[Here, dict[int, Var]]]]:
         """Return the results of a loop that something after it reads: the last ones of carries, and rows of stacks.
 
         Each carry has the variable of its last value, and each stack the result of a round and its rows by round.
