@@ -121,11 +121,9 @@ class JoinedLoop:
         base, pattern, places = row
         array = Var(Aval((*base.aval.shape[:k], *base.aval.shape[k + 1 :]), base.aval.dtype))
         rounds = len(next(iter(members.values())))
-        is_whole = (
-            [*sorted(members)] == [(place,) for place in range(base.aval.shape[1 - k])] if len(pattern) == 2 else False
-        )
-        others = rounds - len(places)
-        if not _are_most([self.rows[parts] for parts in members.values()], array) or others > is_whole * _MOST_OTHERS:
+        is_whole = len(pattern) == 2 and sorted(members) == [(place,) for place in range(base.aval.shape[1 - k])]
+        most = _MOST_OTHERS if is_whole else 0
+        if rounds - len(places) > most or not _are_most([self.rows[parts] for parts in members.values()], array):
             return
         whole: list[Operand] = []
         for r in range(rounds):
@@ -193,7 +191,7 @@ class JoinedLoop:
     def _part(self, x: Operand) -> Row | None:
         """Return which row of an array of this round a value is."""
         equation = self._parts.get(x) if type(x) is Var else None
-        if equation is None or len(equation.operands) > 1:
+        if equation is None or len(equation.operands) != 1:
             return None
         base = equation.operands[0]
         found = pattern_of(equation.params["index"], base.aval.shape)
@@ -205,7 +203,7 @@ class JoinedLoop:
         self._first.append(Equation(index_p, (array,), {"index": index}, (x,), None))
 
 
-def _like(x: Var) -> Var:
+def _like(x: Operand) -> Var:
     """Return a new variable of the same type."""
     return Var(Aval(x.aval.shape, x.aval.dtype))
 
