@@ -78,7 +78,7 @@ class JoinedLoop:
 
     def _join_constants(self) -> None:
         """Read an array in place of its rows that all rounds read."""
-        found: dict[tuple[Operand, Pattern], list[Var]] = {}
+        found: dict[tuple[Operand, Pattern], list[Operand]] = {}
         for x in self.constants:
             row = self._rows.get(x) if type(x) is Var else None
             if row is not None and set(row.pattern) == {HOLE}:
