@@ -320,7 +320,9 @@ class Gatherer(Emitter):
             if axis is not None:
                 places = places + lines[axis].reshape(-1, *[1] * (len(lines) - 1 - axis))
             arrays.append(self.index_array(places))
-        found = self.emit(index_p, base, *arrays, index=Index((SLOT,) * len(arrays)))
+        # Windows of several axes keep the order of the axes in memory, which is another one in Fortran order.
+        several = len(lines) + base.aval.ndim - len(pattern) > 1
+        found = self.emit(index_p, base, *arrays, index=Index((SLOT,) * len(arrays), windows=several))
         if entries != [slice(0, len(line), 1) for line in lines]:
             found = self.emit(index_p, found, index=Index((FULL, *entries)))
         return found
