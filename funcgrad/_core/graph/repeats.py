@@ -107,6 +107,21 @@ class _RepeatSearch:
         return sorted(p for p in found if p <= (end - start) // LEAST_ROUNDS)
 
 
+def has_repeats(kinds: np.ndarray) -> bool:
+    """Return whether any equations repeat, be they few: equal runs that lie one round from the next.
+
+    Args:
+        kinds: a number for each equation, equal for equations of one kind.
+    """
+    for width, places, distances in again(kinds):
+        ends = np.flatnonzero((np.diff(places, append=-1) != 1) | (np.diff(distances, append=-1) != 0))
+        # Each of n equal runs in a row says that n + width - 1 equations are equal to those one round later.
+        lengths = np.diff(ends, prepend=-1) + width - 1
+        if (lengths >= (LEAST_ROUNDS - 1) * distances[ends]).any():
+            return True
+    return False
+
+
 def again(kinds: np.ndarray) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
     """Yield for runs of 1, 2, 4, ... equations those that occur again: the width, their starts, how far the next is."""
     # The runs that may occur again: where they start, and a number for each, equal for equal runs.

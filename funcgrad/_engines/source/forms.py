@@ -242,7 +242,7 @@ def _entry(entry: Any) -> str:
 
 def _index(w: Writer, equation: Equation, i: int) -> list[str] | None:
     x, *arrays = equation.operands
-    if not _is_array(x):
+    if not _is_array(x) or equation.params["index"].windows:
         return None
     entries = equation.params["index"].entries
     if len(entries) == len(x.aval.shape) and all(type(entry) is int for entry in entries):

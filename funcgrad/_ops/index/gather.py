@@ -29,7 +29,30 @@ _FLAT_LIMIT = 256
 def _index_numpy(x: Array, *arrays: Array, index: Index) -> Array:
     if type(x) is not np.ndarray:
         x = np.asarray(x)
-    return x[index.filled(arrays) if arrays else index.entries]
+    if not arrays:
+        return x[index.entries]
+    y = x[index.filled(arrays)]
+    return in_order_of(x, y) if index.windows else y
+
+
+def in_order_of(x: Array, y: Array) -> Array:
+    """Return windows of an array, each of which lies in memory as it does there, because sums follow that order.
+
+    Args:
+        x: the array.
+        y: the windows, along a first axis. The other axes are the last ones of the array.
+    """
+    axes = range(y.ndim - 1)
+    strides = x.strides[x.ndim - len(axes) :]
+    order = sorted(axes, key=lambda k: -abs(strides[k]))
+    if order == [*axes]:
+        return y
+    # A window that does not take a whole axis has a gap there.
+    whole = [n + (n < most) for n, most in zip(y.shape[1:], x.shape[x.ndim - len(axes) :], strict=True)]
+    memory = np.empty((len(y), *[whole[k] for k in order]), y.dtype)
+    found = memory.transpose(0, *[1 + order.index(k) for k in axes])[(FULL, *map(slice, y.shape[1:]))]
+    found[...] = y
+    return found
 
 
 @lru_cache(1024)

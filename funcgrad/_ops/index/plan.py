@@ -32,13 +32,15 @@ class Index:
     Args:
         entries: the entries in the order in which they are between the brackets.
         unique: whether the index arrays are known to select no element twice (a mask does not).
+        windows: whether the first axis of the result counts windows, which lie in memory as they do in the array.
     """
 
-    __slots__ = ("entries", "unique")
+    __slots__ = ("entries", "unique", "windows")
 
-    def __init__(self, entries: tuple[Entry, ...], unique: bool = False) -> None:
+    def __init__(self, entries: tuple[Entry, ...], unique: bool = False, windows: bool = False) -> None:
         self.entries: Any = entries
         self.unique = unique
+        self.windows = windows
 
     @property
     def slots(self) -> int:
@@ -56,6 +58,7 @@ class Index:
         # Slices are hashable only from Python 3.12 on.
         return (
             self.unique,
+            self.windows,
             *[("slice", e.start, e.stop, e.step) if isinstance(e, slice) else e for e in self.entries],
         )
 

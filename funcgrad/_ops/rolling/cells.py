@@ -7,15 +7,16 @@ that the index cuts. So the cells of ``y[i, j : j + 3]`` are the numbers ``y[i, 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from funcgrad._core.graph.ir import Graph
+from funcgrad._core.graph.ir import Equation, Graph, Operand
 from funcgrad._ops.index.gather import index_p, scatter_p
 from funcgrad._ops.index.plan import FULL, SLOT, Index, expand_ellipsis
-from funcgrad._ops.rolling.rows import Key
+from funcgrad._ops.rolling.rows import HOLE, Key, pattern_of
 
 # Windows of one form move if they have at least this many different positions.
 _LEAST_WINDOWS = 8
@@ -112,6 +113,27 @@ def has_slice(index: Index) -> bool:
     entries = index.entries
     # The most frequent index is one integer.
     return not (len(entries) == 1 and type(entries[0]) is int) and any(isinstance(each, slice) for each in entries)
+
+
+def layers_of(equation: Equation) -> list[dict[Key, Operand]] | None:
+    """Return the layers of a scatter: each has one operand for each key. ``None`` if an index is not integers alone."""
+    (result,) = equation.results
+    indices = equation.params["indices"]
+    if len(indices) != len(equation.operands):
+        return None
+    layers: list[dict[Key, Operand]] = []
+    counts: Counter[Key] = Counter()
+    for x, index in zip(equation.operands, indices, strict=True):
+        found = pattern_of(index, result.aval.shape)
+        # All keys have one length.
+        if found is None or set(found[0]) != {HOLE} or (layers and len(found[1]) != len(next(iter(layers[0])))):
+            return None
+        key = found[1]
+        if counts[key] == len(layers):
+            layers.append({})
+        layers[counts[key]][key] = x
+        counts[key] += 1
+    return layers
 
 
 # An index of a program, by its ``id``, and the shape of the array that it is an index of.

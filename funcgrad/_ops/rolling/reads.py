@@ -112,7 +112,7 @@ class RowReads(Mapping[Operand, Row]):
         self._found[x] = row
         for part in self._of.get(x, ()):
             _, pattern, key = self[part]
-            self._found[part] = Row(row.base, (HOLE, *pattern), (*row.key, *key))
+            self._found[part] = Row(row.base, (*row.pattern, *pattern), (*row.key, *key))
 
 
 class Reads:

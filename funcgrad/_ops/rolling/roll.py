@@ -8,7 +8,7 @@ A stretch becomes a loop only if all its rounds read alike. The other equations 
 
 from __future__ import annotations
 
-from collections import Counter
+import functools
 from collections.abc import Sequence
 from itertools import compress
 from typing import Any
@@ -18,7 +18,7 @@ import numpy as np
 from funcgrad._core.aval import Aval
 from funcgrad._core.collection import rare_collection
 from funcgrad._core.graph.ir import Equation, Graph, Literal, Operand, Var, trusted_graph
-from funcgrad._core.graph.repeats import LEAST_EQUATIONS, LEAST_ROUNDS, Repeat, again, repeats
+from funcgrad._core.graph.repeats import LEAST_EQUATIONS, LEAST_ROUNDS, Repeat, has_repeats, repeats
 from funcgrad._core.graph.simplify import drop_dead, simplify
 from funcgrad._ops.elementwise.arithmetic import add_p
 from funcgrad._ops.index.gather import index_p, scatter_p
@@ -27,8 +27,9 @@ from funcgrad._ops.index.plan import SLOT, Index
 from funcgrad._ops.index.scatter import scatter_set_p
 from funcgrad._ops.layout.shape import reshape_p, transpose_p
 from funcgrad._ops.program.scan import Loop, scan_p
-from funcgrad._ops.rolling.cells import axes_of, cells_of
+from funcgrad._ops.rolling.cells import axes_of, cells_of, layers_of
 from funcgrad._ops.rolling.forward import forwarded
+from funcgrad._ops.rolling.joined import JoinedLoop
 from funcgrad._ops.rolling.reads import Reads, RowReads
 from funcgrad._ops.rolling.rounds import (
     COPIED_BYTES,
@@ -44,7 +45,6 @@ from funcgrad._ops.rolling.rows import (
     Gatherer,
     Key,
     Row,
-    pattern_of,
     with_operands,
 )
 from funcgrad._ops.rolling.table import Table
@@ -54,6 +54,8 @@ from funcgrad._ops.rolling.table import Table
 _SEVERAL = (1, 2, 3, 4)
 # If more parts than this are scattered to one row, all parts are scattered in the order of the program.
 _MOST_LAYERS = 8
+# Rounds beside a loop are searched for inner loops if they have at least this many equations.
+_LEAST_PEELED = 64
 # A stack or a scatter of more operands than this reads the rows among them at once.
 _MANY = 3
 
@@ -79,12 +81,15 @@ class _Roller(Gatherer):
         self.constants = list(graph.constants)
         self.loops = 0
 
+    @functools.cached_property
+    def _kinds(self) -> np.ndarray:
+        return self._table.kinds(self._rows.others)
+
     def run(self) -> Graph:
         """Return the program with loops; the given one if nothing repeats."""
         graph = self._graph
         rounds = RoundReads(self._rest, self._rows, self._reads)
-        kinds = self._table.kinds(self._rows.others)
-        found = [stretch for repeat in repeats(kinds) for stretch in self._stretches(rounds, repeat)]
+        found = [stretch for repeat in repeats(self._kinds) for stretch in self._stretches(rounds, repeat)]
         i = 0
         for stretch in found:
             for equation in self._rest[i : stretch.repeat.start]:
@@ -93,8 +98,16 @@ class _Roller(Gatherer):
             i = stretch.repeat.end
         for equation in self._rest[i:]:
             self._straight(equation)
-        if not self.loops and not self.gathers:
-            return graph
+        return self._program() if self.loops or self.gathers else graph
+
+    def straight(self) -> Graph:
+        """Return the program without new loops; rows of one array are read at once."""
+        for equation in self._rest:
+            self._straight(equation)
+        return self._program()
+
+    def _program(self) -> Graph:
+        graph = self._graph
         outputs = [self.one(x, self._rows) for x in graph.outputs]
         rolled = trusted_graph(graph.inputs, self.constants, self.equations, outputs, graph.name, graph.trees)
         return drop_dead(rolled)
@@ -113,7 +126,15 @@ class _Roller(Gatherer):
         after = (repeat.end - stretch.repeat.end) // repeat.period
         first = repeat._replace(rounds=before)
         last = repeat._replace(start=stretch.repeat.end, rounds=after)
-        return [*self._stretches(rounds, first), stretch, *self._stretches(rounds, last)]
+        return [*self._peeled(rounds, first), stretch, *self._peeled(rounds, last)]
+
+    def _peeled(self, rounds: RoundReads, repeat: Repeat) -> list[AlikeRounds]:
+        """Return the parts of rounds beside a loop whose rounds read alike. Few long rounds may have inner loops."""
+        if repeat.rounds >= LEAST_ROUNDS or repeat.end - repeat.start < _LEAST_PEELED:
+            return self._stretches(rounds, repeat)
+        found = repeats(self._kinds[repeat.start : repeat.end])
+        inner = [each._replace(start=repeat.start + each.start) for each in found]
+        return [stretch for each in inner for stretch in self._stretches(rounds, each)]
 
     def _stretch(self, rounds: RoundReads, repeat: Repeat) -> AlikeRounds | None:
         """Return a part of a repeated stretch whose rounds read alike, the longest one that is tried."""
@@ -163,7 +184,7 @@ class _Roller(Gatherer):
         ones, the second layer the second ones. Layers are scattered one after another, so every sum keeps its order.
         """
         (result,) = equation.results
-        layers = _layers_of(equation)
+        layers = layers_of(equation)
         if layers is None:
             return False
         if len(layers) > _MOST_LAYERS and self._scatter_windows(equation):
@@ -234,9 +255,15 @@ class _Roller(Gatherer):
             if repeat.rounds:
                 count = sum(each.size for each in known[repeat.start : repeat.end])
                 columns = []
-                for j in range(repeat.start, repeat.start + repeat.period):
-                    y = self.stacked(operands[j : repeat.end : repeat.period], self._rows)
-                    columns.append(self.emit(reshape_p, y, shape=(repeat.rounds, known[j].size, *rest)))
+                j, last = repeat.start, repeat.start + repeat.period
+                while j < last:
+                    # Rows of one array that lie next to each other in a round are read together.
+                    width = next((k for k in range(1, last - j) if kinds[j + k] != kinds[j]), last - j)
+                    parts = [operands[i + k] for i in range(j, repeat.end, repeat.period) for k in range(width)]
+                    y = self.stacked(parts, self._rows)
+                    shape = repeat.rounds, sum(each.size for each in known[j : j + width]), *rest
+                    columns.append(self.emit(reshape_p, y, shape=shape))
+                    j += width
                 y = columns[0] if len(columns) == 1 else self.emit(concatenate_p, *columns, axis=1)
                 at = np.concatenate([each.keys() for each in known[repeat.start : repeat.end]])
                 pieces.append(self.emit(reshape_p, y, shape=(count, *rest)))
@@ -253,9 +280,40 @@ class _Roller(Gatherer):
         self.source = self._rest[repeat.start].source
         self.loops += 1
         body = RoundBody(stretch, self._rest[repeat.start : repeat.start + repeat.period])
-        # Results that are read after the loop. They are last values of carries if possible, else rows of stacks.
-        stacked: list[tuple[Here, Var]] = []
+        last, stacks = self._results(body, repeat)
+        graph = body.graph([here for here, _ in stacks.values()], self._graph.name)
+        graph = rolled(graph, simplifies=self._simplifies)
+        parts = JoinedLoop(graph, body, [*stacks], self._rows, self._firsts)
+        if self._simplifies:
+            joined = parts.joined()
+            graph = simplify(graph if joined is graph else _Roller(joined, True, None).straight())
+        operands = (
+            *[self.one(x, self._rows) for x in parts.constants],
+            *[self._first(var, x) for var, x in parts.carries],
+            *[self._along_rounds(each) for each in parts.rows],
+        )
+        results = {var: last.get(var) or Var(Aval(var.aval.shape, var.aval.dtype)) for var, _ in parts.carries}
+        for var, x in last.items():
+            if var in parts.carried:
+                array, place = parts.carried[var]
+                self._rows.add(x, Row(results[array], FIRST_AXIS, (place,)))
+        for var, (_, read) in stacks.items():
+            stack, key = parts.stacked.get(var, (var, ()))
+            for r, x in read.items():
+                self._rows.add(x, Row(stack, (HOLE,) * (1 + len(key)), (r, *key)))
+        loop = Loop(graph, len(parts.constants), len(parts.carries), repeat.rounds)
+        found = (*results.values(), *parts.stacks)
+        self.equations.append(Equation(scan_p, operands, {"loop": loop}, found, self.source))
+
+    def _results(
+        self, body: RoundBody, repeat: Repeat
+    ) -> tuple[dict[Var, Var], dict[Var, tuple[Here, dict[int, Var]]]]:
+        """Return the results of a loop that are read after it: last values of carries if possible, else rows of stacks.
+
+        Each carry has the variable of its last value, and each stack the result of a round and its rows by round.
+        """
         last: dict[Var, Var] = {}
+        stacks: dict[Var, tuple[Here, dict[int, Var]]] = {}
         for j in range(repeat.period):
             for k, local in enumerate(body.results[j]):
                 equations = range(repeat.start + j, repeat.end, repeat.period)
@@ -268,26 +326,17 @@ class _Roller(Gatherer):
                     last.update({carry[repeat.rounds - r]: made[r] for r in needed})
                     continue
                 stack = Var(Aval((repeat.rounds, *local.aval.shape), local.aval.dtype))
-                stacked.append((Here(j, k), stack))
-                for r in needed:
-                    self._rows.add(made[r], Row(stack, FIRST_AXIS, (r,)))
-        graph = body.graph([here for here, _ in stacked], self._graph.name)
-        graph = rolled(graph, simplifies=self._simplifies)
-        graph = simplify(graph) if self._simplifies else graph
-        operands = (
-            *[self.one(x, self._rows) for x in body.constants],
-            *[self._first(var, x) for var, x in body.carries],
-            *[self._along_rounds(parts) for parts in body.rows],
-        )
-        loop = Loop(graph, len(body.constants), len(body.carries), repeat.rounds)
-        results = [last.get(var) or Var(Aval(var.aval.shape, var.aval.dtype)) for var, _ in body.carries]
-        results += [stack for _, stack in stacked]
-        self.equations.append(Equation(scan_p, operands, {"loop": loop}, tuple(results), self.source))
+                stacks[stack] = Here(j, k), {r: made[r] for r in needed}
+        return last, stacks
 
     def _first(self, var: Var, x: Operand) -> Operand:
         """Return the first value of a carry."""
         x = self.one(x, self._rows)
         return Literal(var.aval.dtype.type(x.value)) if type(x) is Literal else x
+
+    def _firsts(self, carries: Sequence[tuple[Var, Operand]]) -> Operand:
+        """Return the first values of carries as one array."""
+        return self._along_rounds([self._first(var, x) if type(x) is Literal else x for var, x in carries])
 
     def _along_rounds(self, parts: Sequence[Operand]) -> Operand:
         """Return the array of which each round reads one row."""
@@ -295,27 +344,6 @@ class _Roller(Gatherer):
             dtype = parts[0].aval.dtype
             return self.constant(np.array([x.value for x in parts if type(x) is Literal], dtype))
         return self.stacked(parts, self._rows)
-
-
-def _layers_of(equation: Equation) -> list[dict[Key, Operand]] | None:
-    """Return the layers of a scatter: each has one operand for each key. ``None`` if an index is not integers alone."""
-    (result,) = equation.results
-    indices = equation.params["indices"]
-    if len(indices) != len(equation.operands):
-        return None
-    layers: list[dict[Key, Operand]] = []
-    counts: Counter[Key] = Counter()
-    for x, index in zip(equation.operands, indices, strict=True):
-        found = pattern_of(index, result.aval.shape)
-        # All keys have one length.
-        if found is None or set(found[0]) != {HOLE} or (layers and len(found[1]) != len(next(iter(layers[0])))):
-            return None
-        key = found[1]
-        if counts[key] == len(layers):
-            layers.append({})
-        layers[counts[key]][key] = x
-        counts[key] += 1
-    return layers
 
 
 def _stays(table: Table) -> np.ndarray:
@@ -331,22 +359,6 @@ def _stays(table: Table) -> np.ndarray:
     starts = table.starts[sums]
     found[sums[scattered[table.operands[starts]] | scattered[table.operands[starts + 1]]]] = False
     return found
-
-
-def has_repeats(kinds: np.ndarray) -> bool:
-    """Return whether `LEAST_ROUNDS` equal rounds follow one another anywhere. Rounds of one equation count, too.
-
-    Args:
-        kinds: a number for each equation, equal for equations of one kind.
-    """
-    for width, places, distances in again(kinds):
-        ends = np.flatnonzero((np.diff(places, append=-1) != 1) | (np.diff(distances, append=-1) != 0))
-        # n runs of `width` equations one after another, each equal to the one a round later, show that n + width - 1
-        # equations are equal to those one round later.
-        lengths = np.diff(ends, prepend=-1) + width - 1
-        if (lengths >= (LEAST_ROUNDS - 1) * distances[ends]).any():
-            return True
-    return False
 
 
 def rolled(graph: Graph, *, simplifies: bool = True, table: Table | None = None) -> Graph:

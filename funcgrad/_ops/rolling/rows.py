@@ -26,7 +26,8 @@ from funcgrad._types import Value
 
 # Stands in a pattern for an integer of the index.
 HOLE = "i"
-_FULL = ("slice", None, None, None)
+# Stands in a pattern for a full slice.
+FULL_AXIS = ("slice", None, None, None)
 # The rows of one array form runs, whose integers go up or down evenly. Each run is one slice of the array. Rows in more
 # runs than this are read by index arrays instead.
 _MOST_RUNS = 8
@@ -87,7 +88,7 @@ def pattern_of(index: Index, shape: Sequence[int]) -> tuple[Pattern, Key] | None
         else:
             pattern.append(entry)
         axis += entry is not None
-        if pattern[-1] != _FULL:
+        if pattern[-1] != FULL_AXIS:
             end = len(pattern)
     # A full slice at the end says nothing.
     return (tuple(pattern[:end]), tuple(key)) if key else None
@@ -107,13 +108,13 @@ def window_of(index: Index, shape: Sequence[int]) -> tuple[Pattern, Key] | None:
                 return None
             is_whole = len(places) == n and (places.step == 1 or n == 1)
             step = places.step if len(places) > 1 else 1
-            pattern.append(_FULL if is_whole else MovingSlice(len(places), step))
+            pattern.append(FULL_AXIS if is_whole else MovingSlice(len(places), step))
             key += [] if is_whole else [min(places[0], places[-1])]
         else:
             assert type(entry) is int
             pattern.append(HOLE)
             key.append(entry % n)
-        if pattern[-1] != _FULL:
+        if pattern[-1] != FULL_AXIS:
             end = len(pattern)
     # A full slice at the end says nothing.
     found = tuple(pattern[:end])
@@ -122,7 +123,7 @@ def window_of(index: Index, shape: Sequence[int]) -> tuple[Pattern, Key] | None:
 
 def lows_of(pattern: Pattern, key: Key) -> Key:
     """Return the lowest positions of a window's slices."""
-    moving = [each for each in pattern if each != _FULL]
+    moving = [each for each in pattern if each != FULL_AXIS]
     return tuple([low for each, low in zip(moving, key, strict=True) if each != HOLE])
 
 
@@ -320,7 +321,7 @@ class Gatherer(Emitter):
         # The integers of each axis, and the axis of the result that it is.
         axes: list[tuple[np.ndarray | None, int | None]] = []
         for entry, n in zip(pattern, base.aval.shape, strict=False):
-            column = None if entry == _FULL else next(columns)
+            column = None if entry == FULL_AXIS else next(columns)
             span = entry.span if type(entry) is MovingSlice else 1 if entry == HOLE else n
             if entry == HOLE and not lines:
                 axes.append((column, None))
@@ -338,7 +339,9 @@ class Gatherer(Emitter):
             if axis is not None:
                 places = places + lines[axis].reshape(-1, *[1] * (len(lines) - 1 - axis))
             arrays.append(self.index_array(places))
-        found = self.emit(index_p, base, *arrays, index=Index((SLOT,) * len(arrays)))
+        # Windows of several axes keep the order of the axes in memory, which is another one in Fortran order.
+        several = len(lines) + base.aval.ndim - len(pattern) > 1
+        found = self.emit(index_p, base, *arrays, index=Index((SLOT,) * len(arrays), windows=several))
         if entries != [slice(0, len(line), 1) for line in lines]:
             found = self.emit(index_p, found, index=Index((FULL, *entries)))
         return found
@@ -380,6 +383,7 @@ def is_number(x: Operand) -> bool:
 
 __all__ = [
     "FIRST_AXIS",
+    "FULL_AXIS",
     "HOLE",
     "Emitter",
     "Gatherer",

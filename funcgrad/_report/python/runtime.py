@@ -21,9 +21,10 @@ SLOT = object()
 class IndexEntries:
     """The entries of an index expression, with slots for index arrays."""
 
-    def __init__(self, entries: tuple[Any, ...], unique: bool = False) -> None:
+    def __init__(self, entries: tuple[Any, ...], unique: bool = False, windows: bool = False) -> None:
         self.entries = entries
         self.unique = unique
+        self.windows = windows
 
     @property
     def slots(self) -> int:

@@ -123,6 +123,9 @@ class Texts:
             return f"{self._class(type(value))}({', '.join(map(self.text, value))})"
         raise RefusedError(f"a {type(value).__name__}")
 
+    def _index(self, index: Index) -> str:
+        return f"{self.text(Index)}({self.text(index.entries)}, {index.unique}, {index.windows})"
+
     def _made(self, value: Value) -> str:
         kinds: list[tuple[Any, Callable[[Any], str]]] = [
             (np.dtype, self._dtype),
@@ -132,7 +135,7 @@ class Texts:
             (ModuleType, lambda module: self._imported(module.__name__)),
             (LazyModule, lambda module: self._imported(module.module_name)),
             (ArraySlot, lambda slot: self.text(runtime.SLOT)),
-            (Index, lambda index: f"{self.text(Index)}({self.text(index.entries)}, {index.unique})"),
+            (Index, self._index),
             (type(runtime.SLOT), lambda slot: self._constant("SLOT", "object()")),
             (type, self._type),
         ]

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 import funcgrad as fg
-from funcgrad._core.graph.repeats import LEAST_EQUATIONS, LEAST_ROUNDS, Repeat, repeats
+from funcgrad._core.graph.repeats import LEAST_EQUATIONS, LEAST_ROUNDS, Repeat, has_repeats, repeats
 from funcgrad._ops.rolling import forward
-from funcgrad._ops.rolling.roll import has_repeats
 
 
 def _has_by_hand(kinds: np.ndarray) -> bool:
