@@ -108,14 +108,15 @@ class _RepeatSearch:
 
 
 def has_repeats(kinds: np.ndarray) -> bool:
-    """Return whether any equations repeat, be they few: equal runs that lie one round from the next.
+    """Return whether `LEAST_ROUNDS` equal rounds follow one another anywhere. Rounds of one equation count, too.
 
     Args:
         kinds: a number for each equation, equal for equations of one kind.
     """
     for width, places, distances in again(kinds):
         ends = np.flatnonzero((np.diff(places, append=-1) != 1) | (np.diff(distances, append=-1) != 0))
-        # Each of n equal runs in a row says that n + width - 1 equations are equal to those one round later.
+        # n runs of `width` equations one after another, each equal to the one a round later, show that n + width - 1
+        # equations are equal to those one round later.
         lengths = np.diff(ends, prepend=-1) + width - 1
         if (lengths >= (LEAST_ROUNDS - 1) * distances[ends]).any():
             return True

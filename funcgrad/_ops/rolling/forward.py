@@ -36,6 +36,7 @@ from funcgrad._ops.rolling.chains import MOST_CELLS, Chain, ChainReader, Filled,
 from funcgrad._ops.rolling.parts import with_whole_rows
 from funcgrad._ops.rolling.rows import (
     FIRST_AXIS,
+    FULL_SLICE,
     HOLE,
     Key,
     Pattern,
@@ -43,6 +44,7 @@ from funcgrad._ops.rolling.rows import (
     entries_of,
     pattern_of,
     reshape_p,
+    transpose_p,
     with_operands,
 )
 from funcgrad._types import Value
@@ -61,7 +63,8 @@ class Forwarder(ChainReader):
         self._graph = graph
         self._versions: dict[Var, tuple[Chain, int]] = {}
         self._replaced: dict[Operand, Operand] = {}
-        self._rows: dict[Var, tuple[Equation, Pattern | None, dict[Key, list[Operand]]]] = {}
+        # The scatters, with their pattern, what they scatter to each row, and whether they have windows that move.
+        self._rows: dict[Var, tuple[Equation, Pattern | None, dict[Key, list[Operand]], bool]] = {}
         # The windows that move; found when the first window of an array that is written is read.
         self._moving: dict[IndexOf, Cells] | None = None
         # The results of equations that are not in the new program, or not yet.
@@ -171,25 +174,24 @@ class Forwarder(ChainReader):
         then. The rows of windows are found when the result is added.
         """
         del operands
-        (result,) = equation.results
-        indices = equation.params["indices"]
+        (result,), indices = equation.results, equation.params["indices"]
         if len(indices) != len(equation.operands) or result.aval.dtype.kind not in "fiuc":
             return False
         rows: dict[Key, list[Operand]] = {}
-        patterns: set[Pattern] = set()
-        if any(self._moved(index, result.aval.shape) is not None for index in indices):
-            self._rows[result] = equation, None, rows
-            self._pending.add(result)
-            return True
+        patterns: set[Pattern | None] = set()
         for v, index in zip(equation.operands, indices, strict=True):
             found = pattern_of(index, result.aval.shape)
             if found is None or v.aval.shape != _shape_of(result, *found) or v.aval.dtype != result.aval.dtype:
-                return False
+                patterns.add(None)
+                break
             patterns.add(found[0])
             rows.setdefault(found[1], []).append(v)
-        if len(patterns) != 1 or (len(indices) > 1 and result.aval.size < _SMALL):
+        is_one = len(patterns) == 1 and not (len(indices) > 1 and result.aval.size < _SMALL)
+        pattern = patterns.pop() if is_one else None
+        is_moved = any(self._moved(index, result.aval.shape) is not None for index in indices)
+        if pattern is None and not is_moved:
             return False
-        self._rows[result] = equation, patterns.pop(), rows
+        self._rows[result] = equation, pattern, rows, is_moved
         self._pending.add(result)
         return True
 
@@ -203,7 +205,7 @@ class Forwarder(ChainReader):
                 continue
             if x.aval.shape != result.aval.shape or x.aval.dtype != result.aval.dtype:
                 continue
-            chain = self._chain_of_sum(x, *self._rows[row], row is a)
+            chain = self._chain_of_sum(x, self._rows[row], row is a)
             if chain is not None:
                 self._versions[result] = chain, chain.depth
                 self._pending.add(result)
@@ -211,13 +213,18 @@ class Forwarder(ChainReader):
         return False
 
     def _chain_of_sum(
-        self, x: Var, scatter: Equation, pattern: Pattern | None, rows: dict[Key, list[Operand]], row_first: bool
+        self, x: Var, scattered: tuple[Equation, Pattern | None, dict[Key, list[Operand]], bool], row_first: bool
     ) -> Chain | None:
         """Add what an equation scatters to the chain of ``x``, and return the chain; ``None`` if it has no chain.
 
         More rows than a few, and windows, are added only to an array that has a chain already.
         """
+        scatter, pattern, rows, is_moved = scattered
         known = self._continued(x)
+        # A column ``[:, t]`` is a window that moves, and a row of the pattern ``[:, i]`` as well.
+        is_row = pattern is not None and all(each in (HOLE, FULL_SLICE) for each in pattern)
+        if is_moved and not (is_row if known is None else known.pattern == pattern):
+            pattern = None
         if pattern is None or len(rows) > _FEW:
             if known is None or len(rows) > MOST_CELLS or (pattern is not None and pattern != known.pattern):
                 return None
@@ -343,20 +350,23 @@ class Forwarder(ChainReader):
 
         Each key occurs once, so the order of the writes does not matter.
         """
-        holes = pattern.count(HOLE)
-        is_first = set(pattern[:holes]) == {HOLE} and None not in pattern
-        # The places along each axis; rows are written at once if they are all those of a grid.
+        holes = [k for k, each in enumerate(pattern) if each == HOLE]
         axes = [sorted(set(column)) for column in zip(*keys, strict=True)]
         grid = [_even(places) for places in axes]
         cuts = [each for each in grid if each is not None]
-        if len(keys) > 1 and is_first and len(cuts) == holes and math.prod(map(len, axes)) == len(keys):
+        is_grid = len(cuts) == len(holes) and math.prod(map(len, axes)) == len(keys)
+        if len(keys) > 1 and None not in pattern and is_grid:
             value_of = dict(zip(keys, values, strict=True))
             together = self.emit(stack_p, *[value_of[key] for key in product(*axes)], axis=0)
-            if holes > 1:
+            if len(holes) > 1:
                 together = self.emit(reshape_p, together, shape=(*map(len, axes), *together.aval.shape[1:]))
             if set(pattern) == {HOLE} and together.aval == y.aval:
                 # The array before is not read any more.
                 return together
+            if holes != [*range(len(holes))]:
+                rest = iter(range(len(holes), together.aval.ndim))
+                order = [holes.index(k) if k in holes else next(rest) for k in range(together.aval.ndim)]
+                together = self.emit(transpose_p, together, permutation=tuple(order))
             return self.emit(scatter_set_p, y, together, index=Index(entries_of(pattern, tuple(cuts))))
         for key, value in zip(keys, values, strict=True):
             y = self.emit(scatter_set_p, y, value, index=Index(entries_of(pattern, key)))

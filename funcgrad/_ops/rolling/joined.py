@@ -19,7 +19,7 @@ from funcgrad._ops.index.gather import index_p
 from funcgrad._ops.index.plan import Index
 from funcgrad._ops.rolling.reads import RowReads
 from funcgrad._ops.rolling.rounds import RoundBody
-from funcgrad._ops.rolling.rows import FIRST_AXIS, FULL_AXIS, HOLE, Key, Pattern, Row, entries_of, pattern_of
+from funcgrad._ops.rolling.rows import FIRST_AXIS, FULL_SLICE, HOLE, Key, Pattern, Row, entries_of, pattern_of
 
 # At least this many values are joined.
 _LEAST_VALUES = 8
@@ -129,7 +129,7 @@ class JoinedLoop:
         for r in range(rounds):
             if 0 <= r - start < len(places):
                 whole.append(x := _like(array))
-                self._rows.add(x, Row(base, (*(FULL_AXIS,) * k, HOLE), (places[r - start],)))
+                self._rows.add(x, Row(base, (*(FULL_SLICE,) * k, HOLE), (places[r - start],)))
             else:
                 values = [members[key] for key in sorted(members)]
                 whole.append(self._joined([(self.rows[parts], parts[r]) for parts in values]))

@@ -7,14 +7,14 @@ an operand is a result of an equation, or a row of an array at integers.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from funcgrad._core.graph.ir import Operand, Var
 from funcgrad._core.graph.repeats import Repeat, repeats
-from funcgrad._ops.rolling.rows import HOLE, Row
+from funcgrad._ops.rolling.rows import FULL_SLICE, HOLE, Key, MovingSlice, Pattern, Row
 from funcgrad._ops.rolling.table import OUTSIDE, Table, first_places
 
 
@@ -38,7 +38,7 @@ class RowReads(Mapping[Operand, Row]):
         self.parts[reads.equations[rows] * table.width] = numbers[rows]
         # The rows that were asked for, and those of stacks.
         self._found: dict[Operand, Row] = {}
-        self._join(rows[self.bases[reads.bases[rows]] != OUTSIDE].tolist())
+        self._join(rows[self.bases[reads.bases[rows]] != OUTSIDE].tolist(), with_windows)
         values = reads.equations[rows] * table.width
         values = values[self.bases[values] != OUTSIDE]
         # A mask of the equations that are no row reads.
@@ -54,11 +54,12 @@ class RowReads(Mapping[Operand, Row]):
             variables[k]: variables[n] for k, n in zip(again.tolist(), firsts, strict=True)
         }
 
-    def _join(self, nested: list[int]) -> None:
-        """Make rows of rows rows of the array: ``x[i][j]`` is ``x[i, j]`` if ``i`` is integers alone.
+    def _join(self, nested: list[int], with_slices: bool) -> None:
+        """Make rows of rows rows of the array: ``x[i][j]`` is ``x[i, j]``, and ``x[:, i][j]`` is ``x[j, i]``.
 
         Args:
             nested: the reads of rows of rows, in the order of the program.
+            with_slices: whether rows of parts that have slices are joined too.
         """
         table = self._table
         for k in nested:
@@ -66,12 +67,11 @@ class RowReads(Mapping[Operand, Row]):
             base = self.bases[outer]
             if base == OUTSIDE:
                 continue
-            pattern, key = table.parts[self.parts[outer]]
-            if any(each != HOLE for each in pattern):
-                self.bases[value] = self.parts[value] = OUTSIDE
-                continue
-            inner = table.parts[self._numbers[k]]
-            self.bases[value], self.parts[value] = base, table.part(((*pattern, *inner[0]), (*key, *inner[1])))
+            part = table.parts[self.parts[outer]]
+            found = None
+            if with_slices or all(each == HOLE for each in part[0]):
+                found = joined(part, table.parts[self._numbers[k]], table.value(int(base)).aval.shape)
+            self.bases[value], self.parts[value] = (OUTSIDE, OUTSIDE) if found is None else (base, table.part(found))
 
     def __getitem__(self, x: Operand) -> Row:
         found = self.get(x)
@@ -181,3 +181,28 @@ class Reads:
     def last(self, equations: np.ndarray, k: int) -> np.ndarray:
         """Return the last equation that reads result ``k`` of each of these equations; the count if an output does."""
         return self._last[equations * self.width + k]
+
+
+def joined(outer: tuple[Pattern, Key], inner: tuple[Pattern, Key], shape: Sequence[int]) -> tuple[Pattern, Key] | None:
+    """Return a part of a part of an array of this shape as a part of the array; ``None`` if it cannot be written so."""
+    (pattern, key), (inner_pattern, inner_key) = outer, inner
+    if any(each is None or type(each) is MovingSlice for each in (*pattern, *inner_pattern)):
+        return None
+    keys, inner_keys, rest = iter(key), iter(inner_key), iter(inner_pattern)
+    found: list[Any] = []
+    places: list[int] = []
+    for each, n in zip((*pattern, *[FULL_SLICE] * (len(shape) - len(pattern))), shape, strict=True):
+        inside = HOLE if each == HOLE else next(rest, FULL_SLICE)
+        if each == HOLE:
+            places.append(next(keys))
+        elif inside == HOLE:
+            places.append(range(*slice(*each[1:]).indices(n))[next(inner_keys)])
+        elif inside == FULL_SLICE:
+            inside = each
+        elif each != FULL_SLICE:
+            return None
+        found.append(inside)
+    while found[-1] == FULL_SLICE:
+        # A full slice at the end says nothing.
+        found.pop()
+    return tuple(found), tuple(places)

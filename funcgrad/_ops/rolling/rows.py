@@ -27,7 +27,7 @@ from funcgrad._types import Value
 # Stands in a pattern for an integer of the index.
 HOLE = "i"
 # Stands in a pattern for a full slice.
-FULL_AXIS = ("slice", None, None, None)
+FULL_SLICE = ("slice", None, None, None)
 # The rows of one array form runs, whose integers go up or down evenly. Each run is one slice of the array. Rows in more
 # runs than this are read by index arrays instead.
 _MOST_RUNS = 8
@@ -88,7 +88,7 @@ def pattern_of(index: Index, shape: Sequence[int]) -> tuple[Pattern, Key] | None
         else:
             pattern.append(entry)
         axis += entry is not None
-        if pattern[-1] != FULL_AXIS:
+        if pattern[-1] != FULL_SLICE:
             end = len(pattern)
     # A full slice at the end says nothing.
     return (tuple(pattern[:end]), tuple(key)) if key else None
@@ -108,13 +108,13 @@ def window_of(index: Index, shape: Sequence[int]) -> tuple[Pattern, Key] | None:
                 return None
             is_whole = len(places) == n and (places.step == 1 or n == 1)
             step = places.step if len(places) > 1 else 1
-            pattern.append(FULL_AXIS if is_whole else MovingSlice(len(places), step))
+            pattern.append(FULL_SLICE if is_whole else MovingSlice(len(places), step))
             key += [] if is_whole else [min(places[0], places[-1])]
         else:
             assert type(entry) is int
             pattern.append(HOLE)
             key.append(entry % n)
-        if pattern[-1] != FULL_AXIS:
+        if pattern[-1] != FULL_SLICE:
             end = len(pattern)
     # A full slice at the end says nothing.
     found = tuple(pattern[:end])
@@ -123,7 +123,7 @@ def window_of(index: Index, shape: Sequence[int]) -> tuple[Pattern, Key] | None:
 
 def lows_of(pattern: Pattern, key: Key) -> Key:
     """Return the lowest positions of a window's slices."""
-    moving = [each for each in pattern if each != FULL_AXIS]
+    moving = [each for each in pattern if each != FULL_SLICE]
     return tuple([low for each, low in zip(moving, key, strict=True) if each != HOLE])
 
 
@@ -321,7 +321,7 @@ class Gatherer(Emitter):
         # The integers of each axis, and the axis of the result that it is.
         axes: list[tuple[np.ndarray | None, int | None]] = []
         for entry, n in zip(pattern, base.aval.shape, strict=False):
-            column = None if entry == FULL_AXIS else next(columns)
+            column = None if entry == FULL_SLICE else next(columns)
             span = entry.span if type(entry) is MovingSlice else 1 if entry == HOLE else n
             if entry == HOLE and not lines:
                 axes.append((column, None))
@@ -383,7 +383,7 @@ def is_number(x: Operand) -> bool:
 
 __all__ = [
     "FIRST_AXIS",
-    "FULL_AXIS",
+    "FULL_SLICE",
     "HOLE",
     "Emitter",
     "Gatherer",
@@ -397,6 +397,7 @@ __all__ = [
     "lows_of",
     "pattern_of",
     "reshape_p",
+    "transpose_p",
     "window_of",
     "with_operands",
 ]
