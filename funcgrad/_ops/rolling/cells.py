@@ -72,11 +72,16 @@ class Cells(NamedTuple):
         return math.prod(map(len, self.places))
 
 
+def without_new_axes(index: Index) -> Index:
+    """Return an index of the same elements, without ``None``: the result lacks these axes of length 1."""
+    return Index(tuple([each for each in index.entries if each is not None])) if None in index.entries else index
+
+
 def axes_of(index: Index, ndim: int) -> int:
     """Return the number of axes up to the last one of which an index does not take everything."""
-    if SLOT in index.entries or None in index.entries:
+    if SLOT in index.entries:
         return ndim
-    entries = expand_ellipsis(index.entries, ndim)
+    entries = expand_ellipsis(without_new_axes(index).entries, ndim)
     return max([k + 1 for k, each in enumerate(entries) if each != FULL], default=0)
 
 

@@ -32,7 +32,7 @@ from funcgrad._ops.index.plan import SLOT, Index
 from funcgrad._ops.index.scatter import scatter_set_p
 from funcgrad._ops.layout.shape import reshape_p, transpose_p
 from funcgrad._ops.program.scan import Loop, scan_p
-from funcgrad._ops.rolling.cells import axes_of, cells_of
+from funcgrad._ops.rolling.cells import axes_of, cells_of, without_new_axes
 from funcgrad._ops.rolling.forward import forwarded
 from funcgrad._ops.rolling.reads import Reads, RowReads
 from funcgrad._ops.rolling.rounds import (
@@ -208,14 +208,18 @@ class _Roller(Gatherer):
         """
         (result,), operands, indices = equation.results, equation.operands, equation.params["indices"]
         shape = result.aval.shape
-        axes = max([axes_of(index, len(shape)) for index in indices])
-        cells = [cells_of(index, shape, axes) for index in indices] if len(indices) == len(operands) else [None]
+        axes = max([1, *[axes_of(index, len(shape)) for index in indices]])
+        if len(indices) < len(operands) or not shape:
+            return False
+        cells = [cells_of(without_new_axes(index), shape, axes) for index in indices]
         known = [each for each in cells if each is not None]
         rest = shape[axes:]
-        if not self.gathers_rows or len(known) < len(operands) or not axes:
+        if not self.gathers_rows or len(known) < len(operands):
             return False
         for x, each in zip(operands, known, strict=True):
-            if x.aval.dtype != result.aval.dtype or x.aval.shape != (*each.lengths, *rest):
+            # Axes of length 1 make no difference: `None` makes some.
+            lengths = [n for n in (*each.lengths, *rest) if n != 1]
+            if x.aval.dtype != result.aval.dtype or [n for n in x.aval.shape if n != 1] != lengths:
                 return False
         size = sum(x.aval.size for x in operands)
         if size > LARGE * len(operands) or size * result.aval.dtype.itemsize > COPIED_BYTES:

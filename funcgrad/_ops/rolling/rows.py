@@ -22,7 +22,8 @@ from funcgrad._types import Value
 
 # Stands in a pattern where an index has an integer.
 HOLE = "i"
-_FULL = ("slice", None, None, None)
+# Stands in a pattern where an index takes an axis as a whole.
+FULL_SLICE = ("slice", None, None, None)
 # Rows of one array that lie in more runs than this are read by index arrays.
 _MOST_RUNS = 8
 Pattern = tuple[Any, ...]
@@ -82,33 +83,39 @@ def pattern_of(index: Index, shape: Sequence[int]) -> tuple[Pattern, Key] | None
         else:
             pattern.append(entry)
         axis += entry is not None
-        if pattern[-1] != _FULL:
+        if pattern[-1] != FULL_SLICE:
             end = len(pattern)
     # A full slice at the end says nothing.
     return (tuple(pattern[:end]), tuple(key)) if key else None
 
 
 def window_of(index: Index, shape: Sequence[int]) -> tuple[Pattern, Key] | None:
-    """Return the pattern of a window and its integers; ``None`` if an index has no slices, or other entries."""
-    if SLOT in index.entries or None in index.entries or 0 in shape:
+    """Return the pattern of a window and its integers; ``None`` if an index has no slices, or has index arrays."""
+    if SLOT in index.entries or 0 in shape:
         return None
     pattern: list[Any] = []
     key: list[int] = []
     end = 0
-    for entry, n in zip(expand_ellipsis(index.entries, len(shape)), shape, strict=True):
+    lengths = iter(shape)
+    for entry in expand_ellipsis(index.entries, len(shape)):
+        if entry is None:
+            pattern.append(None)
+            end = len(pattern)
+            continue
+        n = next(lengths)
         if isinstance(entry, slice):
             places = range(*entry.indices(n))
             if not places:
                 return None
             is_whole = len(places) == n and (places.step == 1 or n == 1)
             step = places.step if len(places) > 1 else 1
-            pattern.append(_FULL if is_whole else MovingSlice(len(places), step))
+            pattern.append(FULL_SLICE if is_whole else MovingSlice(len(places), step))
             key += [] if is_whole else [min(places[0], places[-1])]
         else:
             assert type(entry) is int
             pattern.append(HOLE)
             key.append(entry % n)
-        if pattern[-1] != _FULL:
+        if pattern[-1] != FULL_SLICE:
             end = len(pattern)
     # A full slice at the end says nothing.
     found = tuple(pattern[:end])
@@ -117,7 +124,7 @@ def window_of(index: Index, shape: Sequence[int]) -> tuple[Pattern, Key] | None:
 
 def lows_of(pattern: Pattern, key: Key) -> Key:
     """Return the lowest places of a window's slices."""
-    moving = [each for each in pattern if each != _FULL]
+    moving = [each for each in pattern if each is not None and each != FULL_SLICE]
     return tuple([low for each, low in zip(moving, key, strict=True) if each != HOLE])
 
 
@@ -140,6 +147,15 @@ def entries_of(pattern: Pattern, key: Sequence[Any]) -> tuple[Any, ...]:
         else:
             found.append(slice(*each[1:]) if type(each) is tuple else each)
     return tuple(found)
+
+
+def axis_of_arrays(pattern: Pattern) -> int:
+    """Return the axis that the result has for index arrays in the holes of a pattern.
+
+    NumPy puts it where the arrays stand next to each other; else first.
+    """
+    holes = [i for i, each in enumerate(pattern) if each == HOLE]
+    return holes[0] if holes == [*range(holes[0], holes[-1] + 1)] else 0
 
 
 def is_window(row: Row | None) -> bool:
@@ -271,7 +287,7 @@ class Gatherer(Emitter):
     def gathered(self, rows: Sequence[Row]) -> Operand | None:
         """Return rows of one array and pattern, stacked along a new first axis; else ``None``."""
         base, pattern, key = rows[0]
-        if not self.gathers_rows or None in pattern:
+        if not self.gathers_rows or (None in pattern and not is_window(rows[0])):
             return None
         self.gathers += 1
         if is_window(rows[0]):
@@ -280,9 +296,7 @@ class Gatherer(Emitter):
         is_unique = len({row.key for row in rows}) == len(rows)
         arrays = self.index_arrays([row.key for row in rows])
         found = self.emit(index_p, base, *arrays, index=Index(entries, unique=is_unique))
-        holes = [i for i, each in enumerate(pattern) if each == HOLE]
-        # NumPy puts the axis of index arrays where they stand next to each other; else first.
-        axis = holes[0] if holes == [*range(holes[0], holes[-1] + 1)] else 0
+        axis = axis_of_arrays(pattern)
         if axis:
             found = self.emit(transpose_p, found, permutation=(axis, *[i for i in range(found.aval.ndim) if i != axis]))
         return found
@@ -297,11 +311,16 @@ class Gatherer(Emitter):
         base, pattern, _ = rows[0]
         columns = iter(np.array([row.key for row in rows], np.int64).T)
         lines: list[np.ndarray] = []
-        entries: list[int | slice] = []
+        entries: list[int | slice | None] = []
         # The integers of each axis, and the axis of the result that it is.
         axes: list[tuple[np.ndarray | None, int | None]] = []
-        for entry, n in zip(pattern, base.aval.shape, strict=False):
-            column = None if entry == _FULL else next(columns)
+        lengths = iter(base.aval.shape)
+        for entry in pattern:
+            if entry is None:
+                entries.append(None)
+                continue
+            n = next(lengths)
+            column = None if entry == FULL_SLICE else next(columns)
             span = entry.span if type(entry) is MovingSlice else 1 if entry == HOLE else n
             if entry == HOLE and not lines:
                 axes.append((column, None))
@@ -361,6 +380,7 @@ def is_number(x: Operand) -> bool:
 
 __all__ = [
     "FIRST_AXIS",
+    "FULL_SLICE",
     "HOLE",
     "Emitter",
     "Gatherer",
@@ -368,6 +388,7 @@ __all__ = [
     "MovingSlice",
     "Pattern",
     "Row",
+    "axis_of_arrays",
     "entries_of",
     "is_number",
     "is_window",
