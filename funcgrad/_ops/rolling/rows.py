@@ -1,10 +1,8 @@
-"""Reads and writes at integers, such as ``x[t]`` and ``x[2, :, t]``: the fixed part of an index, and its integers.
-
-A window such as ``x[t : t + 4]`` or ``x[i : i + 3, j : j + 3]`` has integers too: the lowest place of each slice.
-"""
+"""Rows and windows of arrays (``patterns.py``), and the equations that read one or many of them."""
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -16,41 +14,30 @@ from funcgrad._core.graph.ir import Equation, Literal, Operand, Var
 from funcgrad._core.primitive import Primitive
 from funcgrad._ops.index.gather import index_p
 from funcgrad._ops.index.join import concatenate_p, stack_p
-from funcgrad._ops.index.plan import FULL, SLOT, Index, expand_ellipsis
+from funcgrad._ops.index.plan import FULL, SLOT, Index
 from funcgrad._ops.layout.shape import reshape_p, transpose_p
+from funcgrad._ops.rolling.patterns import (
+    FIRST_AXIS,
+    FULL_SLICE,
+    HOLE,
+    Key,
+    MovingSlice,
+    Pattern,
+    axis_of_arrays,
+    entries_of,
+    flat_places,
+    lows_of,
+    pattern_of,
+    window_of,
+)
 from funcgrad._types import Value
 
-# Stands in a pattern where an index has an integer.
-HOLE = "i"
-# Stands in a pattern where an index takes an axis as a whole.
-FULL_SLICE = ("slice", None, None, None)
+# Windows of at most this many places in all are read by one index array of them.
+MOST_PLACES = 1 << 20
+# Parts of windows that are shorter than this are read element by element.
+_SHORT = 16
 # Rows of one array that lie in more runs than this are read by index arrays.
 _MOST_RUNS = 8
-Pattern = tuple[Any, ...]
-Key = tuple[int, ...]
-
-
-class MovingSlice(NamedTuple):
-    """Stands in a pattern where an index has a slice, whose lowest place is in the key.
-
-    Args:
-        length: the number of places of the slice.
-        step: the distance from one place to the next; negative if they go down.
-    """
-
-    length: int
-    step: int
-
-    @property
-    def span(self) -> int:
-        """The number of places from the lowest to the highest one."""
-        return (self.length - 1) * abs(self.step) + 1
-
-    def at(self, low: int) -> slice:
-        """Return the slice with this lowest place."""
-        if self.step > 0:
-            return slice(low, low + self.span, self.step)
-        return slice(low + self.span - 1, low - 1 if low else None, self.step)
 
 
 class Row(NamedTuple):
@@ -61,101 +48,11 @@ class Row(NamedTuple):
     key: Key
 
 
-FIRST_AXIS: Pattern = (HOLE,)
-
-
-def pattern_of(index: Index, shape: Sequence[int]) -> tuple[Pattern, Key] | None:
-    """Return the pattern of an index and its integers, from 0 on; ``None`` if it has none, or index arrays."""
-    if len(index.entries) == 1 and type(index.entries[0]) is int:
-        # The most frequent index, at an eighth of the time.
-        return FIRST_AXIS, (index.entries[0] % shape[0] if shape[0] else index.entries[0],)
-    if Ellipsis in index.entries or SLOT in index.entries:
-        return None if SLOT in index.entries else pattern_of(Index(expand_ellipsis(index.entries, len(shape))), shape)
-    pattern: list[Any] = []
-    key: list[int] = []
-    axis = end = 0
-    for entry in index.entries:
-        if type(entry) is int:
-            pattern.append(HOLE)
-            key.append(entry % shape[axis] if shape[axis] else entry)
-        elif isinstance(entry, slice):
-            pattern.append(("slice", entry.start, entry.stop, entry.step))
-        else:
-            pattern.append(entry)
-        axis += entry is not None
-        if pattern[-1] != FULL_SLICE:
-            end = len(pattern)
-    # A full slice at the end says nothing.
-    return (tuple(pattern[:end]), tuple(key)) if key else None
-
-
-def window_of(index: Index, shape: Sequence[int]) -> tuple[Pattern, Key] | None:
-    """Return the pattern of a window and its integers; ``None`` if an index has no slices, or has index arrays."""
-    if SLOT in index.entries or 0 in shape:
-        return None
-    pattern: list[Any] = []
-    key: list[int] = []
-    end = 0
-    lengths = iter(shape)
-    for entry in expand_ellipsis(index.entries, len(shape)):
-        if entry is None:
-            pattern.append(None)
-            end = len(pattern)
-            continue
-        n = next(lengths)
-        if isinstance(entry, slice):
-            places = range(*entry.indices(n))
-            if not places:
-                return None
-            is_whole = len(places) == n and (places.step == 1 or n == 1)
-            step = places.step if len(places) > 1 else 1
-            pattern.append(FULL_SLICE if is_whole else MovingSlice(len(places), step))
-            key += [] if is_whole else [min(places[0], places[-1])]
-        else:
-            assert type(entry) is int
-            pattern.append(HOLE)
-            key.append(entry % n)
-        if pattern[-1] != FULL_SLICE:
-            end = len(pattern)
-    # A full slice at the end says nothing.
-    found = tuple(pattern[:end])
-    return (found, tuple(key)) if any(type(each) is MovingSlice for each in found) else None
-
-
-def lows_of(pattern: Pattern, key: Key) -> Key:
-    """Return the lowest places of a window's slices."""
-    moving = [each for each in pattern if each is not None and each != FULL_SLICE]
-    return tuple([low for each, low in zip(moving, key, strict=True) if each != HOLE])
-
-
 def with_operands(equation: Equation, operands: tuple[Operand, ...]) -> Equation:
     """Return an equation with other operands; the equation itself if they are the same ones."""
     if all(map(operator.is_, operands, equation.operands)):
         return equation
     return Equation(equation.primitive, operands, equation.params, equation.results, equation.source)
-
-
-def entries_of(pattern: Pattern, key: Sequence[Any]) -> tuple[Any, ...]:
-    """Return the entries of an index: the pattern with these in its holes."""
-    rest = iter(key)
-    found: list[Any] = []
-    for each in pattern:
-        if type(each) is MovingSlice:
-            found.append(each.at(next(rest)))
-        elif each == HOLE:
-            found.append(next(rest))
-        else:
-            found.append(slice(*each[1:]) if type(each) is tuple else each)
-    return tuple(found)
-
-
-def axis_of_arrays(pattern: Pattern) -> int:
-    """Return the axis that the result has for index arrays in the holes of a pattern.
-
-    NumPy puts it where the arrays stand next to each other; else first.
-    """
-    holes = [i for i, each in enumerate(pattern) if each == HOLE]
-    return holes[0] if holes == [*range(holes[0], holes[-1] + 1)] else 0
 
 
 def is_window(row: Row | None) -> bool:
@@ -183,6 +80,10 @@ class Emitter:
         result = Var(primitive.aval(*[x.aval for x in operands], **params))
         self.equations.append(Equation(primitive, operands, params, (result,), self.source))
         return result
+
+    def reshaped(self, x: Operand, shape: tuple[int, ...]) -> Operand:
+        """Return an operand with another shape."""
+        return x if x.aval.shape == shape else self.emit(reshape_p, x, shape=shape)
 
     def part(self, base: Operand, pattern: Pattern, key: tuple[Any, ...]) -> Operand:
         """Return ``base[pattern]`` with a key, read once."""
@@ -309,12 +210,16 @@ class Gatherer(Emitter):
         A window of several axes has a gap after each row, which is one more place here.
         """
         base, pattern, _ = rows[0]
+        shape = base.aval.shape
+        rest = len(shape) - sum(each is not None for each in pattern)
+        if math.prod(shape[len(shape) - rest :]) <= _SHORT:
+            pattern, rest = (*pattern, *(FULL_SLICE,) * rest), 0
         columns = iter(np.array([row.key for row in rows], np.int64).T)
         lines: list[np.ndarray] = []
         entries: list[int | slice | None] = []
         # The integers of each axis, and the axis of the result that it is.
         axes: list[tuple[np.ndarray | None, int | None]] = []
-        lengths = iter(base.aval.shape)
+        lengths = iter(shape)
         for entry in pattern:
             if entry is None:
                 entries.append(None)
@@ -330,18 +235,28 @@ class Gatherer(Emitter):
             lines.append(np.append(line, 0) if lines and span < n else line)
             step = entry.step if type(entry) is MovingSlice else 1
             entries.append(0 if entry == HOLE else _reached(span, step))
-        arrays: list[Operand] = []
+        along: list[np.ndarray] = []
         for column, axis in axes:
             places = np.zeros((len(rows) if column is not None else 1, *[1] * len(lines)), np.int64)
             if column is not None:
                 places += column.reshape(places.shape)
             if axis is not None:
                 places = places + lines[axis].reshape(-1, *[1] * (len(lines) - 1 - axis))
-            arrays.append(self.index_array(places))
-        found = self.emit(index_p, base, *arrays, index=Index((SLOT,) * len(arrays)))
+            along.append(places)
+        found = self._taken(base, along)
         if entries != [slice(0, len(line), 1) for line in lines]:
             found = self.emit(index_p, found, index=Index((FULL, *entries)))
         return found
+
+    def _taken(self, base: Operand, places: Sequence[np.ndarray]) -> Operand:
+        """Return the parts of an array at places along its first axes."""
+        shape, axes = base.aval.shape, len(places)
+        if axes == 1 or math.prod(np.broadcast_shapes(*[each.shape for each in places])) > MOST_PLACES:
+            arrays = [self.index_array(each) for each in places]
+            return self.emit(index_p, base, *arrays, index=Index((SLOT,) * axes))
+        # NumPy reads by one index array in a tenth of the time of several.
+        flat = self.emit(reshape_p, base, shape=(math.prod(shape[:axes]), *shape[axes:]))
+        return self.emit(index_p, flat, self.index_array(flat_places(places, shape[:axes])), index=Index((SLOT,)))
 
 
 def _reached(span: int, step: int) -> slice:
@@ -382,6 +297,7 @@ __all__ = [
     "FIRST_AXIS",
     "FULL_SLICE",
     "HOLE",
+    "MOST_PLACES",
     "Emitter",
     "Gatherer",
     "Key",
