@@ -16,8 +16,11 @@ import numpy as np
 from funcgrad._core.graph.ir import Equation, Graph, Operand
 from funcgrad._ops.index.gather import index_p, scatter_p
 from funcgrad._ops.index.plan import FULL, SLOT, Index, expand_ellipsis
-from funcgrad._ops.rolling.rows import HOLE, Key, pattern_of
+from funcgrad._ops.rolling.patterns import HOLE, Key, pattern_of
+from funcgrad._ops.rolling.rounds import COPIED_BYTES, LARGE
 
+# Scatters of at most this many elements in all are added element by element.
+_MOST_PLACES = 1 << 20
 # Windows of one form move if they have at least this many different positions.
 _LEAST_WINDOWS = 8
 
@@ -77,11 +80,16 @@ class Cells(NamedTuple):
         return math.prod(map(len, self.places))
 
 
+def without_new_axes(index: Index) -> Index:
+    """Return an index of the same elements, without ``None``: the result lacks these axes of length 1."""
+    return Index(tuple([each for each in index.entries if each is not None])) if None in index.entries else index
+
+
 def axes_of(index: Index, ndim: int) -> int:
     """Return the number of axes up to the last one that an index cuts. A full slice does not cut its axis."""
-    if SLOT in index.entries or None in index.entries:
+    if SLOT in index.entries:
         return ndim
-    entries = expand_ellipsis(index.entries, ndim)
+    entries = expand_ellipsis(without_new_axes(index).entries, ndim)
     return max([k + 1 for k, each in enumerate(entries) if each != FULL], default=0)
 
 
@@ -106,6 +114,35 @@ def cells_of(index: Index, shape: Sequence[int], axes: int) -> Cells | None:
     if not all(places):
         return None
     return Cells(tuple(places), tuple([isinstance(each, slice) for each in entries[:axes]]))
+
+
+def cells_of_scatter(equation: Equation) -> list[Cells] | None:
+    """Return the rows at which each operand of a scatter is added; ``None`` if these are not known, or too many.
+
+    Rows are taken apart into elements if these are not too many: NumPy adds elements in a quarter of the time of rows.
+    """
+    (result,), operands, indices = equation.results, equation.operands, equation.params["indices"]
+    shape = result.aval.shape
+    size = sum(x.aval.size for x in operands)
+    if len(indices) < len(operands) or not shape or size > LARGE * len(operands):
+        return None
+    axes = max([1, *[axes_of(index, len(shape)) for index in indices]])
+    if size <= _MOST_PLACES:
+        axes = len(shape)
+    found: list[Cells] = []
+    for x, index in zip(operands, indices, strict=True):
+        cells = cells_of(without_new_axes(index), shape, axes)
+        # Axes of length 1 make no difference: `None` makes some.
+        if cells is None or _longer(x.aval.shape) != _longer((*cells.lengths, *shape[axes:])):
+            return None
+        found.append(cells)
+    is_alike = all(x.aval.dtype == result.aval.dtype for x in operands)
+    return found if is_alike and size * result.aval.dtype.itemsize <= COPIED_BYTES else None
+
+
+def _longer(shape: Sequence[int]) -> list[int]:
+    """Return the lengths of axes that are longer than 1."""
+    return [n for n in shape if n != 1]
 
 
 def has_slice(index: Index) -> bool:

@@ -5,6 +5,7 @@ The *depth* of an update is its number in the chain, from 1 on. Depth 0 is the a
 
 from __future__ import annotations
 
+import math
 import operator
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Sequence
@@ -16,11 +17,15 @@ from funcgrad._core.graph.key import value_key
 from funcgrad._ops.elementwise.arithmetic import add_p
 from funcgrad._ops.index.gather import index_p
 from funcgrad._ops.index.join import concatenate_p, stack_p
-from funcgrad._ops.index.plan import Index
+from funcgrad._ops.index.plan import SLOT, Index
+from funcgrad._ops.index.scatter import scatter_set_p
 from funcgrad._ops.layout.broadcast import broadcast_to_p
+from funcgrad._ops.layout.shape import transpose_p
 from funcgrad._ops.rolling.cells import Cells
-from funcgrad._ops.rolling.rows import FIRST_AXIS, Emitter, Key, Pattern, reshape_p
+from funcgrad._ops.rolling.rows import FIRST_AXIS, HOLE, Gatherer, Key, Pattern, axis_of_arrays, entries_of, reshape_p
 
+# This many rows, or more, are written by one index array where their places are no grid.
+_MANY = 9
 # The most rows of an array that are read or added to at once by one equation, and are followed.
 MOST_CELLS = 64
 
@@ -140,7 +145,7 @@ class Chain:
         return bisect_right(self.sums, until) - bisect_right(self.sums, after)
 
 
-class ChainReader(Emitter):
+class ChainReader(Gatherer):
     """Appends the equations that give rows and windows of arrays with chains."""
 
     def __init__(self) -> None:
@@ -266,3 +271,51 @@ class ChainReader(Emitter):
             pieces.append(piece)
             start = end
         return pieces[0] if len(pieces) == 1 else self.emit(concatenate_p, *pieces, axis=0)
+
+    def written(self, y: Operand, pattern: Pattern, keys: list[Key], values: list[Operand]) -> Operand:
+        """Return an array with rows written at once if their places are those of a grid, or many; else one by one.
+
+        Each key occurs once here, so their order does not matter.
+        """
+        # The places along each axis.
+        axes = [sorted(set(column)) for column in zip(*keys, strict=True)]
+        cuts = [each for each in map(_even, axes) if each is not None]
+        is_grid = len(cuts) == len(axes) and math.prod(map(len, axes)) == len(keys)
+        if None in pattern or len(keys) < (2 if is_grid else _MANY):
+            for key, value in zip(keys, values, strict=True):
+                y = self.emit(scatter_set_p, y, value, index=Index(entries_of(pattern, key)))
+            return y
+        if not is_grid:
+            together = self.emit(stack_p, *values, axis=0)
+            axis = axis_of_arrays(pattern)
+            if axis:
+                order = (*range(1, axis + 1), 0, *range(axis + 1, together.aval.ndim))
+                together = self.emit(transpose_p, together, permutation=order)
+            index = Index(entries_of(pattern, [SLOT] * len(axes)), unique=True)
+            return self.emit(scatter_set_p, y, together, *self.index_arrays(keys), index=index)
+        value_of = dict(zip(keys, values, strict=True))
+        together = self.emit(stack_p, *[value_of[key] for key in product(*axes)], axis=0)
+        if len(axes) > 1:
+            together = self.emit(reshape_p, together, shape=(*map(len, axes), *together.aval.shape[1:]))
+        if set(pattern) == {HOLE} and together.aval == y.aval:
+            # The array before is not read any more.
+            return together
+        order = _order_of(pattern, together.aval.ndim)
+        if order != (*range(len(order)),):
+            together = self.emit(transpose_p, together, permutation=order)
+        return self.emit(scatter_set_p, y, together, index=Index(entries_of(pattern, tuple(cuts))))
+
+
+def _order_of(pattern: Pattern, ndim: int) -> tuple[int, ...]:
+    """Return the order in which the axes of rows, which begin with those of the integers, are those of their array."""
+    holes = pattern.count(HOLE)
+    first, rest = iter(range(holes)), iter(range(holes, ndim))
+    return (*[next(first if each == HOLE else rest) for each in pattern], *rest)
+
+
+def _even(places: list[int]) -> slice | None:
+    """Return the slice of places that lie at one distance; ``None`` if they do not."""
+    step = places[1] - places[0] if len(places) > 1 else 1
+    if places != [*range(places[0], places[-1] + 1, step)]:
+        return None
+    return slice(places[0], places[-1] + 1, None if step == 1 else step)

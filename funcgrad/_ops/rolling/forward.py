@@ -20,6 +20,7 @@ import math
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from itertools import product, takewhile
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,7 +29,6 @@ from funcgrad._core.graph.simplify import drop_dead
 from funcgrad._core.primitive import Primitive
 from funcgrad._ops.elementwise.arithmetic import add_p
 from funcgrad._ops.index.gather import index_p, scatter_p
-from funcgrad._ops.index.join import stack_p
 from funcgrad._ops.index.plan import Index
 from funcgrad._ops.index.scatter import scatter_set_p
 from funcgrad._ops.rolling.cells import Cells, IndexOf, cells_of, has_slice, moving_windows
@@ -44,7 +44,6 @@ from funcgrad._ops.rolling.rows import (
     entries_of,
     pattern_of,
     reshape_p,
-    transpose_p,
     with_operands,
 )
 from funcgrad._types import Value
@@ -55,6 +54,22 @@ _FEW = 2
 _SMALL = 9
 
 
+class _Scattered(NamedTuple):
+    """An equation that scatters rows or windows.
+
+    Args:
+        scatter: the equation.
+        pattern: the pattern of all rows; ``None`` if they are no rows at one pattern of integers.
+        rows: the rows at each key.
+        moves: whether a part of it is a window that moves.
+    """
+
+    scatter: Equation
+    pattern: Pattern | None
+    rows: dict[Key, list[Operand]]
+    moves: bool
+
+
 class Forwarder(ChainReader):
     """One pass over a program. An equation is *pending* if the new program does not contain it, or not yet."""
 
@@ -63,8 +78,7 @@ class Forwarder(ChainReader):
         self._graph = graph
         self._versions: dict[Var, tuple[Chain, int]] = {}
         self._replaced: dict[Operand, Operand] = {}
-        # The scatters, with their pattern, what they scatter to each row, and whether they have windows that move.
-        self._rows: dict[Var, tuple[Equation, Pattern | None, dict[Key, list[Operand]], bool]] = {}
+        self._rows: dict[Var, _Scattered] = {}
         # The windows that move; found when the first window of an array that is written is read.
         self._moving: dict[IndexOf, Cells] | None = None
         # The results of equations that are not in the new program, or not yet.
@@ -90,7 +104,8 @@ class Forwarder(ChainReader):
                 self.source = equation.source
                 self._add(equation, update)
         outputs = [self._whole(x) for x in graph.outputs]
-        found = trusted_graph(graph.inputs, graph.constants, self.equations, outputs, graph.name, graph.trees)
+        constants = [*graph.constants, *self.constants]
+        found = trusted_graph(graph.inputs, constants, self.equations, outputs, graph.name, graph.trees)
         return drop_dead(found)
 
     def _now(self, x: Operand) -> Operand:
@@ -177,23 +192,28 @@ class Forwarder(ChainReader):
         (result,), indices = equation.results, equation.params["indices"]
         if len(indices) != len(equation.operands) or result.aval.dtype.kind not in "fiuc":
             return False
-        rows: dict[Key, list[Operand]] = {}
-        patterns: set[Pattern | None] = set()
-        for v, index in zip(equation.operands, indices, strict=True):
-            found = pattern_of(index, result.aval.shape)
-            if found is None or v.aval.shape != _shape_of(result, *found) or v.aval.dtype != result.aval.dtype:
-                patterns.add(None)
-                break
-            patterns.add(found[0])
-            rows.setdefault(found[1], []).append(v)
-        is_one = len(patterns) == 1 and not (len(indices) > 1 and result.aval.size < _SMALL)
-        pattern = patterns.pop() if is_one else None
-        is_moved = any(self._moved(index, result.aval.shape) is not None for index in indices)
-        if pattern is None and not is_moved:
+        moves = any(self._moved(index, result.aval.shape) is not None for index in indices)
+        pattern, rows = self._rows_of(equation) or (None, {})
+        if pattern is None and not moves:
             return False
-        self._rows[result] = equation, pattern, rows, is_moved
+        self._rows[result] = _Scattered(equation, pattern, rows, moves)
         self._pending.add(result)
         return True
+
+    def _rows_of(self, scatter: Equation) -> tuple[Pattern, dict[Key, list[Operand]]] | None:
+        """Return the pattern and the rows of a scatter at one pattern of integers; else ``None``."""
+        (result,), indices = scatter.results, scatter.params["indices"]
+        rows: dict[Key, list[Operand]] = {}
+        patterns: set[Pattern] = set()
+        for v, index in zip(scatter.operands, indices, strict=True):
+            found = pattern_of(index, result.aval.shape)
+            if found is None or v.aval.shape != _shape_of(result, *found) or v.aval.dtype != result.aval.dtype:
+                return None
+            patterns.add(found[0])
+            rows.setdefault(found[1], []).append(v)
+        if len(patterns) != 1 or (len(indices) > 1 and result.aval.size < _SMALL):
+            return None
+        return patterns.pop(), rows
 
     def _summed(self, equation: Equation, a: Operand, b: Operand) -> bool:
         """Note an addition of scattered rows to an array."""
@@ -212,18 +232,16 @@ class Forwarder(ChainReader):
                 return True
         return False
 
-    def _chain_of_sum(
-        self, x: Var, scattered: tuple[Equation, Pattern | None, dict[Key, list[Operand]], bool], row_first: bool
-    ) -> Chain | None:
+    def _chain_of_sum(self, x: Var, scattered: _Scattered, row_first: bool) -> Chain | None:
         """Add what an equation scatters to the chain of ``x``, and return the chain; ``None`` if it has no chain.
 
         More rows than a few, and windows, are added only to an array that has a chain already.
         """
-        scatter, pattern, rows, is_moved = scattered
         known = self._continued(x)
+        scatter, pattern, rows, moves = scattered
         # A column ``[:, t]`` is a window that moves, and a row of the pattern ``[:, i]`` as well.
         is_row = pattern is not None and all(each in (HOLE, FULL_SLICE) for each in pattern)
-        if is_moved and not (is_row if known is None else known.pattern == pattern):
+        if moves and not (is_row if known is None else known.pattern == pattern):
             pattern = None
         if pattern is None or len(rows) > _FEW:
             if known is None or len(rows) > MOST_CELLS or (pattern is not None and pattern != known.pattern):
@@ -344,41 +362,6 @@ class Forwarder(ChainReader):
         if bisect_right(chain.sums, depth) > bisect_right(chain.sums, before):
             y = self.plus_zero(y)
         return self.written(y, chain.pattern, keys, values)
-
-    def written(self, y: Operand, pattern: Pattern, keys: list[Key], values: list[Operand]) -> Operand:
-        """Return an array with rows written to it: by one write if they fill a grid, else one by one.
-
-        Each key occurs once, so the order of the writes does not matter.
-        """
-        holes = [k for k, each in enumerate(pattern) if each == HOLE]
-        axes = [sorted(set(column)) for column in zip(*keys, strict=True)]
-        grid = [_even(places) for places in axes]
-        cuts = [each for each in grid if each is not None]
-        is_grid = len(cuts) == len(holes) and math.prod(map(len, axes)) == len(keys)
-        if len(keys) > 1 and None not in pattern and is_grid:
-            value_of = dict(zip(keys, values, strict=True))
-            together = self.emit(stack_p, *[value_of[key] for key in product(*axes)], axis=0)
-            if len(holes) > 1:
-                together = self.emit(reshape_p, together, shape=(*map(len, axes), *together.aval.shape[1:]))
-            if set(pattern) == {HOLE} and together.aval == y.aval:
-                # The array before is not read any more.
-                return together
-            if holes != [*range(len(holes))]:
-                rest = iter(range(len(holes), together.aval.ndim))
-                order = [holes.index(k) if k in holes else next(rest) for k in range(together.aval.ndim)]
-                together = self.emit(transpose_p, together, permutation=tuple(order))
-            return self.emit(scatter_set_p, y, together, index=Index(entries_of(pattern, tuple(cuts))))
-        for key, value in zip(keys, values, strict=True):
-            y = self.emit(scatter_set_p, y, value, index=Index(entries_of(pattern, key)))
-        return y
-
-
-def _even(places: list[int]) -> slice | None:
-    """Return the slice of places that lie at one distance; ``None`` if they do not."""
-    step = places[1] - places[0] if len(places) > 1 else 1
-    if places != [*range(places[0], places[-1] + 1, step)]:
-        return None
-    return slice(places[0], places[-1] + 1, None if step == 1 else step)
 
 
 def _shape_of(x: Operand, pattern: Pattern, key: Key) -> tuple[int, ...]:

@@ -1,13 +1,8 @@
-"""Rows: parts of arrays at integers, such as ``x[t]`` and ``x[2, :, t]``; and equations that read many rows at once.
-
-An index consists of a *pattern* and a *key*. The key has the integers, and the pattern has a hole for each of them. So
-``x[2, :, t]`` has the pattern ``x[_, :, _]`` and the key ``(2, t)``. All rounds of a loop read one pattern at keys of
-their own. A window such as ``x[t : t + 4]`` or ``x[i : i + 3, j : j + 3]`` has a key, too: the lowest position of each
-slice.
-"""
+"""Rows and windows of arrays (``patterns.py``), and the equations that read one or many of them."""
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -19,43 +14,29 @@ from funcgrad._core.graph.ir import Equation, Literal, Operand, Var
 from funcgrad._core.primitive import Primitive
 from funcgrad._ops.index.gather import index_p
 from funcgrad._ops.index.join import concatenate_p, stack_p
-from funcgrad._ops.index.plan import FULL, SLOT, Index, expand_ellipsis
+from funcgrad._ops.index.plan import FULL, SLOT, Index
 from funcgrad._ops.layout.shape import reshape_p, transpose_p
+from funcgrad._ops.rolling.patterns import (
+    FIRST_AXIS,
+    FULL_SLICE,
+    HOLE,
+    Key,
+    MovingSlice,
+    Pattern,
+    axis_of_arrays,
+    entries_of,
+    lows_of,
+    pattern_of,
+    window_of,
+)
 from funcgrad._ops.rolling.turns import rows_in_turns
 from funcgrad._types import Value
 
-# Stands in a pattern for an integer of the index.
-HOLE = "i"
-# Stands in a pattern for a full slice.
-FULL_SLICE = ("slice", None, None, None)
+# Parts of windows that are shorter than this are read element by element.
+_SHORT = 16
 # The rows of one array form runs, whose integers go up or down evenly. Each run is one slice of the array. Rows in more
 # runs than this are read by index arrays instead.
 _MOST_RUNS = 8
-Pattern = tuple[Any, ...]
-Key = tuple[int, ...]
-
-
-class MovingSlice(NamedTuple):
-    """Stands in a pattern for a slice whose lowest position is in the key.
-
-    Args:
-        length: the number of positions of the slice.
-        step: the distance from one position to the next; negative if they go down.
-    """
-
-    length: int
-    step: int
-
-    @property
-    def span(self) -> int:
-        """The number of positions from the lowest to the highest one."""
-        return (self.length - 1) * abs(self.step) + 1
-
-    def at(self, low: int) -> slice:
-        """Return the slice with this lowest position."""
-        if self.step > 0:
-            return slice(low, low + self.span, self.step)
-        return slice(low + self.span - 1, low - 1 if low else None, self.step)
 
 
 class Row(NamedTuple):
@@ -66,86 +47,11 @@ class Row(NamedTuple):
     key: Key
 
 
-FIRST_AXIS: Pattern = (HOLE,)
-
-
-def pattern_of(index: Index, shape: Sequence[int]) -> tuple[Pattern, Key] | None:
-    """Return the pattern of an index and its integers, from 0 on; ``None`` if it has none, or index arrays."""
-    if len(index.entries) == 1 and type(index.entries[0]) is int:
-        # Most indices are one integer. This line takes an eighth of the time of the others.
-        return FIRST_AXIS, (index.entries[0] % shape[0] if shape[0] else index.entries[0],)
-    if Ellipsis in index.entries or SLOT in index.entries:
-        return None if SLOT in index.entries else pattern_of(Index(expand_ellipsis(index.entries, len(shape))), shape)
-    pattern: list[Any] = []
-    key: list[int] = []
-    axis = end = 0
-    for entry in index.entries:
-        if type(entry) is int:
-            pattern.append(HOLE)
-            key.append(entry % shape[axis] if shape[axis] else entry)
-        elif isinstance(entry, slice):
-            pattern.append(("slice", entry.start, entry.stop, entry.step))
-        else:
-            pattern.append(entry)
-        axis += entry is not None
-        if pattern[-1] != FULL_SLICE:
-            end = len(pattern)
-    # A full slice at the end says nothing.
-    return (tuple(pattern[:end]), tuple(key)) if key else None
-
-
-def window_of(index: Index, shape: Sequence[int]) -> tuple[Pattern, Key] | None:
-    """Return the pattern of a window and its integers; ``None`` if an index has no slices, or other entries."""
-    if SLOT in index.entries or None in index.entries or 0 in shape:
-        return None
-    pattern: list[Any] = []
-    key: list[int] = []
-    end = 0
-    for entry, n in zip(expand_ellipsis(index.entries, len(shape)), shape, strict=True):
-        if isinstance(entry, slice):
-            places = range(*entry.indices(n))
-            if not places:
-                return None
-            is_whole = len(places) == n and (places.step == 1 or n == 1)
-            step = places.step if len(places) > 1 else 1
-            pattern.append(FULL_SLICE if is_whole else MovingSlice(len(places), step))
-            key += [] if is_whole else [min(places[0], places[-1])]
-        else:
-            assert type(entry) is int
-            pattern.append(HOLE)
-            key.append(entry % n)
-        if pattern[-1] != FULL_SLICE:
-            end = len(pattern)
-    # A full slice at the end says nothing.
-    found = tuple(pattern[:end])
-    return (found, tuple(key)) if any(type(each) is MovingSlice for each in found) else None
-
-
-def lows_of(pattern: Pattern, key: Key) -> Key:
-    """Return the lowest positions of a window's slices."""
-    moving = [each for each in pattern if each != FULL_SLICE]
-    return tuple([low for each, low in zip(moving, key, strict=True) if each != HOLE])
-
-
 def with_operands(equation: Equation, operands: tuple[Operand, ...]) -> Equation:
     """Return an equation with other operands; the equation itself if they are the same ones."""
     if all(map(operator.is_, operands, equation.operands)):
         return equation
     return Equation(equation.primitive, operands, equation.params, equation.results, equation.source)
-
-
-def entries_of(pattern: Pattern, key: Sequence[Any]) -> tuple[Any, ...]:
-    """Return the entries of an index: the pattern with the entries of a key in its holes."""
-    rest = iter(key)
-    found: list[Any] = []
-    for each in pattern:
-        if type(each) is MovingSlice:
-            found.append(each.at(next(rest)))
-        elif each == HOLE:
-            found.append(next(rest))
-        else:
-            found.append(slice(*each[1:]) if type(each) is tuple else each)
-    return tuple(found)
 
 
 def is_window(row: Row | None) -> bool:
@@ -173,6 +79,10 @@ class Emitter:
         result = Var(primitive.aval(*[x.aval for x in operands], **params))
         self.equations.append(Equation(primitive, operands, params, (result,), self.source))
         return result
+
+    def reshaped(self, x: Operand, shape: tuple[int, ...]) -> Operand:
+        """Return an operand with another shape."""
+        return x if x.aval.shape == shape else self.emit(reshape_p, x, shape=shape)
 
     def part(self, base: Operand, pattern: Pattern, key: tuple[Any, ...]) -> Operand:
         """Return ``base[pattern]`` with a key. Equal parts are read by one equation."""
@@ -291,7 +201,7 @@ class Gatherer(Emitter):
     def gathered(self, rows: Sequence[Row]) -> Operand | None:
         """Return rows of one array and pattern, stacked along a new first axis; else ``None``."""
         base, pattern, key = rows[0]
-        if not self.gathers_rows or None in pattern:
+        if not self.gathers_rows or (None in pattern and not is_window(rows[0])):
             return None
         self.gathers += 1
         if is_window(rows[0]):
@@ -300,9 +210,7 @@ class Gatherer(Emitter):
         is_unique = len({row.key for row in rows}) == len(rows)
         arrays = self.index_arrays([row.key for row in rows])
         found = self.emit(index_p, base, *arrays, index=Index(entries, unique=is_unique))
-        holes = [i for i, each in enumerate(pattern) if each == HOLE]
-        # If the index arrays stand next to each other, NumPy puts their axis there; else first.
-        axis = holes[0] if holes == [*range(holes[0], holes[-1] + 1)] else 0
+        axis = axis_of_arrays(pattern)
         if axis:
             found = self.emit(transpose_p, found, permutation=(axis, *[i for i in range(found.aval.ndim) if i != axis]))
         return found
@@ -315,12 +223,21 @@ class Gatherer(Emitter):
         adds in the same order. A window of several axes has a gap after each of its rows; one more position makes it.
         """
         base, pattern, _ = rows[0]
+        shape = base.aval.shape
+        rest = len(shape) - sum(each is not None for each in pattern)
+        if math.prod(shape[len(shape) - rest :]) <= _SHORT:
+            pattern, rest = (*pattern, *(FULL_SLICE,) * rest), 0
         columns = iter(np.array([row.key for row in rows], np.int64).T)
         lines: list[np.ndarray] = []
-        entries: list[int | slice] = []
+        entries: list[int | slice | None] = []
         # The integers of each axis, and the axis of the result that it is.
         axes: list[tuple[np.ndarray | None, int | None]] = []
-        for entry, n in zip(pattern, base.aval.shape, strict=False):
+        lengths = iter(shape)
+        for entry in pattern:
+            if entry is None:
+                entries.append(None)
+                continue
+            n = next(lengths)
             column = None if entry == FULL_SLICE else next(columns)
             span = entry.span if type(entry) is MovingSlice else 1 if entry == HOLE else n
             if entry == HOLE and not lines:
@@ -340,8 +257,8 @@ class Gatherer(Emitter):
                 places = places + lines[axis].reshape(-1, *[1] * (len(lines) - 1 - axis))
             arrays.append(self.index_array(places))
         # Windows of several axes keep the order of the axes in memory, which is another one in Fortran order.
-        several = len(lines) + base.aval.ndim - len(pattern) > 1
-        found = self.emit(index_p, base, *arrays, index=Index((SLOT,) * len(arrays), windows=several))
+        index = Index((SLOT,) * len(arrays), windows=len(lines) + rest > 1)
+        found = self.emit(index_p, base, *arrays, index=index)
         if entries != [slice(0, len(line), 1) for line in lines]:
             found = self.emit(index_p, found, index=Index((FULL, *entries)))
         return found
@@ -391,6 +308,7 @@ __all__ = [
     "MovingSlice",
     "Pattern",
     "Row",
+    "axis_of_arrays",
     "entries_of",
     "is_number",
     "is_window",
