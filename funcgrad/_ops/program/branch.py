@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, NoReturn, TypeVar
 
 from funcgrad._core.aval import Aval
 from funcgrad._core.forms import Basic, Forms
-from funcgrad._core.graph.ir import Graph, Var, trusted_graph
+from funcgrad._core.graph.ir import Graph, Operand, Var, trusted_graph
 from funcgrad._core.primitive import Primitive
 from funcgrad._engines import NUMPY
 from funcgrad._ops.elementwise.select import select
@@ -87,9 +87,9 @@ class Branches(NamedTuple):
 
     def _cut(self, cut: CutInTwo, moves: Moves, primals: tuple) -> tuple[list, Branches, list]:
         """Return the results, the second part of each branch, and the operands of that part."""
-        first, second = self.true.made(_cut_branches, cut, self, moves)
+        first, second, passed = self.true.made(_cut_branches, cut, self, moves)
         results, count = first(*primals), len(self.avals)
-        return results[:count], second, [primals[0], *results[count:]]
+        return results[:count], second, [primals[0], *[primals[1 + i] for i in passed], *results[count:]]
 
 
 def _cond_numpy(pred: Array, *operands: Array, branches: Branches) -> list[Any]:
@@ -115,40 +115,70 @@ def _lowered(lax: Lax, graph: Graph, branches: Branches) -> Any:
     return lambda *xs: [lax.strong(y, aval) for y, aval in zip(graph.evaluate(*xs), avals, strict=True)]
 
 
-def _cut_branches(true: Graph, cut: CutInTwo, branches: Branches, moves: Moves) -> tuple[Branches, Branches]:
-    """Cut both branches in two at their residuals, and return two conditions.
+def _cut_branches(
+    true: Graph, cut: CutInTwo, branches: Branches, moves: Moves
+) -> tuple[Branches, Branches, tuple[int, ...]]:
+    """Cut both branches in two at their residuals. Return two conditions, and the operands that the second one reads.
 
-    Each residual has an output of its own. If branches shared one, the second part of a branch would read the other
-    branch's residuals in a batch, where it runs for all rows. Its derivatives could be NaN there.
+    A residual that is an operand is read there: a loop around the condition would stack it a second time. Each other
+    residual has an output of its own. If branches shared one, the second part of a branch would read the other branch's
+    residuals in a batch, where it runs for all rows. Its derivatives could be NaN there.
     """
     cuts = [cut(graph, moves.operands[1:], moves.results) for graph in branches[:2]]
     count = len(branches.avals)
-    kept = [[Aval(x.aval.shape, x.aval.dtype) for x in first.outputs[count:]] for first, _ in cuts]
-    slots, places = [*kept[0], *kept[1]], [range(len(kept[0])), range(len(kept[0]), len(kept[0]) + len(kept[1]))]
-    true, false = [_with_slots(first, count, slots, mine) for (first, _), mine in zip(cuts, places, strict=True)]
-    seconds = [_from_slots(second, slots, mine) for (_, second), mine in zip(cuts, places, strict=True)]
+    # The residuals of each branch: the number of the operand that it is, or ``None``.
+    numbers = [_numbers_of(first.outputs[count:], first) for first, _ in cuts]
+    passed = tuple(sorted({i for each in numbers for i in each if i is not None}))
+    made = [
+        [x for x, i in zip(first.outputs[count:], each, strict=True) if i is None]
+        for (first, _), each in zip(cuts, numbers, strict=True)
+    ]
+    slots = [Aval(x.aval.shape, x.aval.dtype) for own in made for x in own]
+    true, false = [_with_slots(first, count, made, k) for k, (first, _) in enumerate(cuts)]
+    avals = [*[true.inputs[i].aval for i in passed], *slots]
+    begins = len(passed), len(passed) + len(made[0])
+    seconds = [
+        _from_slots(second, avals, _places(each, passed, begin))
+        for (_, second), each, begin in zip(cuts, numbers, begins, strict=True)
+    ]
     known = (*branches.owners, *[None] * (count - len(branches.owners)))
-    owners = (*known, *[0] * len(kept[0]), *[1] * len(kept[1]))
-    return Branches(true, false, owners), Branches(seconds[0], seconds[1])
+    owners = (*known, *[0] * len(made[0]), *[1] * len(made[1]))
+    return Branches(true, false, owners), Branches(seconds[0], seconds[1]), passed
 
 
-def _with_slots(first: Graph, count: int, slots: Sequence[Aval], mine: Sequence[int]) -> Graph:
-    """Return a first part that fills every residual output: with its residual, or with zeros."""
-    fillers = {i: zeros_equation(aval) for i, aval in enumerate(slots) if i not in mine}
-    filled = {i: equation.results[0] for i, equation in fillers.items()} | dict(
-        zip(mine, first.outputs[count:], strict=True)
-    )
-    residuals = [filled[i] for i in range(len(slots))]
-    equations = [*first.equations, *fillers.values()]
+def _numbers_of(residuals: Sequence[Operand], graph: Graph) -> list[int | None]:
+    """Return for each residual the number of the input that it is, the first time that it occurs; else ``None``."""
+    numbers = {var: i for i, var in enumerate(graph.inputs)}
+    return [numbers.pop(x, None) if type(x) is Var else None for x in residuals]
+
+
+def _places(numbers: Sequence[int | None], passed: Sequence[int], begin: int) -> list[int]:
+    """Return where the second condition takes each residual: among the operands that are passed, or among the slots.
+
+    Args:
+        numbers: for each residual the number of the operand that it is, or ``None``.
+        passed: the numbers of the operands that are passed.
+        begin: the place of the first slot of the branch.
+    """
+    slots = iter(range(begin, begin + len(numbers)))
+    return [next(slots) if i is None else passed.index(i) for i in numbers]
+
+
+def _with_slots(first: Graph, count: int, made: Sequence[Sequence[Operand]], k: int) -> Graph:
+    """Return a first part that fills every slot: with its residual, or with zeros for those of the other branch."""
+    fillers = [zeros_equation(x.aval) for x in made[1 - k]]
+    zeros = [equation.results[0] for equation in fillers]
+    residuals = (*made[0], *zeros) if k == 0 else (*zeros, *made[1])
+    equations = [*first.equations, *fillers]
     return trusted_graph(first.inputs, first.constants, equations, [*first.outputs[:count], *residuals], first.name)
 
 
-def _from_slots(second: Graph, slots: Sequence[Aval], mine: Sequence[int]) -> Graph:
-    """Return a second part that takes every residual, and ignores those of the other branch."""
-    own = dict(zip(mine, second.inputs, strict=False))
-    inputs = [own[i] if i in own else Var(aval) for i, aval in enumerate(slots)]
+def _from_slots(second: Graph, avals: Sequence[Aval], places: Sequence[int]) -> Graph:
+    """Return a second part that takes values of these types; its residuals are at ``places`` among them."""
+    own = dict(zip(places, second.inputs, strict=False))
+    inputs = [own[i] if i in own else Var(aval) for i, aval in enumerate(avals)]
     return trusted_graph(
-        [*inputs, *second.inputs[len(mine) :]], second.constants, second.equations, second.outputs, second.name
+        [*inputs, *second.inputs[len(places) :]], second.constants, second.equations, second.outputs, second.name
     )
 
 

@@ -41,9 +41,8 @@ def staged(f: Callable[..., Any], positions: list[int], key: Key, before: Key | 
 
 
 def compiled(f: Callable[..., Any], engine: str, took: float) -> None:
-    """Say that a program was compiled. On XLA the time includes that of staging and of the first run."""
-    what = "staged, compiled and ran" if engine == "xla" else "compiled"
-    logger.log(_level(took), "jit: %s %s on %s in %s.", what, name_of(f), engine, _time(took))
+    """Say that a program was compiled. The time includes that of staging and of the first run."""
+    logger.log(_level(took), "jit: staged, compiled and ran %s on %s in %s.", name_of(f), engine, _time(took))
 
 
 def _time(took: float) -> str:

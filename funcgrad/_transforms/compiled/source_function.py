@@ -71,14 +71,18 @@ class SourceFunction(Jitted):
         # Equal graphs may belong to arguments of other structures, which a program checks.
         key = (graph, signature.in_tree, *map(type, found), *map(type, values))
         program = self._programs.get(key)
+        is_new = program is None
         if program is None:
             # The code of a long program is written from millions of small objects. Searches for cycles among them took
             # a third of the time.
             with rare_collection():
                 program = self._programs[key] = written(self._split(graph), signature)[0]
-            self._log_compiled()
         self._recent = (program, *[each for each in self._recent if each is not program])[:_TRIED]
-        return program(args, kwargs)
+        y = program(args, kwargs)
+        if is_new:
+            # The first run compiles kernels.
+            self._log_compiled()
+        return y
 
     def _split(self, graph: Graph) -> Graph:
         """Return the program with smaller loops, if the engine gains by them."""

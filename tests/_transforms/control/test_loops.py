@@ -12,7 +12,7 @@ import pytest
 
 import funcgrad as fg
 import funcgrad.numpy as fnp
-from funcgrad._core.graph.ir import check_graph
+from funcgrad._core.graph.ir import Var, check_graph
 from funcgrad.errors import NotDifferentiableError, TracerBoolConversionError, TreeMismatchError
 
 RNG = np.random.default_rng(5)
@@ -336,7 +336,7 @@ def test_while_loop_without_derivative_passes_through_reverse_mode() -> None:
 
 
 def test_constants_are_not_stacked() -> None:
-    """The part of the weights that the backward body reads is kept once, and not once per step."""
+    """The part of the weights that the backward body reads is kept once, and not once per round."""
     w = np.eye(50)
     _, pullback = fg.vjp(
         lambda w, x: fg.scan(lambda c, x: (np.tanh(np.exp(w) @ c + x), None), x[0], x)[0], w, np.ones((20, 50))
@@ -363,3 +363,29 @@ def test_unroll_is_checked() -> None:
             fg.scan(lambda c, x: (c, x), 0.0, np.ones(3), unroll=unroll)  # pyright: ignore[reportArgumentType]  (refused)
     with pytest.raises(ValueError, match="fori_loop: unroll is 2, and a bound is known only when the program runs"):
         fg.jit(lambda n: fg.fori_loop(0, n, lambda i, c: c + i, 0, unroll=2), engine="numpy")(3)
+
+
+def test_a_branch_reads_operands_again_in_place_of_residuals() -> None:
+    """A loop around the branches stacks the value that both read once, and does not stack what no round changes."""
+
+    def f(a: Any, x: Any) -> Any:
+        def body(h: Any, row: Any) -> Any:
+            h = fg.cond(row[0] > 0, lambda h: np.sin(h * a) * h, lambda h: h * a * h, h)
+            return 0.5 * h + row, None
+
+        return np.sum(fg.scan(body, np.ones(3), x)[0])
+
+    x = np.linspace(-1, 1, 30).reshape(10, 3)
+    graph = fg.make_graph(fg.grad(f))(0.5, x)
+    first, second = [each.params["loop"] for each in graph.equations if each.primitive.name == "scan"]
+    stacks = first.body.outputs[first.carry :]
+    assert sum(y is first.body.inputs[first.constants] for y in stacks) == 1
+    assert all(type(y) is not Var or y.aval.shape == (3,) or y.aval.dtype == bool for y in stacks)
+    assert second.constants > 1
+    h = 1e-6
+    expected = (f(0.5 + h, x) - f(0.5 - h, x)) / (2 * h)
+    np.testing.assert_allclose(fg.grad(f)(0.5, x), expected, 1e-7)
+    rows = np.stack([x, -x])
+    second_order = fg.vmap(fg.grad(fg.grad(f)), in_axes=(None, 0))(0.5, rows)
+    expected = [(fg.grad(f)(0.5 + h, each) - fg.grad(f)(0.5 - h, each)) / (2 * h) for each in rows]
+    np.testing.assert_allclose(second_order, expected, 1e-6)
