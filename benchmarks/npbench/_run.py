@@ -217,7 +217,7 @@ def _gradient(program: Program, given: dict[str, Any], asked: Asked) -> dict[str
             break
         except (TypeError, ValueError) as error:
             print(f"{program.name}: {type(error).__name__}: {error}", file=sys.stderr)
-            if isinstance(error, fg.errors.TracerBoolConversionError) and not paths and asked.contender != "eager":
+            if isinstance(error, fg.errors.ConcretizationTypeError) and not paths and asked.contender != "eager":
                 paths, compiled = True, fg.jit(gradient, engine=asked.contender, paths=PATHS)
             elif named is None:
                 named = (numpy_version,)
