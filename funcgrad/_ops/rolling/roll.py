@@ -1,5 +1,6 @@
 """``Graph.roll()``: the same program with structured loops for stretches that repeat.
 
+    grown.py     arrays that grow by one part in each round are joined once
     forward.py   reads of rows that were written get the rows; chains of writes become one write
     chains.py    the updates of one array, and its rows and windows after some of them
     cells.py     the rows that an index names
@@ -34,6 +35,7 @@ from funcgrad._ops.layout.shape import reshape_p, transpose_p
 from funcgrad._ops.program.scan import Loop, scan_p
 from funcgrad._ops.rolling.cells import axes_of, cells_of
 from funcgrad._ops.rolling.forward import forwarded
+from funcgrad._ops.rolling.grown import grown
 from funcgrad._ops.rolling.reads import Reads, RowReads
 from funcgrad._ops.rolling.rounds import (
     COPIED_BYTES,
@@ -364,7 +366,10 @@ def rolled(graph: Graph, *, simplifies: bool = True, table: Table | None = None)
         return graph
     with rare_collection():
         table = table or Table(graph.equations, graph.outputs)
-        found = graph
+        found = grown(graph) if simplifies and len(table.of(concatenate_p)) else graph
+        if found is not graph:
+            short = rolled(found)
+            return graph if short is found else short
         if len(table.of(scatter_set_p, scatter_p)):
             if not len(table.of(scan_p)) and not has_repeats(table.kinds(_stays(table))):
                 return graph
