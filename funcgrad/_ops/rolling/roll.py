@@ -5,6 +5,7 @@
     chains.py    the updates of one array, and its rows and windows after some of them
     cells.py     the rows that an index names
     table.py     the program as arrays of numbers; the kinds of equations, in which ``graph/repeats.py`` finds repeats
+    labels.py    places that differ from round to round become operands
     reads.py     what each operand reads, as arrays of numbers
     rounds.py    what each round reads: the same value, the next of many, a result of a round before; the body of a loop
     roll.py      a `scan` for each stretch; results of rounds are rows of what it stacks
@@ -36,6 +37,7 @@ from funcgrad._ops.program.scan import Loop, scan_p
 from funcgrad._ops.rolling.cells import axes_of, cells_of
 from funcgrad._ops.rolling.forward import forwarded
 from funcgrad._ops.rolling.grown import grown
+from funcgrad._ops.rolling.labels import labelled, unlabelled
 from funcgrad._ops.rolling.reads import Reads, RowReads
 from funcgrad._ops.rolling.rounds import (
     COPIED_BYTES,
@@ -377,4 +379,12 @@ def rolled(graph: Graph, *, simplifies: bool = True, table: Table | None = None)
         found = _Roller(found, simplifies, table if found is graph else None).run()
     # Windows of arrays that are written take more equations where their rounds do not roll.
     is_shorter = len(found.equations) < len(graph.equations)
-    return found if is_shorter and any(equation.primitive is scan_p for equation in found.equations) else graph
+    short = found if is_shorter and any(equation.primitive is scan_p for equation in found.equations) else graph
+    return _with_labels(graph, short) if simplifies and 2 * len(short.equations) > len(graph.equations) else short
+
+
+def _with_labels(graph: Graph, short: Graph) -> Graph:
+    """Return a program that did not roll with places that differ by round as operands, if this is much shorter."""
+    labels = labelled(graph)
+    found = short if labels is None else rolled(labels)
+    return unlabelled(found) if found is not labels and 2 * len(found.equations) < len(short.equations) else short
