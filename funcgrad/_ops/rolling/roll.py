@@ -30,7 +30,9 @@ from funcgrad._ops.layout.shape import reshape_p, transpose_p
 from funcgrad._ops.program.scan import Loop, scan_p
 from funcgrad._ops.rolling.cells import cells_of_scatter, layers_of
 from funcgrad._ops.rolling.forward import forwarded
+from funcgrad._ops.rolling.grown import grown
 from funcgrad._ops.rolling.joined import JoinedLoop
+from funcgrad._ops.rolling.labels import labelled, unlabelled
 from funcgrad._ops.rolling.patterns import flat_places
 from funcgrad._ops.rolling.reads import Reads, RowReads
 from funcgrad._ops.rolling.rounds import (
@@ -370,7 +372,10 @@ def rolled(graph: Graph, *, simplifies: bool = True, table: Table | None = None)
         return graph
     with rare_collection():
         table = table or Table(graph.equations, graph.outputs)
-        found = graph
+        found = grown(graph) if simplifies and len(table.of(concatenate_p)) else graph
+        if found is not graph:
+            short = rolled(found)
+            return graph if short is found else short
         if len(table.of(scatter_set_p, scatter_p)):
             if not len(table.of(scan_p)) and not has_repeats(table.kinds(_stays(table))):
                 return graph
@@ -378,4 +383,12 @@ def rolled(graph: Graph, *, simplifies: bool = True, table: Table | None = None)
         found = _Roller(found, simplifies, table if found is graph else None).run()
     # Forwarding windows adds equations. If their rounds are not rolled, the given program is shorter.
     is_shorter = len(found.equations) < len(graph.equations)
-    return found if is_shorter and any(equation.primitive is scan_p for equation in found.equations) else graph
+    short = found if is_shorter and any(equation.primitive is scan_p for equation in found.equations) else graph
+    return _with_labels(graph, short) if simplifies and 2 * len(short.equations) > len(graph.equations) else short
+
+
+def _with_labels(graph: Graph, short: Graph) -> Graph:
+    """Return a program that did not roll with places that differ by round as operands, if this is much shorter."""
+    labels = labelled(graph)
+    found = short if labels is None else rolled(labels)
+    return unlabelled(found) if found is not labels and 2 * len(found.equations) < len(short.equations) else short
