@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from itertools import product
 from typing import NamedTuple
 
+import numpy as np
+
 from funcgrad._core.graph.ir import Equation, Literal, Operand
 from funcgrad._core.graph.key import value_key
 from funcgrad._ops.elementwise.arithmetic import add_p
@@ -76,6 +78,8 @@ class Chain:
         self.sums_of_many: dict[int, tuple[int, Equation, bool]] = {}
         # The window that was read last: the array, and for each row its place there and its value.
         self.window: tuple[Operand | None, dict[Key, tuple[int, Operand | WindowRow]]] = None, {}
+        # The depth of the last update of each row; made when a window is read.
+        self._newest: np.ndarray | None = None
         # The updates of each depth.
         self._events: list[list[tuple[Key, RowUpdate]]] = []
 
@@ -85,6 +89,8 @@ class Chain:
         event = RowUpdate(self.depth, adds, value, row_first)
         self._events.append([(key, event)])
         self.of.setdefault(key, []).append(event)
+        if self._newest is not None:
+            self._newest[key] = self.depth
         if adds:
             self.sums.append(self.depth)
         return self.depth
@@ -96,6 +102,8 @@ class Chain:
         self._events.append(events)
         for key, event in events:
             self.of.setdefault(key, []).append(event)
+        if self._newest is not None:
+            self._newest[_box(keys[0], keys[-1])] = self.depth
         self.sums.append(self.depth)
 
     def events_between(self, before: int, depth: int) -> list[tuple[Key, RowUpdate]]:
@@ -129,11 +137,25 @@ class Chain:
             start -= 1
         return events[start] if start >= 0 else None, events[start + 1 : count]
 
+    def version_with(self, cells: Cells, depth: int) -> Operand | None:
+        """Return the last array that exists if none of these rows changed after it, up to a depth; else ``None``."""
+        if self._newest is None:
+            self._newest = np.zeros(self.base.aval.shape[: len(self.pattern)], np.int64)
+            for key, events in self.of.items():
+                self._newest[key] = events[-1].depth
+        before = depth if depth in self.made else self.made_before(depth)
+        changed = self._newest[_box(cells.lows, cells.highs)].max() > before
+        return None if changed or self.sums_between(before, depth) else self.made[before]
+
     def sums_between(self, after: int, until: int) -> int:
         """Return how many updates between two depths add."""
         if not self.sums or self.sums[-1] <= after:
             return 0
         return bisect_right(self.sums, until) - bisect_right(self.sums, after)
+
+
+def _box(lows: Key, highs: Key) -> tuple[slice, ...]:
+    return tuple([slice(low, high + 1) for low, high in zip(lows, highs, strict=True)])
 
 
 class ChainReader(Emitter):

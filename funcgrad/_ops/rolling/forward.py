@@ -282,6 +282,11 @@ class Forwarder(ChainReader):
             self._replaced[result] = self.element(chain, found[1], depth)
         elif set(chain.pattern) == {HOLE} and self._moved(index, shape) is not None:
             cells = self._cells(index, shape, len(chain.pattern))
+            version = None if cells is None else chain.version_with(cells, depth)
+            if version is not None:
+                # No update concerns these rows.
+                self.equations.append(with_operands(equation, (version,)))
+                return True
             if cells is None or cells.size > MOST_CELLS:
                 return False
             self._replaced[result] = self.window(chain, cells, depth)
