@@ -28,7 +28,7 @@ from funcgrad._ops.index.join import stack_p
 from funcgrad._ops.index.plan import Index
 from funcgrad._ops.index.scatter import scatter_set_p
 from funcgrad._ops.rolling.cells import Cells, IndexOf, cells_of, has_slice, moving_windows
-from funcgrad._ops.rolling.chains import MOST_CELLS, Chain, ChainReader, Filled, RowUpdate, WindowRow
+from funcgrad._ops.rolling.chains import MOST_CELLS, Chain, ChainReader, Filled, RowUpdate, WindowRow, WindowSum
 from funcgrad._ops.rolling.rows import (
     FIRST_AXIS,
     HOLE,
@@ -258,9 +258,9 @@ class Forwarder(ChainReader):
             rows = self.emit(scatter_p, *operands, shape=(*lengths, *rest), indices=indices)
         if axes > 1:
             rows = self.emit(reshape_p, rows, shape=(size, *rest))
-        keys: list[Key] = [*product(*[range(low, high) for low, high in zip(lows, highs, strict=True)])]
-        before = self.stack_of(chain, keys, chain.depth)
-        chain.add_window(keys, self.emit(add_p, *((rows, before) if row_first else (before, rows))))
+        box = tuple([slice(low, high) for low, high in zip(lows, highs, strict=True)])
+        before = self.window_now(chain, box)
+        chain.add_window(WindowSum(box, self.emit(add_p, *((rows, before) if row_first else (before, rows)))))
         return True
 
     def _added(self, parts: list[Operand]) -> Operand:
