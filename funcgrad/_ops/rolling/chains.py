@@ -159,6 +159,13 @@ class Chain:
                 self._newest[key] = events[-1].depth
         return self._newest
 
+    def single_rows(self, box: tuple[slice, ...]) -> int:
+        """Return the number of rows of a window that are no rows of sums of windows."""
+        runs = self.runs(box)
+        if runs is None:
+            return WindowSum(box, self.base).size
+        return sum(end - start for start, end, row in runs if row is None)
+
     def note(self, depth: int, version: Operand) -> None:
         """Note a version that exists as an array."""
         self.made[depth] = version

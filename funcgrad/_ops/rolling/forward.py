@@ -249,7 +249,8 @@ class Forwarder(ChainReader):
         highs = [max(each) + 1 for each in zip(*[each.highs for each in cells], strict=True)]
         lengths = [high - low for low, high in zip(lows, highs, strict=True)]
         size, rest = math.prod(lengths), shape[axes:]
-        if size > MOST_CELLS:
+        box = tuple([slice(low, high) for low, high in zip(lows, highs, strict=True)])
+        if size > MOST_CELLS and (len(operands) > 1 or chain.single_rows(box) > MOST_CELLS):
             return False
         indices = tuple([each.moved(lows) for each in cells])
         if len(operands) == 1 and operands[0].aval.shape == (*lengths, *rest) and cells[0].is_upwards:
@@ -258,7 +259,6 @@ class Forwarder(ChainReader):
             rows = self.emit(scatter_p, *operands, shape=(*lengths, *rest), indices=indices)
         if axes > 1:
             rows = self.emit(reshape_p, rows, shape=(size, *rest))
-        box = tuple([slice(low, high) for low, high in zip(lows, highs, strict=True)])
         before = self.window_now(chain, box)
         chain.add_window(WindowSum(box, self.emit(add_p, *((rows, before) if row_first else (before, rows)))))
         return True
