@@ -9,8 +9,10 @@ import math
 import operator
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Sequence
-from itertools import product
+from itertools import islice, pairwise, product
 from typing import NamedTuple
+
+import numpy as np
 
 from funcgrad._core.graph.ir import Equation, Literal, Operand
 from funcgrad._core.graph.key import value_key
@@ -60,6 +62,40 @@ class RowUpdate(NamedTuple):
     row_first: bool
 
 
+class WindowSum(NamedTuple):
+    """A sum of a window.
+
+    Args:
+        box: the places of the window along each axis.
+        rows: the rows after the sum, along a first axis.
+    """
+
+    box: tuple[slice, ...]
+    rows: Operand
+
+    @property
+    def size(self) -> int:
+        """The number of rows."""
+        return math.prod([each.stop - each.start for each in self.box])
+
+    @property
+    def keys(self) -> list[Key]:
+        """The integers of each row."""
+        return [*product(*[range(each.start, each.stop) for each in self.box])]
+
+    def update(self, key: Key, depth: int) -> RowUpdate:
+        """Return the update of one row."""
+        place = 0
+        for k, each in zip(key, self.box, strict=True):
+            place = place * (each.stop - each.start) + k - each.start
+        return RowUpdate(depth, False, WindowRow(self.rows, place), False)
+
+    def updates(self, depth: int) -> list[tuple[Key, RowUpdate]]:
+        """Return the updates of all rows."""
+        pairs = enumerate(self.keys)
+        return [(key, RowUpdate(depth, False, WindowRow(self.rows, k), False)) for k, key in pairs]
+
+
 _depth_of = operator.attrgetter("depth")
 
 
@@ -85,7 +121,13 @@ class Chain:
         self.sums_of_many: dict[int, tuple[int, Equation, bool]] = {}
         # The window that was read last: its array, and for each row its position there and its value.
         self.window: tuple[Operand | None, dict[Key, tuple[int, Operand | WindowRow]]] = None, {}
-        # The updates of each depth.
+        # The depth of the last update of each row; made when a window is read or added to.
+        self._newest: np.ndarray | None = None
+        # The sums of windows by depth, and the depth of the last one of each row. These are no updates of single rows
+        # in ``of`` until an older version is read.
+        self._windows: dict[int, WindowSum] = {}
+        self._window_at: np.ndarray | None = None
+        # The updates of each depth; none for sums of windows.
         self._events: list[list[tuple[Key, RowUpdate]]] = []
 
     def add(self, key: Key, value: Operand | Filled, row_first: bool = False, *, adds: bool) -> int:
@@ -94,22 +136,43 @@ class Chain:
         event = RowUpdate(self.depth, adds, value, row_first)
         self._events.append([(key, event)])
         self.of.setdefault(key, []).append(event)
+        if self._newest is not None:
+            self._newest[key] = self.depth
         if adds:
             self.sums.append(self.depth)
         return self.depth
 
-    def add_window(self, keys: Sequence[Key], value: Operand) -> None:
-        """Add an update that adds to all rows of a window. ``value`` is the array of the rows after it."""
+    def add_window(self, window: WindowSum) -> None:
+        """Add an update that adds to all rows of a window."""
         self.depth += 1
-        events = [(key, RowUpdate(self.depth, False, WindowRow(value, k), False)) for k, key in enumerate(keys)]
-        self._events.append(events)
-        for key, event in events:
-            self.of.setdefault(key, []).append(event)
+        self._events.append([])
+        self._windows[self.depth] = window
+        if self._window_at is None:
+            self._window_at = np.zeros(self._depths_of_rows().shape, np.int64)
+        self._window_at[window.box] = self.depth
+        self._depths_of_rows()[window.box] = self.depth
         self.sums.append(self.depth)
 
     def events_between(self, before: int, depth: int) -> list[tuple[Key, RowUpdate]]:
         """Return the updates between two depths."""
-        return [event for events in self._events[before:depth] for event in events]
+        found: list[tuple[Key, RowUpdate]] = []
+        for each, events in enumerate(self._events[before:depth], before + 1):
+            found += self._windows[each].updates(each) if each in self._windows else events
+        return found
+
+    def _depths_of_rows(self) -> np.ndarray:
+        if self._newest is None:
+            self._newest = np.zeros(self.base.aval.shape[: len(self.pattern)], np.int64)
+            for key, events in self.of.items():
+                self._newest[key] = events[-1].depth
+        return self._newest
+
+    def single_rows(self, box: tuple[slice, ...]) -> int:
+        """Return the number of rows of a window that are no rows of sums of windows."""
+        runs = self.runs(box)
+        if runs is None:
+            return WindowSum(box, self.base).size
+        return sum(end - start for start, end, row in runs if row is None)
 
     def note(self, depth: int, version: Operand) -> None:
         """Note a version that was made as an array."""
@@ -129,20 +192,66 @@ class Chain:
 
     def last(self, key: Key, depth: int) -> tuple[RowUpdate | None, Sequence[RowUpdate]]:
         """Return the last update up to a depth that replaces a row, and those after it, which add to the row."""
+        window = 0 if self._window_at is None else int(self._window_at[key])
+        if window > depth:
+            self._split_windows()
+            window = 0
         events = self.of.get(key) or []
         count = len(events)
         if count and events[-1].depth > depth:
             count = bisect_right(events, depth, key=_depth_of)
         start = count - 1
-        while start >= 0 and events[start].adds:
+        while start >= 0 and events[start].adds and events[start].depth > window:
             start -= 1
-        return events[start] if start >= 0 else None, events[start + 1 : count]
+        after = events[start + 1 : count]
+        if window and (start < 0 or events[start].depth < window):
+            return self._windows[window].update(key, window), after
+        return events[start] if start >= 0 else None, after
+
+    def _split_windows(self) -> None:
+        """Note the sums of windows as updates of single rows, for reads of older versions."""
+        self._window_at = None
+        for depth, window in self._windows.items():
+            for key, event in window.updates(depth):
+                insort(self.of.setdefault(key, []), event, key=_depth_of)
+
+    def runs(self, box: tuple[slice, ...]) -> list[tuple[int, int, WindowRow | None]] | None:
+        """Return the parts of a window whose rows are those of one sum of a window, or of none; where they start, end.
+
+        ``None`` if the window has several axes.
+        """
+        long = [k for k, each in enumerate(box) if each.stop - each.start > 1]
+        if len(long) != 1:
+            return None
+        (k,) = long
+        depths = self._depths_of_rows()[box].reshape(-1)
+        cuts = [0, *(np.flatnonzero(depths[1:] != depths[:-1]) + 1).tolist(), len(depths)]
+        found: list[tuple[int, int, WindowRow | None]] = []
+        for start, end in pairwise(cuts):
+            window = self._windows.get(int(depths[start]))
+            row = None
+            if window is not None:
+                if window.size != window.box[k].stop - window.box[k].start:
+                    return None
+                row = WindowRow(window.rows, box[k].start + start - window.box[k].start)
+            found.append((start, end, row))
+        return found
+
+    def version_with(self, cells: Cells, depth: int) -> Operand | None:
+        """Return the last array that exists if none of these rows changed after it, up to a depth; else ``None``."""
+        before = depth if depth in self.made else self.made_before(depth)
+        changed = self._depths_of_rows()[_box(cells.lows, cells.highs)].max() > before
+        return None if changed or self.sums_between(before, depth) else self.made[before]
 
     def sums_between(self, after: int, until: int) -> int:
         """Return how many updates between two depths add."""
         if not self.sums or self.sums[-1] <= after:
             return 0
         return bisect_right(self.sums, until) - bisect_right(self.sums, after)
+
+
+def _box(lows: Key, highs: Key) -> tuple[slice, ...]:
+    return tuple([slice(low, high + 1) for low, high in zip(lows, highs, strict=True)])
 
 
 class ChainReader(Gatherer):
@@ -228,6 +337,27 @@ class ChainReader(Gatherer):
         if all(each == slice(0, n, 1) for each, n in zip(entries, lengths, strict=True)):
             return found
         return self.emit(index_p, found, index=Index(tuple(entries)))
+
+    def window_now(self, chain: Chain, box: tuple[slice, ...]) -> Operand:
+        """Return the rows of a window after all updates, stacked along a new first axis."""
+        runs = chain.runs(box)
+        if runs is None:
+            return self.stack_of(chain, WindowSum(box, chain.base).keys, chain.depth)
+        pieces: list[Operand] = []
+        rows: list[Operand | WindowRow] = []
+        for start, end, first in runs:
+            if first is None:
+                keys = product(*[range(each.start, each.stop) for each in box])
+                rows += [self._value(chain, key, chain.depth) for key in islice(keys, start, end)]
+                continue
+            if rows:
+                pieces.append(self._joined(rows))
+            piece = first.window
+            if end - start < piece.aval.shape[0]:
+                piece = self.part(piece, FIRST_AXIS, (slice(first.place, first.place + end - start),))
+            pieces, rows = [*pieces, piece], []
+        pieces += [self._joined(rows)] if rows else []
+        return pieces[0] if len(pieces) == 1 else self.emit(concatenate_p, *pieces, axis=0)
 
     def stack_of(self, chain: Chain, keys: Sequence[Key], depth: int) -> Operand:
         """Return rows stacked along a new first axis. Rows that the window before has are read as a slice of it."""

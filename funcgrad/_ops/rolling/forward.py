@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from itertools import product, takewhile
+from itertools import takewhile
 from typing import NamedTuple
 
 import numpy as np
@@ -32,7 +32,7 @@ from funcgrad._ops.index.gather import index_p, scatter_p
 from funcgrad._ops.index.plan import Index
 from funcgrad._ops.index.scatter import scatter_set_p
 from funcgrad._ops.rolling.cells import Cells, IndexOf, cells_of, has_slice, moving_windows
-from funcgrad._ops.rolling.chains import MOST_CELLS, Chain, ChainReader, Filled, RowUpdate, WindowRow
+from funcgrad._ops.rolling.chains import MOST_CELLS, Chain, ChainReader, Filled, RowUpdate, WindowRow, WindowSum
 from funcgrad._ops.rolling.parts import with_whole_rows
 from funcgrad._ops.rolling.rows import (
     FIRST_AXIS,
@@ -280,7 +280,8 @@ class Forwarder(ChainReader):
         highs = [max(each) + 1 for each in zip(*[each.highs for each in cells], strict=True)]
         lengths = [high - low for low, high in zip(lows, highs, strict=True)]
         size, rest = math.prod(lengths), shape[axes:]
-        if size > MOST_CELLS:
+        box = tuple([slice(low, high) for low, high in zip(lows, highs, strict=True)])
+        if size > MOST_CELLS and (len(operands) > 1 or chain.single_rows(box) > MOST_CELLS):
             return False
         indices = tuple([each.moved(lows) for each in cells])
         if len(operands) == 1 and operands[0].aval.shape == (*lengths, *rest) and cells[0].is_upwards:
@@ -289,9 +290,8 @@ class Forwarder(ChainReader):
             rows = self.emit(scatter_p, *operands, shape=(*lengths, *rest), indices=indices)
         if axes > 1:
             rows = self.emit(reshape_p, rows, shape=(size, *rest))
-        keys: list[Key] = [*product(*[range(low, high) for low, high in zip(lows, highs, strict=True)])]
-        before = self.stack_of(chain, keys, chain.depth)
-        chain.add_window(keys, self.emit(add_p, *((rows, before) if row_first else (before, rows))))
+        before = self.window_now(chain, box)
+        chain.add_window(WindowSum(box, self.emit(add_p, *((rows, before) if row_first else (before, rows)))))
         return True
 
     def _added(self, parts: list[Operand]) -> Operand:
@@ -313,6 +313,11 @@ class Forwarder(ChainReader):
             self._replaced[result] = self.element(chain, found[1], depth)
         elif set(chain.pattern) == {HOLE} and self._moved(index, shape) is not None:
             cells = self._cells(index, shape, len(chain.pattern))
+            version = None if cells is None else chain.version_with(cells, depth)
+            if version is not None:
+                # No update concerns these rows.
+                self.equations.append(with_operands(equation, (version,)))
+                return True
             if cells is None or cells.size > MOST_CELLS:
                 return False
             self._replaced[result] = self.window(chain, cells, depth)

@@ -28,7 +28,7 @@ _MOST_OTHERS = 4
 
 
 class JoinedLoop:
-    """What a loop reads and gives, with arrays in place of their rows.
+    """The parts of a loop, with arrays in place of their rows.
 
     Args:
         graph: one round of the loop. Its outputs are the carries, then the results that are stacked.
