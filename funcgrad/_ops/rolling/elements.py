@@ -15,8 +15,9 @@ from funcgrad._core.graph.ir import Equation, Graph, Operand, Var
 from funcgrad._ops.index.gather import index_p
 from funcgrad._ops.index.plan import SLOT, Index
 from funcgrad._ops.index.scatter import scatter_set_p
+from funcgrad._ops.rolling.numbering import OUTSIDE, first_places
 from funcgrad._ops.rolling.rows import Key, Pattern, entries_of
-from funcgrad._ops.rolling.table import OUTSIDE, Table, first_places
+from funcgrad._ops.rolling.table import Table
 
 
 class _Writes:

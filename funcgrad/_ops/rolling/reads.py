@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from funcgrad._core.graph.ir import Operand, Var
+from funcgrad._core.graph.ir import Operand
 from funcgrad._core.graph.repeats import Repeat, repeats
-from funcgrad._ops.rolling.rows import HOLE, Row
-from funcgrad._ops.rolling.table import OUTSIDE, Table, first_places
+from funcgrad._ops.rolling.numbering import OUTSIDE, first_places
+from funcgrad._ops.rolling.rows import FIRST_AXIS, HOLE, Row, Runs
+from funcgrad._ops.rolling.table import Table
 
 
-class RowReads(Mapping[Operand, Row]):
+class RowReads:
     """The variables of a program that are rows of arrays. A row is made when it is first asked for.
 
     Args:
@@ -32,14 +33,18 @@ class RowReads(Mapping[Operand, Row]):
         rows = np.flatnonzero(is_row)
         self.bases[reads.equations[rows] * table.width] = reads.bases[rows]
         self.parts[reads.equations[rows] * table.width] = numbers[rows]
-        # The rows that were asked for, and those of stacks.
+        # The rows that were asked for.
         self._found: dict[Operand, Row] = {}
+        # The stacks of loops. Their numbers come after those of the table.
+        self._stacks: list[Operand] = []
         self._join(rows[self.bases[reads.bases[rows]] != OUTSIDE].tolist())
         values = reads.equations[rows] * table.width
         values = values[self.bases[values] != OUTSIDE]
         # A mask of the equations that are no row reads.
         self.others = np.ones(len(table.equations), bool)
         self.others[values // table.width] = False
+        # The number of each of these in the table.
+        self._places = np.flatnonzero(self.others)
         variables = [table.equations[i].results[0] for i in (values // table.width).tolist()]
         self._values = dict(zip(variables, values.tolist(), strict=True))
         # The first of the variables that are one row, for each of the others.
@@ -63,48 +68,86 @@ class RowReads(Mapping[Operand, Row]):
                 self.bases[value] = self.parts[value] = OUTSIDE
                 continue
             inner = table.parts[self._numbers[k]]
-            self.bases[value], self.parts[value] = base, table.part(((*pattern, *inner[0]), (*key, *inner[1])))
+            self.bases[value], self.parts[value] = base, table.parts.number(((*pattern, *inner[0]), (*key, *inner[1])))
 
-    def __getitem__(self, x: Operand) -> Row:
-        found = self.get(x)
-        if found is None:
-            raise KeyError(x)
-        return found
-
-    def get(self, x: Operand, default: Any = None) -> Any:
+    def get(self, x: Operand) -> Row | None:
+        """Return what row an operand is; ``None`` for no row."""
         found = self._found.get(x)
         if found is None:
             value = self._values.get(x)
             if value is None:
-                return default
-            base: Any = self._table.value(int(self.bases[value]))
-            found = self._found[x] = Row(base, *self._table.parts[self.parts[value]])
+                return None
+            table, number = self._table, int(self.bases[value])
+            stack = number - len(table.types)
+            base: Any = self._stacks[stack] if stack >= 0 else table.value(number)
+            found = self._found[x] = Row(base, *table.parts[self.parts[value]])
         return found
 
     def __contains__(self, x: object) -> bool:
-        return x in self._values or x in self._found
+        return x in self._values
 
-    def __iter__(self) -> Iterator[Operand]:
-        return iter({**self._values, **self._found})
+    def _numbers_of(self, operands: Sequence[Operand]) -> np.ndarray:
+        """Return the number of each operand that is a row; `OUTSIDE` for others."""
+        known = self._values.get
+        return np.array([known(x, OUTSIDE) for x in operands], np.int64)
 
-    def __len__(self) -> int:
-        return len({**self._values, **self._found})
+    def are_of_one(self, operands: Sequence[Operand]) -> bool:
+        """Return whether operands are rows of one array."""
+        numbers = self._numbers_of(operands)
+        bases = self.bases[numbers]
+        return bool((numbers != OUTSIDE).all() and (bases == bases[0]).all())
+
+    def runs(self, operands: Sequence[Operand]) -> Runs:
+        """Return where operands are rows."""
+        numbers = self._numbers_of(operands)
+        if (numbers == OUTSIDE).all():
+            return Runs([OUTSIDE] * len(numbers), numbers.reshape(-1, 1), [*range(1, len(numbers) + 1)])
+        parts = self.parts[numbers]
+        patterns, keys = self._table.parts.places()
+        _, kinds = first_places(self.bases[numbers] * len(patterns) + patterns[parts])
+        kinds[numbers == OUTSIDE] = OUTSIDE
+        keys = keys[parts]
+        steps = np.diff(keys, axis=0)
+        # Whether each row and the next one are of one kind, and differ in one integer.
+        moves = (kinds[1:] == kinds[:-1]) & (kinds[1:] != OUTSIDE) & ((steps != 0).sum(1) == 1)
+        goes_on = moves[1:] & moves[:-1] & (steps[1:] == steps[:-1]).all(1)
+        last = np.append(np.flatnonzero(~goes_on) + 1, max(len(numbers) - 1, 0))
+        ends = np.arange(1, len(numbers) + 1)
+        first = np.flatnonzero(moves)
+        ends[first] = last[np.searchsorted(last, first, "right")] + 1
+        return Runs(kinds.tolist(), keys, ends.tolist())
 
     @functools.cached_property
-    def _of(self) -> dict[Operand, list[Operand]]:
-        """The rows of each array that an equation makes."""
-        found: dict[Operand, list[Operand]] = {}
-        for x, value in self._values.items():
-            if self.bases[value] < self._table.size:
-                found.setdefault(self[x].base, []).append(x)
+    def _of(self) -> dict[int, list[int]]:
+        """The rows of each array that an equation makes, by their numbers."""
+        found: dict[int, list[int]] = {}
+        values = np.array([*self._values.values()], np.int64)
+        for value in values[self.bases[values] < self._table.size].tolist():
+            found.setdefault(int(self.bases[value]), []).append(value)
         return found
 
-    def add(self, x: Var, row: Row) -> None:
-        """Note that a variable is a row of a stack, and so its own parts are."""
-        self._found[x] = row
-        for part in self._of.get(x, ()):
-            _, pattern, key = self[part]
-            self._found[part] = Row(row.base, (HOLE, *pattern), (*row.key, *key))
+    def add(self, stack: Operand, equations: np.ndarray, k: int, rounds: np.ndarray) -> None:
+        """Note that results of equations are rows of a stack, and so their own parts are.
+
+        Args:
+            stack: the stack.
+            equations: the equations, numbered as the others.
+            k: the number of the result.
+            rounds: the place of each result in the stack.
+        """
+        table = self._table
+        base = len(table.types) + len(self._stacks)
+        self._stacks.append(stack)
+        found = self._places[equations]
+        values = found * table.width + k
+        for value, r in zip(values.tolist(), rounds.tolist(), strict=True):
+            for part in self._of.get(value, ()):
+                pattern, key = table.parts[self.parts[part]]
+                self.bases[part], self.parts[part] = base, table.parts.number(((HOLE, *pattern), (r, *key)))
+                self._found.pop(table.equations[part // table.width].results[0], None)
+        self.bases[values], self.parts[values] = base, [table.parts.number((FIRST_AXIS, (r,))) for r in rounds.tolist()]
+        variables = [table.equations[i].results[k] for i in found.tolist()]
+        self._values.update(zip(variables, values.tolist(), strict=True))
 
 
 class Reads:

@@ -1,6 +1,7 @@
 """``Graph.roll()``: the same program with structured loops for stretches that repeat.
 
-    forward.py   reads of rows that were written get the rows; chains of writes become one write
+    filled.py    reads of rows that were written get the rows, where arrays are only filled row by row
+    forward.py   the same for all updates; chains of writes become one write
     chains.py    the updates of one array, and its rows and windows after some of them
     cells.py     the rows that an index names
     table.py     the program as arrays of numbers; the kinds of equations, in which ``graph/repeats.py`` finds repeats
@@ -33,6 +34,7 @@ from funcgrad._ops.index.scatter import scatter_set_p
 from funcgrad._ops.layout.shape import reshape_p, transpose_p
 from funcgrad._ops.program.scan import Loop, scan_p
 from funcgrad._ops.rolling.cells import axes_of, cells_of
+from funcgrad._ops.rolling.filled import filled
 from funcgrad._ops.rolling.forward import forwarded
 from funcgrad._ops.rolling.reads import Reads, RowReads
 from funcgrad._ops.rolling.rounds import (
@@ -44,11 +46,9 @@ from funcgrad._ops.rolling.rounds import (
     RoundReads,
 )
 from funcgrad._ops.rolling.rows import (
-    FIRST_AXIS,
     HOLE,
     Gatherer,
     Key,
-    Row,
     pattern_of,
     with_operands,
 )
@@ -65,7 +65,7 @@ _MANY = 3
 class _Roller(Gatherer):
     """Rolls one program."""
 
-    def __init__(self, graph: Graph, simplifies: bool, table: Table | None) -> None:
+    def __init__(self, graph: Graph, simplifies: bool, table: Table) -> None:
         super().__init__()
         self._simplifies = simplifies
         # The derivative of an index array would add the shares of rows in another order.
@@ -74,7 +74,7 @@ class _Roller(Gatherer):
             # Fewer rows are read one by one, so that each stays one value, however often the program reads it.
             self.shortest_run = LEAST_ROUNDS
         self._graph = graph
-        self._table = table or Table(graph.equations, graph.outputs)
+        self._table = table
         # Row reads are not equations of the program here: each operand may be a row of an array. Windows are rows only
         # if the program is not differentiated later: their stack would add the shares of a place in another order.
         self._rows = RowReads(self._table, with_windows=simplifies)
@@ -188,7 +188,7 @@ class _Roller(Gatherer):
                 rank = arrays_of.setdefault(layer[key] if row is None else row.base, len(arrays_of))
                 ranks[key] = rank, () if row is None else row.key
             keys.sort(key=lambda key: ranks[key])
-            arrays = self.index_arrays(keys)
+            arrays = self.index_arrays(np.array(keys, np.int64))
             operands += [self.stacked([layer[key] for key in keys], self._rows), *arrays]
             places.append(Index((SLOT,) * len(arrays), unique=True))
         self.gathers += 1
@@ -261,19 +261,17 @@ class _Roller(Gatherer):
         last: dict[Var, Var] = {}
         for j in range(repeat.period):
             for k, local in enumerate(body.results[j]):
-                equations = range(repeat.start + j, repeat.end, repeat.period)
-                needed = np.flatnonzero(self._reads.last(np.array(equations), k) >= repeat.end).tolist()
-                if not needed:
+                equations = np.arange(repeat.start + j, repeat.end, repeat.period)
+                needed = np.flatnonzero(self._reads.last(equations, k) >= repeat.end)
+                if not len(needed):
                     continue
-                made = [self._rest[i].results[k] for i in equations]
                 carry = body.carries_of(Here(j, k))
                 if all(repeat.rounds - r in carry for r in needed):
-                    last.update({carry[repeat.rounds - r]: made[r] for r in needed})
+                    last.update({carry[repeat.rounds - r]: self._rest[equations[r]].results[k] for r in needed})
                     continue
                 stack = Var(Aval((repeat.rounds, *local.aval.shape), local.aval.dtype))
                 stacked.append((Here(j, k), stack))
-                for r in needed:
-                    self._rows.add(made[r], Row(stack, FIRST_AXIS, (r,)))
+                self._rows.add(stack, equations[needed], k, needed)
         graph = body.graph([here for here, _ in stacked], self._graph.name)
         graph = rolled(graph, simplifies=self._simplifies)
         graph = simplify(graph) if self._simplifies else graph
@@ -366,10 +364,15 @@ def rolled(graph: Graph, *, simplifies: bool = True, table: Table | None = None)
         table = table or Table(graph.equations, graph.outputs)
         found = graph
         if len(table.of(scatter_set_p, scatter_p)):
-            if not len(table.of(scan_p)) and not has_repeats(table.kinds(_stays(table))):
+            known = filled(graph, table)
+            if known is not None:
+                found, table = known
+            elif not len(table.of(scan_p)) and not has_repeats(table.kinds(_stays(table))):
                 return graph
-            found = forwarded(graph)
-        found = _Roller(found, simplifies, table if found is graph else None).run()
+            else:
+                found = forwarded(graph)
+                table = Table(found.equations, found.outputs)
+        found = _Roller(found, simplifies, table).run()
     # Windows of arrays that are written take more equations where their rounds do not roll.
     is_shorter = len(found.equations) < len(graph.equations)
     return found if is_shorter and any(equation.primitive is scan_p for equation in found.equations) else graph

@@ -16,9 +16,9 @@ from funcgrad._core.graph.key import value_key
 from funcgrad._core.graph.repeats import LEAST_ROUNDS, Repeat
 from funcgrad._ops.index.gather import index_p
 from funcgrad._ops.index.plan import Index
+from funcgrad._ops.rolling.numbering import OUTSIDE
 from funcgrad._ops.rolling.reads import Reads, RowReads
 from funcgrad._ops.rolling.rows import Pattern, entries_of, is_window
-from funcgrad._ops.rolling.table import OUTSIDE
 
 # The most bytes of separate operands that are copied into one array, so that a loop can read them one by one.
 COPIED_BYTES = 1 << 26
@@ -131,11 +131,8 @@ class RoundReads:
         return sum(aval.nbytes for aval in avals) <= COPIED_BYTES
 
     def _is_even(self, source: PerRound) -> bool:
-        rows = [self._rows.get(x) for x in source.parts]
         # Windows overlap, so they are copied.
-        if rows[0] is None or is_window(rows[0]):
-            return False
-        return all(row is not None and row.base is rows[0].base for row in rows)
+        return not is_window(self._rows.get(source.parts[0])) and self._rows.are_of_one(source.parts)
 
     def _source(self, slot: _RoundOperand, middle: int) -> tuple[Source | None, int, int]:
         """Return what an operand is in the rounds around the middle one, and the rounds for which this holds."""
@@ -200,7 +197,8 @@ class RoundReads:
         self, slot: _RoundOperand, bases: np.ndarray, outside: np.ndarray, middle: int
     ) -> tuple[Source | None, int, int]:
         operands = self._parts(slot)
-        row = self._rows[operands[middle]]
+        row = self._rows.get(operands[middle])
+        assert row is not None
         parts = self._reads.parts(slot.equations, slot.operand)
         same = parts == parts[middle]
         source, lo, hi = self._carried(slot, np.where(same, bases, OUTSIDE), outside, middle)
@@ -208,7 +206,8 @@ class RoundReads:
             if not same[: source.lag].all():
                 # The first rounds read something else than a row of the array's first value.
                 return None, 1, hi
-            source = source._replace(first=tuple([self._rows[x].base for x in operands[: source.lag]]))
+            firsts = [self._rows.get(x) for x in operands[: source.lag]]
+            source = source._replace(first=tuple([each.base for each in firsts if each is not None]))
         return (ResultRow(source, row.pattern, row.key) if isinstance(source, Here | Before) else None), lo, hi
 
 

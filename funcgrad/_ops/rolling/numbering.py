@@ -1,0 +1,102 @@
+"""Numbers for objects, for pairs of numbers, and for parts of arrays; equal for equal ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from funcgrad._ops.rolling.rows import Key, Pattern
+
+# Stands for what no equation of the program makes.
+OUTSIDE = -1
+
+
+def numbers_of(made: np.ndarray, numbers: np.ndarray, read: np.ndarray) -> np.ndarray:
+    """Return the number of each value that is read, or `OUTSIDE`; both kinds of values by their ids."""
+    order = np.argsort(made)
+    places = np.searchsorted(made[order], read)
+    order = np.append(order, order[-1:])
+    if not len(made):
+        return np.full_like(read, OUTSIDE)
+    return np.where(made[order[places]] == read, numbers[order[places]], OUTSIDE)
+
+
+def first_places(ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the first place of each distinct number, in order, and for each number which of these it is."""
+    distinct = np.unique(ids)
+    inverse = np.searchsorted(distinct, ids)
+    first = np.empty_like(distinct)
+    # NumPy keeps the last of the values for one place.
+    first[inverse[::-1]] = np.arange(len(ids))[::-1]
+    order = np.argsort(first)
+    ranks = np.empty_like(order)
+    ranks[order] = np.arange(len(order))
+    return first[order], ranks[inverse]
+
+
+def distinct_objects(objects: list[Any]) -> tuple[list[Any], np.ndarray]:
+    """Return the distinct objects in the order of their first places, and the number of each object among them."""
+    first, numbers = first_places(np.fromiter(map(id, objects), np.int64, len(objects)))
+    return [objects[i] for i in first.tolist()], numbers
+
+
+def number_pairs(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return a number for each pair of numbers from 0 on, equal for equal pairs."""
+    pairs = a * (int(b.max(initial=0)) + 1) + b
+    most = int(pairs.max(initial=0))
+    if most > 4 * len(pairs):
+        return np.unique(pairs, return_inverse=True)[1]
+    seen = np.zeros(most + 1, np.int64)
+    seen[pairs] = 1
+    return (np.cumsum(seen) - 1)[pairs]
+
+
+class Parts:
+    """The parts of arrays at integers that a program reads and writes: a number for each."""
+
+    def __init__(self) -> None:
+        self._parts: list[tuple[Pattern, Key]] = []
+        self._numbers: dict[tuple[Pattern, Key], int] = {}
+        self._patterns: dict[Pattern, int] = {}
+        # The first of these as arrays.
+        self._places = np.zeros(0, np.int64), np.zeros((0, 1), np.int64)
+
+    def __len__(self) -> int:
+        return len(self._parts)
+
+    def __iter__(self) -> Iterator[tuple[Pattern, Key]]:
+        return iter(self._parts)
+
+    def __getitem__(self, number: int) -> tuple[Pattern, Key]:
+        return self._parts[number]
+
+    def number(self, part: tuple[Pattern, Key]) -> int:
+        """Return the number of a part."""
+        found = self._numbers.setdefault(part, len(self._parts))
+        if found == len(self._parts):
+            self._parts.append(part)
+        return found
+
+    def pattern(self, pattern: Pattern) -> int:
+        """Return the number of a pattern in `places`; -1 if no part has it."""
+        return self._patterns.get(pattern, -1)
+
+    @property
+    def patterns(self) -> list[Pattern]:
+        """The patterns of `places`, in the order of their numbers."""
+        return [*self._patterns]
+
+    def places(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the number of the pattern of each part, and the integers of each part with zeros after them."""
+        patterns, keys = self._places
+        if len(patterns) < len(self._parts):
+            new, numbers = self._parts[len(patterns) :], self._patterns
+            added = [numbers.setdefault(pattern, len(numbers)) for pattern, _ in new]
+            width = max(keys.shape[1], *[len(key) for _, key in new])
+            wide = np.zeros((len(self._parts), width), np.int64)
+            wide[: len(keys), : keys.shape[1]] = keys
+            wide[len(keys) :] = [(*key, *[0] * (width - len(key))) for _, key in new]
+            self._places = np.concatenate((patterns, np.array(added, np.int64))), wide
+        return self._places
