@@ -131,8 +131,7 @@ def _noted(table: Table, active: np.ndarray, uses: np.ndarray) -> np.ndarray:
     noted[table.readers()[written[table.operands]]] = True
     noted[sets] = True
     (equations, bases, numbers), parts = table.reads, table.parts
-    patterns = {pattern: k for k, pattern in enumerate(dict.fromkeys([pattern for pattern, _ in parts]))}
-    pattern = np.array([patterns[each] for each, _ in parts] + [-1])[numbers]
+    pattern = np.append(parts.places()[0], -1)[numbers]
     # The array and the part that each equation reads, as one number.
     _, where = first_places(bases * (len(parts) + 1) + numbers)
     shares = np.bincount(where, weights=uses[equations * table.width])

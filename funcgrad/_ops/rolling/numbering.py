@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -51,6 +51,20 @@ def number_pairs(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     seen = np.zeros(most + 1, np.int64)
     seen[pairs] = 1
     return (np.cumsum(seen) - 1)[pairs]
+
+
+class IndexReads(NamedTuple):
+    """The reads by index of a program.
+
+    Args:
+        equations: the equations.
+        bases: the number of the array that each of them reads.
+        numbers: the number of the part that each of them reads; `OUTSIDE` if it is no part at integers.
+    """
+
+    equations: np.ndarray
+    bases: np.ndarray
+    numbers: np.ndarray
 
 
 class Parts:

@@ -20,7 +20,15 @@ from funcgrad._core.graph.key import params_key
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.derivative import CONSTANT
 from funcgrad._ops.index.gather import index_p
-from funcgrad._ops.rolling.numbering import OUTSIDE, Parts, distinct_objects, first_places, number_pairs, numbers_of
+from funcgrad._ops.rolling.numbering import (
+    OUTSIDE,
+    IndexReads,
+    Parts,
+    distinct_objects,
+    first_places,
+    number_pairs,
+    numbers_of,
+)
 from funcgrad._ops.rolling.rows import Key, Pattern, lows_of, pattern_of, window_of
 
 # Equations of more operands compare the types of all operands as one tuple.
@@ -28,20 +36,8 @@ _MANY = 8
 # Slices of one array are windows if they have one length and at least this many places. Fewer are the neighbours of a
 # stencil, such as ``x[:-2]``, ``x[1:-1]`` and ``x[2:]``.
 _LEAST_WINDOWS = 8
-
-
-class IndexReads(NamedTuple):
-    """The reads by index of a program.
-
-    Args:
-        equations: the equations.
-        bases: the number of the array that each of them reads.
-        numbers: the number of the part that each of them reads; `OUTSIDE` if it is no part at integers.
-    """
-
-    equations: np.ndarray
-    bases: np.ndarray
-    numbers: np.ndarray
+# Stands for a part that was not asked for yet.
+_UNKNOWN = -2
 
 
 class Added(NamedTuple):
@@ -109,8 +105,8 @@ class Table:
         self.types[numbers] = np.array([self._avals.setdefault(x, len(self._avals)) for x in avals], np.int64)[found]
         self.types[self.size :] = [self._type_of(x) for x in self.outside]
         self.parts = Parts()
-        # The numbers of the most frequent parts, one integer, for each length of the axis.
-        self._quick: dict[tuple[int, int], int] = {}
+        # The part at integers that each equation reads or writes, as far as it was asked for.
+        self.part_numbers = np.full(len(equations), _UNKNOWN)
 
     def _type_of(self, x: Operand) -> int:
         number = self._avals.setdefault(x.aval, len(self._avals))
@@ -125,7 +121,7 @@ class Table:
         for name in ("effects", "reads", "with_params"):
             vars(found).pop(name, None)
         found.equations = [*compress(self.equations, mask.tolist())]
-        found.primitive = self.primitive[mask]
+        found.primitive, found.part_numbers = self.primitive[mask], self.part_numbers[mask]
         lengths = np.diff(self.starts)
         found.starts = np.concatenate(([0], np.cumsum(lengths[mask])))
         found.size = len(found.equations) * self.width
@@ -173,6 +169,8 @@ class Table:
             found.equations.insert(int(np.searchsorted(stay, places[k])), added[k].equation)
         now = np.full(len(self.equations), OUTSIDE)
         now[stay] = stays
+        found.part_numbers = np.full(len(order), _UNKNOWN)
+        found.part_numbers[stays] = self.part_numbers[stay]
         with_params = now[self.with_params]
         found.with_params = np.sort(np.append(with_params[with_params != OUTSIDE], comes))
         equations, _, parts = [each[kept[self.reads.equations]] for each in self.reads]
@@ -297,8 +295,9 @@ class Table:
         reads, width = self.reads, self.width
         numbers = reads.numbers.copy()
         # Reads with slices that are parts at integers have one pattern for each slice.
-        has_slice = np.array([any(type(each) is tuple for each in pattern) for pattern, _ in self.parts] + [True], bool)
-        others = np.flatnonzero(has_slice[numbers])
+        patterns, _ = self.parts.places()
+        has_slice = np.array([any(type(each) is tuple for each in pattern) for pattern in self.parts.patterns], bool)
+        others = np.flatnonzero(np.append(has_slice[patterns], True)[numbers])
         often = np.bincount(reads.bases[others], minlength=len(self.types)) >= _LEAST_WINDOWS
         found: dict[tuple[int, Pattern], dict[int, Key]] = {}
         for k in others[often[reads.bases[others]]].tolist():
@@ -316,20 +315,23 @@ class Table:
 
     def parts_of(self, equations: np.ndarray) -> np.ndarray:
         """Return the number of the part at integers that each read or write concerns; `OUTSIDE` for other indices."""
-        quick = self._quick
-        numbers: list[int] = []
-        for i in equations.tolist():
-            equation = self.equations[i]
-            index, shape = equation.params["index"], equation.operands[0].aval.shape
-            entry = index.entries[0] if len(index.entries) == 1 else None
-            number = quick.get((entry, shape[0])) if type(entry) is int else None
-            if number is None:
-                part = pattern_of(index, shape)
-                number = OUTSIDE if part is None else self.parts.number(part)
-                if type(entry) is int:
-                    quick[entry, shape[0]] = number
-            numbers.append(number)
-        return np.array(numbers, np.int64)
+        new = equations[self.part_numbers[equations] == _UNKNOWN]
+        entries = [self.equations[i].params["index"].entries for i in new.tolist()]
+        # The most frequent index is one integer.
+        is_row = np.array([len(each) == 1 and type(each[0]) is int for each in entries], bool)
+        rows = new[is_row]
+        shapes = [() if isinstance(each, tuple) else each.shape for each in self._avals]
+        lengths = np.array([max(shape[0], 1) if shape else 1 for shape in shapes])
+        keys = np.array([*compress(entries, is_row.tolist())], np.int64).reshape(-1)
+        first, places = first_places(keys % lengths[self.types[self.operands[self.starts[rows]]]])
+        self.part_numbers[rows] = np.array([self._part_of(i) for i in rows[first].tolist()], np.int64)[places]
+        self.part_numbers[new[~is_row]] = [self._part_of(i) for i in new[~is_row].tolist()]
+        return self.part_numbers[equations]
+
+    def _part_of(self, i: int) -> int:
+        equation = self.equations[i]
+        part = pattern_of(equation.params["index"], equation.operands[0].aval.shape)
+        return OUTSIDE if part is None else self.parts.number(part)
 
     def kinds(self, kept: np.ndarray) -> np.ndarray:
         """Return a number for each kept equation, equal for equations of one kind: primitive, parameters, and types.
