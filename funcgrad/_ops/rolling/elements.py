@@ -6,12 +6,12 @@ The program is rolled before it is differentiated; see ``order.py``.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import numpy as np
 
-from funcgrad._core.graph.ir import Equation, Graph, Operand, Var
+from funcgrad._core.graph.ir import Equation, Graph, Operand
 from funcgrad._ops.index.gather import index_p
 from funcgrad._ops.index.plan import SLOT, Index
 from funcgrad._ops.index.scatter import scatter_set_p
@@ -19,18 +19,21 @@ from funcgrad._ops.rolling.numbering import OUTSIDE, first_places
 from funcgrad._ops.rolling.rows import Key, Pattern, entries_of
 from funcgrad._ops.rolling.table import Table
 
+# A read by index: the part, and the number of the result.
+Read = tuple[Pattern, Key, int]
+
 
 class _Writes:
-    """The rows that were written into one array, and the reads of them."""
+    """The rows that were written into one array, and the reads of them. All values are numbers of the table."""
 
     def __init__(self) -> None:
         # The versions of the array that are read as a whole.
-        self.wholes: set[Operand] = set()
+        self.wholes: set[int] = set()
         # The row at each part, by number, and how often each row was read.
-        self.now: dict[int, Operand] = {}
-        self.reads: dict[Operand, int] = {}
+        self.now: dict[int, int] = {}
+        self.reads: dict[int, int] = {}
         # All rows that were ever written.
-        self.rows: list[Operand] = []
+        self.rows: list[int] = []
 
 
 def elements_keep_order(table: Table, rolled: Graph, active: np.ndarray) -> bool:
@@ -52,12 +55,13 @@ def elements_keep_order(table: Table, rolled: Graph, active: np.ndarray) -> bool
             uses[row] += each.reads.get(row, 0) + len(each.wholes) - 1
     if not _rows_keep_parts(table, reads):
         return False
-    slots = _reads_of(rolled.equations, reads)
-    return all(_reads_keep_order(base, each, slots.get(base, []), uses) for base, each in reads.items())
+    bases = {table.value(number): each for number, each in reads.items()}
+    slots = _reads_of(rolled.equations, bases)
+    return all(_reads_keep_order(base, each, slots.get(base, []), uses) for base, each in bases.items())
 
 
 class _Found:
-    """The reads and writes at integers of active arrays that decide about the order.
+    """The reads and writes at integers of active arrays that decide about the order. All values are numbers.
 
     Args:
         table: the program.
@@ -65,36 +69,34 @@ class _Found:
     """
 
     def __init__(self, table: Table, active: np.ndarray) -> None:
-        # How often rows that are read or written are used.
-        self.uses: dict[Operand, int] = {}
-        self.reads: dict[Var, list[tuple[Pattern, Key, Operand]]] = {}
-        # The arrays that are written, and their versions.
-        self.arrays: dict[Operand, _Writes] = {}
-        self._table = table
-        counts = table.uses()
+        counts, starts, operands = table.uses(), table.starts, table.operands
         sets = table.of(scatter_set_p)
-        for i, count in zip(sets.tolist(), counts[table.operands[table.starts[sets] + 1]].tolist(), strict=True):
-            self.uses[table.equations[i].operands[1]] = count
+        rows = operands[starts[sets] + 1]
+        # How often rows that are read or written are used.
+        self.uses: dict[int, int] = dict(zip(rows.tolist(), counts[rows].tolist(), strict=True))
+        self.reads: dict[int, list[Read]] = {}
+        # The arrays that are written, and their versions.
+        self.arrays: dict[int, _Writes] = {}
+        self._table = table
         noted = _noted(table, active, counts)
         parts = np.full(len(table.equations), OUTSIDE)
         parts[table.reads.equations], parts[sets] = table.reads.numbers, table.parts_of(sets)
-        results, first = noted * table.width, table.operands[table.starts[noted]]
-        numbers = np.stack([parts[noted], active[results], active[first], counts[results]]).T.tolist()
-        for i, (part, is_active, reads_active, count) in zip(noted.tolist(), numbers, strict=True):
-            equation = table.equations[i]
-            (x, *values), y = equation.operands, equation.results[0]
-            if part != OUTSIDE and values and is_active:
-                self._write(part, x if reads_active else None, values[0], y)
-            elif part != OUTSIDE and not values and reads_active and type(x) is Var:
+        results, first, lengths = noted * table.width, operands[starts[noted]], np.diff(starts)[noted]
+        second = np.where(lengths > 1, operands[np.minimum(starts[noted] + 1, len(operands) - 1)], OUTSIDE)
+        reads_active = active[first] & table.is_variable(first)
+        columns = noted, parts[noted], results, active[results], counts[results], first, active[first], second
+        each_of = zip(*[column.tolist() for column in (*columns, reads_active)], strict=True)
+        for i, part, y, is_active, count, x, x_is_active, value, may_read in each_of:
+            if is_active and OUTSIDE not in (part, value):
+                self._write(part, x if x_is_active else None, value, y)
+            elif part != OUTSIDE and value == OUTSIDE and may_read:
                 self.uses[y] = count
                 self._read(part, x, y)
             else:
-                for x in equation.operands:
-                    self._read_whole(x)
-        for number in dict.fromkeys(table.outputs.tolist()):
-            self._read_whole(table.value(number))
+                self._read_whole(operands[starts[i] : starts[i + 1]].tolist())
+        self._read_whole(dict.fromkeys(table.outputs.tolist()))
 
-    def _write(self, part: int, x: Operand | None, value: Operand, y: Operand) -> None:
+    def _write(self, part: int, x: int | None, value: int, y: int) -> None:
         """Note a write into ``x``. Several arrays may begin as one constant, such as zeros: that one is ``None``."""
         writes = None if x is None else self.arrays.get(x)
         if writes is None:
@@ -105,11 +107,12 @@ class _Found:
         writes.rows.append(value)
         self.arrays[y] = writes
 
-    def _read_whole(self, x: Operand) -> None:
-        if x in self.arrays:
-            self.arrays[x].wholes.add(x)
+    def _read_whole(self, values: Iterable[int]) -> None:
+        for x in values:
+            if x in self.arrays:
+                self.arrays[x].wholes.add(x)
 
-    def _read(self, part: int, x: Var, y: Operand) -> None:
+    def _read(self, part: int, x: int, y: int) -> None:
         writes = self.arrays.get(x)
         row = None if writes is None else writes.now.get(part)
         if writes is not None and row is not None:
@@ -147,7 +150,7 @@ def _noted(table: Table, active: np.ndarray, uses: np.ndarray) -> np.ndarray:
     return np.flatnonzero(noted)
 
 
-def _rows_keep_order(writes: _Writes, uses: dict[Operand, int]) -> bool:
+def _rows_keep_order(writes: _Writes, uses: dict[int, int]) -> bool:
     """Return whether each row that was written has few enough uses, and one version is read as a whole at most."""
     if len(writes.wholes) > 1:
         return False
@@ -158,31 +161,27 @@ def _rows_keep_order(writes: _Writes, uses: dict[Operand, int]) -> bool:
     return True
 
 
-def _rows_keep_parts(table: Table, reads: dict[Var, list[tuple[Pattern, Key, Operand]]]) -> bool:
+def _rows_keep_parts(table: Table, reads: dict[int, list[Read]]) -> bool:
     """Return whether no row with more than two reads has parts that are read by index.
 
     The rolled program reads the row once, and adds the shares of the parts first.
     """
-    often: list[Operand] = []
+    often: list[int] = []
     for found in reads.values():
         counts = Counter([(pattern, key) for pattern, key, _ in found])
         often += [x for pattern, key, x in found if counts[pattern, key] > 2]
-    return not often or {table.equations[i].operands[0] for i in table.of(index_p).tolist()}.isdisjoint(often)
+    return not often or not np.isin(table.operands[table.starts[table.of(index_p)]], often).any()
 
 
-def _reads_of(equations: Collection[Equation], bases: Collection[Var]) -> dict[Var, list[Index]]:
-    found: dict[Var, list[Index]] = {}
+def _reads_of(equations: Collection[Equation], bases: Collection[Operand]) -> dict[Operand, list[Index]]:
+    found: dict[Operand, list[Index]] = {}
     for equation in equations:
         if equation.primitive is index_p and equation.operands[0] in bases:
-            x = equation.operands[0]
-            assert type(x) is Var
-            found.setdefault(x, []).append(equation.params["index"])
+            found.setdefault(equation.operands[0], []).append(equation.params["index"])
     return found
 
 
-def _reads_keep_order(
-    base: Var, found: list[tuple[Pattern, Key, Operand]], slots: list[Index], uses: dict[Operand, int]
-) -> bool:
+def _reads_keep_order(base: Operand, found: list[Read], slots: list[Index], uses: dict[int, int]) -> bool:
     """Return whether each element of an array is read twice at most, or by one read of the rolled program only."""
     if len({pattern for pattern, _, _ in found}) == 1:
         # Reads of one pattern at different integers have no element in common.
@@ -216,7 +215,7 @@ def _reads_keep_order(
     return not (counts & (read > 1)).any() and not _is_mixed(found, uses)
 
 
-def _is_mixed(found: list[tuple[Pattern, Key, Operand]], uses: dict[Operand, int]) -> bool:
+def _is_mixed(found: list[Read], uses: dict[int, int]) -> bool:
     """Return whether a row is read several times, and one of these reads is used several times."""
     seen: dict[Any, bool] = {}
     for pattern, key, x in found:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from funcgrad._ops.rolling.rows import Key, Pattern
+from funcgrad._ops.rolling.rows import FIRST_AXIS, Key, Pattern
 
 # Stands for what no equation of the program makes.
 OUTSIDE = -1
@@ -72,6 +72,8 @@ class Parts:
 
     def __init__(self) -> None:
         self._parts: list[tuple[Pattern, Key]] = []
+        # The numbers of the most frequent parts, one integer, and of all others.
+        self._rows: dict[int, int] = {}
         self._numbers: dict[tuple[Pattern, Key], int] = {}
         self._patterns: dict[Pattern, int] = {}
         # The first of these as arrays.
@@ -88,9 +90,22 @@ class Parts:
 
     def number(self, part: tuple[Pattern, Key]) -> int:
         """Return the number of a part."""
+        if part[0] == FIRST_AXIS:
+            return self._row(part[1][0])
         found = self._numbers.setdefault(part, len(self._parts))
         if found == len(self._parts):
             self._parts.append(part)
+        return found
+
+    def rows(self, keys: np.ndarray) -> np.ndarray:
+        """Return the numbers of the rows at these integers."""
+        first, places = first_places(keys)
+        return np.array([self._row(key) for key in keys[first].tolist()], np.int64)[places]
+
+    def _row(self, key: int) -> int:
+        found = self._rows.setdefault(key, len(self._parts))
+        if found == len(self._parts):
+            self._parts.append((FIRST_AXIS, (key,)))
         return found
 
     def pattern(self, pattern: Pattern) -> int:
@@ -108,9 +123,12 @@ class Parts:
         if len(patterns) < len(self._parts):
             new, numbers = self._parts[len(patterns) :], self._patterns
             added = [numbers.setdefault(pattern, len(numbers)) for pattern, _ in new]
-            width = max(keys.shape[1], *[len(key) for _, key in new])
+            width = max(keys.shape[1], *map(len, [key for _, key in new]))
             wide = np.zeros((len(self._parts), width), np.int64)
             wide[: len(keys), : keys.shape[1]] = keys
-            wide[len(keys) :] = [(*key, *[0] * (width - len(key))) for _, key in new]
+            if width == 1:
+                wide[len(keys) :, 0] = [key[0] for _, key in new]
+            else:
+                wide[len(keys) :] = [(*key, *[0] * (width - len(key))) for _, key in new]
             self._places = np.concatenate((patterns, np.array(added, np.int64))), wide
         return self._places

@@ -11,7 +11,7 @@ import numpy as np
 from funcgrad._core.graph.ir import Operand
 from funcgrad._core.graph.repeats import Repeat, repeats
 from funcgrad._ops.rolling.numbering import OUTSIDE, first_places
-from funcgrad._ops.rolling.rows import FIRST_AXIS, HOLE, Row, Runs
+from funcgrad._ops.rolling.rows import HOLE, Row, Runs
 from funcgrad._ops.rolling.table import Table
 
 
@@ -80,7 +80,7 @@ class RowReads:
             table, number = self._table, int(self.bases[value])
             stack = number - len(table.types)
             base: Any = self._stacks[stack] if stack >= 0 else table.value(number)
-            found = self._found[x] = Row(base, *table.parts[self.parts[value]])
+            found = self._found[x] = Row(base, *table.parts[int(self.parts[value])])
         return found
 
     def __contains__(self, x: object) -> bool:
@@ -142,10 +142,10 @@ class RowReads:
         values = found * table.width + k
         for value, r in zip(values.tolist(), rounds.tolist(), strict=True):
             for part in self._of.get(value, ()):
-                pattern, key = table.parts[self.parts[part]]
+                pattern, key = table.parts[int(self.parts[part])]
                 self.bases[part], self.parts[part] = base, table.parts.number(((HOLE, *pattern), (r, *key)))
                 self._found.pop(table.equations[part // table.width].results[0], None)
-        self.bases[values], self.parts[values] = base, [table.parts.number((FIRST_AXIS, (r,))) for r in rounds.tolist()]
+        self.bases[values], self.parts[values] = base, table.parts.rows(rounds)
         variables = [table.equations[i].results[k] for i in found.tolist()]
         self._values.update(zip(variables, values.tolist(), strict=True))
 

@@ -266,8 +266,10 @@ class _Roller(Gatherer):
                 if not len(needed):
                     continue
                 carry = body.carries_of(Here(j, k))
-                if all(repeat.rounds - r in carry for r in needed):
-                    last.update({carry[repeat.rounds - r]: self._rest[equations[r]].results[k] for r in needed})
+                if all(repeat.rounds - r in carry for r in needed.tolist()):
+                    last.update(
+                        {carry[repeat.rounds - r]: self._rest[equations[r]].results[k] for r in needed.tolist()}
+                    )
                     continue
                 stack = Var(Aval((repeat.rounds, *local.aval.shape), local.aval.dtype))
                 stacked.append((Here(j, k), stack))

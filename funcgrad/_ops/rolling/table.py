@@ -318,20 +318,18 @@ class Table:
         new = equations[self.part_numbers[equations] == _UNKNOWN]
         entries = [self.equations[i].params["index"].entries for i in new.tolist()]
         # The most frequent index is one integer.
-        is_row = np.array([len(each) == 1 and type(each[0]) is int for each in entries], bool)
-        rows = new[is_row]
+        only = [each[0] if len(each) == 1 else None for each in entries]
+        is_row = np.array([type(each) is int for each in only], bool)
+        rows, others = new[is_row], new[~is_row]
         shapes = [() if isinstance(each, tuple) else each.shape for each in self._avals]
         lengths = np.array([max(shape[0], 1) if shape else 1 for shape in shapes])
-        keys = np.array([*compress(entries, is_row.tolist())], np.int64).reshape(-1)
-        first, places = first_places(keys % lengths[self.types[self.operands[self.starts[rows]]]])
-        self.part_numbers[rows] = np.array([self._part_of(i) for i in rows[first].tolist()], np.int64)[places]
-        self.part_numbers[new[~is_row]] = [self._part_of(i) for i in new[~is_row].tolist()]
+        keys = np.array([*compress(only, is_row.tolist())], np.int64)
+        self.part_numbers[rows] = self.parts.rows(keys % lengths[self.types[self.operands[self.starts[rows]]]])
+        for i in others.tolist():
+            equation = self.equations[i]
+            part = pattern_of(equation.params["index"], equation.operands[0].aval.shape)
+            self.part_numbers[i] = OUTSIDE if part is None else self.parts.number(part)
         return self.part_numbers[equations]
-
-    def _part_of(self, i: int) -> int:
-        equation = self.equations[i]
-        part = pattern_of(equation.params["index"], equation.operands[0].aval.shape)
-        return OUTSIDE if part is None else self.parts.number(part)
 
     def kinds(self, kept: np.ndarray) -> np.ndarray:
         """Return a number for each kept equation, equal for equations of one kind: primitive, parameters, and types.
