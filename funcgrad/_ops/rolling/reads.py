@@ -104,12 +104,12 @@ class RowReads:
             return Runs([OUTSIDE] * len(numbers), numbers.reshape(-1, 1), [*range(1, len(numbers) + 1)])
         parts = self.parts[numbers]
         patterns, keys = self._table.parts.places()
-        _, kinds = first_places(self.bases[numbers] * len(patterns) + patterns[parts])
+        kinds = self.bases[numbers] * len(patterns) + patterns[parts]
         kinds[numbers == OUTSIDE] = OUTSIDE
         keys = keys[parts]
-        steps = np.diff(keys, axis=0)
+        steps = keys[1:] - keys[:-1]
         # Whether each row and the next one are of one kind, and differ in one integer.
-        moves = (kinds[1:] == kinds[:-1]) & (kinds[1:] != OUTSIDE) & ((steps != 0).sum(1) == 1)
+        moves = (kinds[1:] == kinds[:-1]) & (kinds[1:] != OUTSIDE) & (np.count_nonzero(steps, axis=1) == 1)
         goes_on = moves[1:] & moves[:-1] & (steps[1:] == steps[:-1]).all(1)
         last = np.append(np.flatnonzero(~goes_on) + 1, max(len(numbers) - 1, 0))
         ends = np.arange(1, len(numbers) + 1)
