@@ -162,7 +162,7 @@ class Reads:
         kept, bases, parts = rows.others, rows.bases, rows.parts
         self.width = width = table.width
         lengths = np.diff(table.starts)
-        read = table.operands[np.repeat(kept, lengths)]
+        read = self._numbers = table.operands[np.repeat(kept, lengths)]
         # The operands of equation i begin at starts[i].
         self._starts = np.cumsum(np.concatenate(([0], lengths[kept])))[:-1]
         # The numbers of values in the program without row reads.
@@ -200,6 +200,10 @@ class Reads:
         _, kinds = np.unique(np.concatenate(found, 1), axis=0, return_inverse=True)
         best = max(repeats(kinds.reshape(-1)), key=lambda each: each.rounds * each.period, default=None)
         return 1 if best is None else best.period
+
+    def numbers(self, equations: np.ndarray, k: int) -> np.ndarray:
+        """Return the number in the table of operand ``k`` of each of these equations."""
+        return self._numbers[self._starts[equations] + k]
 
     def made(self, equations: np.ndarray, k: int) -> np.ndarray:
         """Return the number that operand ``k`` of each of these equations reads."""

@@ -144,6 +144,9 @@ class RoundReads:
         if bases[middle] != OUTSIDE:
             return self._part(slot, bases, outside, middle)
         # Made outside of the loop in every round. Variables and numbers are not read alike.
+        numbers = self._reads.numbers(slot.equations, slot.operand)
+        if outside.all() and (numbers == numbers[0]).all():
+            return Same(*self._parts(slot, range(1))), 0, slot.repeat.rounds
         parts = self._parts(slot)
         is_number = np.array([type(x) is Literal for x in parts])
         lo, hi = _around(middle, outside & (is_number == is_number[middle]))
@@ -151,10 +154,12 @@ class RoundReads:
             return None, lo, hi
         return self._outside(parts), 0, slot.repeat.rounds
 
-    def _parts(self, slot: _RoundOperand) -> list[Operand]:
-        """Return the operand in each round."""
-        start, period, rounds = slot.repeat
-        equations = self._equations[start + slot.position : start + period * rounds : period]
+    def _parts(self, slot: _RoundOperand, rounds: range | None = None) -> list[Operand]:
+        """Return the operand in some rounds, one after the other; in all if none are given."""
+        start, period, count = slot.repeat
+        rounds = range(count) if rounds is None else rounds
+        first = start + slot.position
+        equations = self._equations[first + period * rounds.start : first + period * rounds.stop : period]
         found = [equation.operands[slot.operand] for equation in equations]
         return [self._rows.same.get(x, x) for x in found] if self._rows.same else found
 
@@ -191,13 +196,13 @@ class RoundReads:
         # The first rounds read what was there before the loop.
         if lo > lag or not outside[:lag].all():
             return None, max(lo - lag, 1) if lo >= lag else 1, hi
-        return Before(position, number, lag, tuple(self._parts(slot)[:lag])), 0, hi
+        return Before(position, number, lag, tuple(self._parts(slot, range(lag)))), 0, hi
 
     def _part(
         self, slot: _RoundOperand, bases: np.ndarray, outside: np.ndarray, middle: int
     ) -> tuple[Source | None, int, int]:
-        operands = self._parts(slot)
-        row = self._rows.get(operands[middle])
+        (operand,) = self._parts(slot, range(middle, middle + 1))
+        row = self._rows.get(operand)
         assert row is not None
         parts = self._reads.parts(slot.equations, slot.operand)
         same = parts == parts[middle]
@@ -206,7 +211,7 @@ class RoundReads:
             if not same[: source.lag].all():
                 # The first rounds read something else than a row of the array's first value.
                 return None, 1, hi
-            firsts = [self._rows.get(x) for x in operands[: source.lag]]
+            firsts = [self._rows.get(x) for x in self._parts(slot, range(source.lag))]
             source = source._replace(first=tuple([each.base for each in firsts if each is not None]))
         return (ResultRow(source, row.pattern, row.key) if isinstance(source, Here | Before) else None), lo, hi
 

@@ -118,7 +118,7 @@ class Table:
     def kept(self, mask: np.ndarray) -> Table:
         """Return the table of some of the equations, which read none of the others."""
         found = copy(self)
-        for name in ("effects", "reads", "with_params"):
+        for name in ("effects", "reads"):
             vars(found).pop(name, None)
         found.equations = [*compress(self.equations, mask.tolist())]
         found.primitive, found.part_numbers = self.primitive[mask], self.part_numbers[mask]
@@ -171,8 +171,6 @@ class Table:
         now[stay] = stays
         found.part_numbers = np.full(len(order), _UNKNOWN)
         found.part_numbers[stays] = self.part_numbers[stay]
-        with_params = now[self.with_params]
-        found.with_params = np.sort(np.append(with_params[with_params != OUTSIDE], comes))
         equations, _, parts = [each[kept[self.reads.equations]] for each in self.reads]
         found.reads = IndexReads(now[equations], numbers[operands[self.starts[equations]]], parts)
         return found
@@ -222,17 +220,11 @@ class Table:
         return np.bincount(np.concatenate((self.operands, self.outputs)), minlength=len(self.types))
 
     @functools.cached_property
-    def with_params(self) -> np.ndarray:
-        """The equations that have parameters or effects."""
-        found = [i for i, each in enumerate(self.equations) if each.params or each.primitive.effect]
-        return np.array(found, np.int64)
-
-    @functools.cached_property
     def effects(self) -> np.ndarray:
         """A mask of the equations that have effects."""
         found = np.zeros(len(self.equations), bool)
         plain = np.array([each is index_p or (each.elementwise and not each.effect) for each in self.primitives], bool)
-        asked = self.with_params[~plain[self.primitive[self.with_params]]]
+        asked = np.flatnonzero(~plain[self.primitive])
         found[asked] = [self.equations[i].has_effect for i in asked.tolist()]
         return found
 
@@ -360,7 +352,8 @@ class Table:
         """Return a number for each equation, equal for equal parameters. One with effects is like no other."""
         numbers: dict[Any, int] = {(): 0}
         found = np.zeros(len(self.equations), np.int64)
-        asked = self.with_params[kept[self.with_params]].tolist()
+        equations, effects = self.equations, self.effects.tolist()
+        asked = [i for i in np.flatnonzero(kept).tolist() if equations[i].params or effects[i]]
         found[asked] = [numbers.setdefault(self._key(self.equations[i]), len(numbers)) for i in asked]
         return found
 
