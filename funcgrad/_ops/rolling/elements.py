@@ -57,7 +57,10 @@ def elements_keep_order(table: Table, rolled: Graph, active: np.ndarray) -> bool
         return False
     bases = {table.value(number): each for number, each in reads.items()}
     slots = _reads_of(rolled.equations, bases)
-    return all(_reads_keep_order(base, each, slots.get(base, []), uses) for base, each in bases.items())
+    # The first equation that reads each value. NumPy keeps the last of the values for one place.
+    readers = np.full(len(table.types), len(table.equations))
+    readers[table.operands[::-1]] = table.readers()[::-1]
+    return all(_reads_keep_order(base, each, slots.get(base, []), uses, readers) for base, each in bases.items())
 
 
 class _Found:
@@ -181,7 +184,9 @@ def _reads_of(equations: Collection[Equation], bases: Collection[Operand]) -> di
     return found
 
 
-def _reads_keep_order(base: Operand, found: list[Read], slots: list[Index], uses: dict[int, int]) -> bool:
+def _reads_keep_order(
+    base: Operand, found: list[Read], slots: list[Index], uses: dict[int, int], readers: np.ndarray
+) -> bool:
     """Return whether each element of an array is read twice at most, or by one read of the rolled program only."""
     if len({pattern for pattern, _, _ in found}) == 1:
         # Reads of one pattern at different integers have no element in common.
@@ -212,16 +217,21 @@ def _reads_keep_order(base: Operand, found: list[Read], slots: list[Index], uses
             read += 2
         else:
             read[each.filled(())] += 1
-    return not (counts & (read > 1)).any() and not _is_mixed(found, uses)
+    return not (counts & (read > 1)).any() and not _is_mixed(found, uses, readers)
 
 
-def _is_mixed(found: list[Read], uses: dict[int, int]) -> bool:
-    """Return whether a row is read several times, and one of these reads is used several times."""
-    seen: dict[Any, bool] = {}
+def _is_mixed(found: list[Read], uses: dict[int, int], readers: np.ndarray) -> bool:
+    """Return whether a row is read several times, and its shares may be added in another order.
+
+    They are if one of these reads is used several times. The unrolled program adds the shares in the order of the
+    reads, and the rolled one in the order of what reads these, so it matters too if two of three reads change places.
+    """
+    seen: dict[Any, tuple[int, bool, bool, int]] = {}
     for pattern, key, x in found:
-        several = uses.get(x, 0) > 1
-        entry = pattern, key
-        if entry in seen and (several or seen[entry]):
+        count, several, turned, before = seen.get((pattern, key), (0, False, False, -1))
+        reader = int(readers[x])
+        count, several, turned = count + 1, several or uses.get(x, 0) > 1, turned or reader <= before
+        if (count > 1 and several) or (count > 2 and turned):
             return True
-        seen[entry] = several
+        seen[pattern, key] = count, several, turned, reader
     return False
