@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad._core.bind import NUMPY_TYPES, Tracer
+from funcgrad._core.bind import NUMPY_TYPES, Tracer, active_trace, bind
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.forward import ForwardTracer
 from funcgrad._core.trace.place import PLACES, Memory, as_place, frozen, keep_layout, settled
-from funcgrad._core.trace.refusals import check_inside
+from funcgrad._core.trace.refusals import check_inside, refuse_outer
 from funcgrad._core.trace.reverse import ReverseTracer
+from funcgrad._core.trace.staging import StagedTracer
 from funcgrad._core.trace.tape import Node, new_kind, next_serial
 from funcgrad._ops.index.gather import WrittenBar, index_p
 from funcgrad._ops.index.plan import Index, is_row, selected_shape
@@ -48,14 +49,19 @@ def write(x: Tracer, v: Value, index: Index = WHOLE, arrays: tuple = (), asked: 
     """
     place = x if x._owner is PLACES else as_place(x, asked)
     memory = place._memory
-    check_inside(memory.trace, place, asked)
+    if memory.trace is not active_trace():
+        refuse_outer(memory.trace, place, asked)
     steps = [] if place._viewed is None else _steps(place)
     if arrays:
         arrays = tuple([settled(a) for a in arrays])
     if type(v) not in NUMPY_TYPES:
         # A value that fills the memory is stored without a copy, and its owner may write to it later.
         v = frozen(v) if index is WHOLE else settled(v)
-    if not _in_buffer(memory, steps, v, index, arrays):
+    if type(memory.value) is StagedTracer and not steps and index is not WHOLE:
+        # The numbers are not known, so there is no buffer, and no layout but that of C order.
+        memory.value = _set_at(memory.value, v.copy() if type(v) is _NDARRAY else v, index, arrays)
+        memory.owned = False
+    elif not _in_buffer(memory, steps, v, index, arrays):
         keep_layout(memory)
         v = v.copy() if type(v) is _NDARRAY else v
         memory.value = settled(replaced(memory.value, steps, v, index, arrays))
@@ -105,17 +111,21 @@ def replaced(x: Value, steps: list[Step], v: Value, index: Index, arrays: tuple)
     parts = [x]
     for primitive, params in steps:
         parts.append(primitive(parts[-1], **params))
-    part = parts.pop()
-    if not arrays and is_row(index, part.shape):
-        shape = part.shape[1:]
-    else:
-        shape = selected_shape(index, part.shape, tuple([a.shape for a in arrays]))
-    if getattr(v, "shape", ()) != shape:
-        v = broadcast_to(without_leading(v, shape), shape)
-    new = v if index is WHOLE else scatter_set_p(part, v, *arrays, index=index)
+    new = _set_at(parts.pop(), v, index, arrays)
     for (primitive, params), whole in zip(reversed(steps), reversed(parts), strict=True):
         new = _view(primitive).put(whole, new, **params)
     return new
+
+
+def _set_at(x: Value, v: Value, index: Index, arrays: tuple) -> Value:
+    """Return ``x`` with a value written at an index."""
+    if not arrays and is_row(index, x.shape):
+        shape = x.shape[1:]
+    else:
+        shape = selected_shape(index, x.shape, tuple([a.shape for a in arrays]))
+    if getattr(v, "shape", ()) != shape:
+        v = broadcast_to(without_leading(v, shape), shape)
+    return v if index is WHOLE else bind(scatter_set_p, (x, v, *arrays), {"index": index})
 
 
 def without_leading(v: Value, shape: tuple[int, ...]) -> Value:

@@ -22,9 +22,10 @@ from funcgrad._ops.index.join import concatenate_p, stack_p
 from funcgrad._ops.index.plan import SLOT, Index
 from funcgrad._ops.index.scatter import scatter_set_p
 from funcgrad._ops.layout.broadcast import broadcast_to_p
-from funcgrad._ops.layout.shape import transpose_p
+from funcgrad._ops.layout.shape import reshape_p, transpose_p
 from funcgrad._ops.rolling.cells import Cells
-from funcgrad._ops.rolling.rows import FIRST_AXIS, HOLE, Gatherer, Key, Pattern, axis_of_arrays, entries_of, reshape_p
+from funcgrad._ops.rolling.patterns import FIRST_AXIS, HOLE, Key, Pattern, axis_of_arrays, entries_of
+from funcgrad._ops.rolling.rows import Gatherer
 
 # This many rows, or more, are written by one index array where their places are no grid.
 _MANY = 9
@@ -422,7 +423,7 @@ class ChainReader(Gatherer):
                 order = (*range(1, axis + 1), 0, *range(axis + 1, together.aval.ndim))
                 together = self.emit(transpose_p, together, permutation=order)
             index = Index(entries_of(pattern, [SLOT] * len(axes)), unique=True)
-            return self.emit(scatter_set_p, y, together, *self.index_arrays(keys), index=index)
+            return self.emit(scatter_set_p, y, together, *self.index_arrays(np.array(keys, np.int64)), index=index)
         value_of = dict(zip(keys, values, strict=True))
         together = self.emit(stack_p, *[value_of[key] for key in product(*axes)], axis=0)
         if len(axes) > 1:

@@ -6,33 +6,37 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import numpy as np
 
-from funcgrad._core.graph.ir import Equation, Graph, Operand, Var
+from funcgrad._core.graph.ir import Equation, Graph, Operand
 from funcgrad._ops.index.gather import index_p
 from funcgrad._ops.index.plan import SLOT, Index
 from funcgrad._ops.index.scatter import scatter_set_p
 from funcgrad._ops.program.scan import scan_p
-from funcgrad._ops.rolling.rows import Key, Pattern, entries_of
-from funcgrad._ops.rolling.table import OUTSIDE, Table, first_places
+from funcgrad._ops.rolling.numbering import OUTSIDE, first_places
+from funcgrad._ops.rolling.patterns import Key, Pattern, entries_of
+from funcgrad._ops.rolling.table import Table
+
+# A read by index: the part, and the number of the result.
+Read = tuple[Pattern, Key, int]
 
 _WHOLE = Index((Ellipsis,))
 
 
 class _Writes:
-    """The rows that were written into one array, and the reads of them."""
+    """The rows that were written into one array, and the reads of them. All values are numbers of the table."""
 
     def __init__(self) -> None:
         # The versions of the array that are read as a whole.
-        self.wholes: set[Operand] = set()
+        self.wholes: set[int] = set()
         # The row at each part, by number, and how often each row was read.
-        self.now: dict[int, Operand] = {}
-        self.reads: dict[Operand, int] = {}
+        self.now: dict[int, int] = {}
+        self.reads: dict[int, int] = {}
         # All rows that were written, in order.
-        self.rows: list[Operand] = []
+        self.rows: list[int] = []
 
 
 def elements_keep_order(table: Table, rolled: Graph, active: np.ndarray) -> bool:
@@ -54,12 +58,16 @@ def elements_keep_order(table: Table, rolled: Graph, active: np.ndarray) -> bool
             uses[row] += each.reads.get(row, 0) + len(each.wholes) - 1
     if not _rows_keep_parts(table, reads):
         return False
-    slots = _reads_of(rolled.equations, reads)
-    return all(_reads_keep_order(base, each, slots.get(base, []), uses) for base, each in reads.items())
+    bases = {table.value(number): each for number, each in reads.items()}
+    slots = _reads_of(rolled.equations, bases)
+    # The first equation that reads each value. NumPy keeps the last of the values for one place.
+    readers = np.full(len(table.types), len(table.equations))
+    readers[table.operands[::-1]] = table.readers()[::-1]
+    return all(_reads_keep_order(base, each, slots.get(base, []), uses, readers) for base, each in bases.items())
 
 
 class _Found:
-    """The reads and writes of active arrays at integers whose shares may have another order.
+    """The reads and writes of active arrays at integers whose shares may have another order. All values are numbers.
 
     Args:
         table: the program.
@@ -67,36 +75,34 @@ class _Found:
     """
 
     def __init__(self, table: Table, active: np.ndarray) -> None:
-        # How many shares the cotangents of rows that are read or written have.
-        self.uses: dict[Operand, int] = {}
-        self.reads: dict[Var, list[tuple[Pattern, Key, Operand]]] = {}
-        # The arrays that are written, and their versions.
-        self.arrays: dict[Operand, _Writes] = {}
-        self._table = table
-        counts = _shares(table)
+        counts, starts, operands = _shares(table), table.starts, table.operands
         sets = table.of(scatter_set_p)
-        for i, count in zip(sets.tolist(), counts[table.operands[table.starts[sets] + 1]].tolist(), strict=True):
-            self.uses[table.equations[i].operands[1]] = count
+        rows = operands[starts[sets] + 1]
+        # How often rows that are read or written are used.
+        self.uses: dict[int, int] = dict(zip(rows.tolist(), counts[rows].tolist(), strict=True))
+        self.reads: dict[int, list[Read]] = {}
+        # The arrays that are written, and their versions.
+        self.arrays: dict[int, _Writes] = {}
+        self._table = table
         noted = _noted(table, active, counts)
         parts = np.full(len(table.equations), OUTSIDE)
         parts[table.reads.equations], parts[sets] = table.reads.numbers, table.parts_of(sets)
-        results, first = noted * table.width, table.operands[table.starts[noted]]
-        numbers = np.stack([parts[noted], active[results], active[first], counts[results]]).T.tolist()
-        for i, (part, is_active, reads_active, count) in zip(noted.tolist(), numbers, strict=True):
-            equation = table.equations[i]
-            (x, *values), y = equation.operands, equation.results[0]
-            if part != OUTSIDE and values and is_active:
-                self._write(part, x if reads_active else None, values[0], y)
-            elif part != OUTSIDE and not values and reads_active and type(x) is Var:
+        results, first, lengths = noted * table.width, operands[starts[noted]], np.diff(starts)[noted]
+        second = np.where(lengths > 1, operands[np.minimum(starts[noted] + 1, len(operands) - 1)], OUTSIDE)
+        reads_active = active[first] & table.is_variable(first)
+        columns = noted, parts[noted], results, active[results], counts[results], first, active[first], second
+        each_of = zip(*[column.tolist() for column in (*columns, reads_active)], strict=True)
+        for i, part, y, is_active, count, x, x_is_active, value, may_read in each_of:
+            if is_active and OUTSIDE not in (part, value):
+                self._write(part, x if x_is_active else None, value, y)
+            elif part != OUTSIDE and value == OUTSIDE and may_read:
                 self.uses[y] = count
                 self._read(part, x, y)
             else:
-                for x in equation.operands:
-                    self._read_whole(x)
-        for number in dict.fromkeys(table.outputs.tolist()):
-            self._read_whole(table.value(number))
+                self._read_whole(operands[starts[i] : starts[i + 1]].tolist())
+        self._read_whole(dict.fromkeys(table.outputs.tolist()))
 
-    def _write(self, part: int, x: Operand | None, value: Operand, y: Operand) -> None:
+    def _write(self, part: int, x: int | None, value: int, y: int) -> None:
         """Note a write into ``x``. It is ``None`` for a constant, such as zeros, as which several arrays may begin."""
         writes = None if x is None else self.arrays.get(x)
         if writes is None:
@@ -107,11 +113,12 @@ class _Found:
         writes.rows.append(value)
         self.arrays[y] = writes
 
-    def _read_whole(self, x: Operand) -> None:
-        if x in self.arrays:
-            self.arrays[x].wholes.add(x)
+    def _read_whole(self, values: Iterable[int]) -> None:
+        for x in values:
+            if x in self.arrays:
+                self.arrays[x].wholes.add(x)
 
-    def _read(self, part: int, x: Var, y: Operand) -> None:
+    def _read(self, part: int, x: int, y: int) -> None:
         writes = self.arrays.get(x)
         row = None if writes is None else writes.now.get(part)
         if writes is not None and row is not None:
@@ -133,8 +140,7 @@ def _noted(table: Table, active: np.ndarray, uses: np.ndarray) -> np.ndarray:
     noted[table.readers()[written[table.operands]]] = True
     noted[sets] = True
     (equations, bases, numbers), parts = table.reads, table.parts
-    patterns = {pattern: k for k, pattern in enumerate(dict.fromkeys([pattern for pattern, _ in parts]))}
-    pattern = np.array([patterns[each] for each, _ in parts] + [-1])[numbers]
+    pattern = np.append(parts.places()[0], -1)[numbers]
     # The array and the part that each equation reads, as one number.
     _, where = first_places(bases * (len(parts) + 1) + numbers)
     shares = np.bincount(where, weights=uses[equations * table.width])
@@ -150,7 +156,7 @@ def _noted(table: Table, active: np.ndarray, uses: np.ndarray) -> np.ndarray:
     return np.flatnonzero(noted)
 
 
-def _rows_keep_order(writes: _Writes, uses: dict[Operand, int]) -> bool:
+def _rows_keep_order(writes: _Writes, uses: dict[int, int]) -> bool:
     """Return whether each row that was written has few enough uses, and at most one version is read as a whole."""
     if len(writes.wholes) > 1:
         return False
@@ -161,16 +167,16 @@ def _rows_keep_order(writes: _Writes, uses: dict[Operand, int]) -> bool:
     return True
 
 
-def _rows_keep_parts(table: Table, reads: dict[Var, list[tuple[Pattern, Key, Operand]]]) -> bool:
+def _rows_keep_parts(table: Table, reads: dict[int, list[Read]]) -> bool:
     """Return whether no row with more than two reads has parts that are read by index.
 
     The rolled program reads the row once, and adds the shares of the parts first.
     """
-    often: list[Operand] = []
+    often: list[int] = []
     for found in reads.values():
         counts = Counter([(pattern, key) for pattern, key, _ in found])
         often += [x for pattern, key, x in found if counts[pattern, key] > 2]
-    return not often or {table.equations[i].operands[0] for i in table.of(index_p).tolist()}.isdisjoint(often)
+    return not often or not np.isin(table.operands[table.starts[table.of(index_p)]], often).any()
 
 
 def _shares(table: Table) -> np.ndarray:
@@ -190,23 +196,21 @@ def shares_of(read: Equation) -> int:
     return 1 if read.params["index"].unique or all(x.aval.size == 1 for x in arrays) else 2
 
 
-def _reads_of(equations: Collection[Equation], bases: Collection[Var]) -> dict[Var, list[Index]]:
+def _reads_of(equations: Collection[Equation], bases: Collection[Operand]) -> dict[Operand, list[Index]]:
     """Return the reads of arrays by index in a rolled program. A loop over the rows of an array reads all of them."""
-    found: dict[Var, list[Index]] = {}
+    found: dict[Operand, list[Index]] = {}
     for equation in equations:
         if equation.primitive is index_p and equation.operands[0] in bases:
-            x = equation.operands[0]
-            assert type(x) is Var
-            found.setdefault(x, []).append(equation.params["index"])
+            found.setdefault(equation.operands[0], []).append(equation.params["index"])
         elif equation.primitive is scan_p:
             for x in equation.params["loop"].parts(equation.operands)[2]:
-                if type(x) is Var and x in bases:
+                if x in bases:
                     found.setdefault(x, []).append(_WHOLE)
     return found
 
 
 def _reads_keep_order(
-    base: Var, found: list[tuple[Pattern, Key, Operand]], slots: list[Index], uses: dict[Operand, int]
+    base: Operand, found: list[Read], slots: list[Index], uses: dict[int, int], readers: np.ndarray
 ) -> bool:
     """Return whether each element of an array is read at most twice, or by only one read of the rolled program."""
     if len({pattern for pattern, _, _ in found}) == 1:
@@ -238,16 +242,21 @@ def _reads_keep_order(
             read += 2
         else:
             read[each.filled(())] += 1
-    return not (counts & (read > 1)).any() and not _is_mixed(found, uses)
+    return not (counts & (read > 1)).any() and not _is_mixed(found, uses, readers)
 
 
-def _is_mixed(found: list[tuple[Pattern, Key, Operand]], uses: dict[Operand, int]) -> bool:
-    """Return whether a row is read several times, and one of these reads is used several times."""
-    seen: dict[Any, bool] = {}
+def _is_mixed(found: list[Read], uses: dict[int, int], readers: np.ndarray) -> bool:
+    """Return whether a row is read several times, and its shares may be added in another order.
+
+    They are if one of these reads is used several times. The unrolled program adds the shares in the order of the
+    reads, and the rolled one in the order of what reads these, so it matters too if two of three reads change places.
+    """
+    seen: dict[Any, tuple[int, bool, bool, int]] = {}
     for pattern, key, x in found:
-        several = uses.get(x, 0) > 1
-        entry = pattern, key
-        if entry in seen and (several or seen[entry]):
+        count, several, turned, before = seen.get((pattern, key), (0, False, False, -1))
+        reader = int(readers[x])
+        count, several, turned = count + 1, several or uses.get(x, 0) > 1, turned or reader <= before
+        if (count > 1 and several) or (count > 2 and turned):
             return True
-        seen[entry] = several
+        seen[pattern, key] = count, several, turned, reader
     return False

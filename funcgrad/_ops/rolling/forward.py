@@ -31,21 +31,12 @@ from funcgrad._ops.elementwise.arithmetic import add_p
 from funcgrad._ops.index.gather import index_p, scatter_p
 from funcgrad._ops.index.plan import Index
 from funcgrad._ops.index.scatter import scatter_set_p
+from funcgrad._ops.layout.shape import reshape_p
 from funcgrad._ops.rolling.cells import Cells, IndexOf, cells_of, has_slice, moving_windows
 from funcgrad._ops.rolling.chains import MOST_CELLS, Chain, ChainReader, Filled, RowUpdate, WindowRow, WindowSum
 from funcgrad._ops.rolling.parts import with_whole_rows
-from funcgrad._ops.rolling.rows import (
-    FIRST_AXIS,
-    FULL_SLICE,
-    HOLE,
-    Key,
-    Pattern,
-    Row,
-    entries_of,
-    pattern_of,
-    reshape_p,
-    with_operands,
-)
+from funcgrad._ops.rolling.patterns import FIRST_AXIS, FULL_SLICE, HOLE, Key, Pattern, entries_of, pattern_of
+from funcgrad._ops.rolling.rows import Row, with_operands
 from funcgrad._types import Value
 
 # A version is made by one write for each update if there are at most this many; more updates are made at once.

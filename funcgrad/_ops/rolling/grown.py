@@ -23,7 +23,8 @@ from funcgrad._ops.index.join import concatenate_p, stack_p
 from funcgrad._ops.index.plan import FULL, SLOT, Index, expand_ellipsis
 from funcgrad._ops.index.scatter import scatter_set_p
 from funcgrad._ops.layout.broadcast import broadcast_to_p
-from funcgrad._ops.rolling.rows import Emitter, reshape_p, with_operands
+from funcgrad._ops.layout.shape import reshape_p
+from funcgrad._ops.rolling.rows import Emitter, with_operands
 
 
 class Cut(NamedTuple):

@@ -17,9 +17,10 @@ from funcgrad._core.aval import Aval
 from funcgrad._core.graph.ir import Equation, Graph, Operand, Var, trusted_graph
 from funcgrad._ops.index.gather import index_p
 from funcgrad._ops.index.plan import Index
+from funcgrad._ops.rolling.patterns import FIRST_AXIS, FULL_SLICE, HOLE, Key, Pattern, entries_of, pattern_of
 from funcgrad._ops.rolling.reads import RowReads
 from funcgrad._ops.rolling.rounds import RoundBody
-from funcgrad._ops.rolling.rows import FIRST_AXIS, FULL_SLICE, HOLE, Key, Pattern, Row, entries_of, pattern_of
+from funcgrad._ops.rolling.rows import Row
 
 # At least this many values are joined.
 _LEAST_VALUES = 8
@@ -78,16 +79,16 @@ class JoinedLoop:
 
     def _join_constants(self) -> None:
         """Read an array in place of its rows that all rounds read."""
-        found: dict[tuple[Operand, Pattern], list[Operand]] = {}
+        found: dict[tuple[Operand, Pattern], dict[Operand, Key]] = {}
         for x in self.constants:
             row = self._rows.get(x) if type(x) is Var else None
             if row is not None and set(row.pattern) == {HOLE}:
-                found.setdefault((row.base, row.pattern), []).append(x)
-        for (base, pattern), xs in found.items():
-            if len(xs) >= _LEAST_VALUES:
+                found.setdefault((row.base, row.pattern), {})[x] = row.key
+        for (base, pattern), keys in found.items():
+            if len(keys) >= _LEAST_VALUES:
                 array = self.constants.setdefault(base, _like(base))
-                for x in xs:
-                    self._read(self.constants.pop(x), array, pattern, self._rows[x].key)
+                for x, key in keys.items():
+                    self._read(self.constants.pop(x), array, pattern, key)
 
     def _join_rows(self) -> None:
         """Take rows of an array in place of parts of these rows.
@@ -125,11 +126,12 @@ class JoinedLoop:
         most = _MOST_OTHERS if is_whole else 0
         if rounds - len(places) > most or not _are_most([self.rows[parts] for parts in members.values()], array):
             return
+        rows = {_like(array): Row(base, (*(FULL_SLICE,) * k, HOLE), (place,)) for place in places}
+        self._rows.add_rows(rows)
         whole: list[Operand] = []
         for r in range(rounds):
             if 0 <= r - start < len(places):
-                whole.append(x := _like(array))
-                self._rows.add(x, Row(base, (*(FULL_SLICE,) * k, HOLE), (places[r - start],)))
+                whole.append([*rows][r - start])
             else:
                 values = [members[key] for key in sorted(members)]
                 whole.append(self._joined([(self.rows[parts], parts[r]) for parts in values]))

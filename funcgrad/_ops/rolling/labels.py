@@ -16,7 +16,7 @@ from funcgrad._core.graph.repeats import LEAST_ROUNDS
 from funcgrad._ops.index.gather import index_p, scatter_p
 from funcgrad._ops.index.plan import SLOT, Index
 from funcgrad._ops.index.scatter import scatter_set_p
-from funcgrad._ops.rolling.rows import HOLE, Key, Pattern, entries_of, pattern_of
+from funcgrad._ops.rolling.patterns import HOLE, Key, Pattern, entries_of, pattern_of
 
 # The places of one kind of array that are labels: the type and the pattern, and which of the integers are operands.
 _Labels = dict[Any, tuple[bool, ...]]

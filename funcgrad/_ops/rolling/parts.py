@@ -18,7 +18,8 @@ from funcgrad._ops.elementwise.arithmetic import add_p
 from funcgrad._ops.index.gather import index_p, scatter_p
 from funcgrad._ops.index.plan import FULL, Index
 from funcgrad._ops.index.scatter import scatter_set_p
-from funcgrad._ops.rolling.rows import HOLE, Emitter, Key, Pattern, entries_of, pattern_of
+from funcgrad._ops.rolling.patterns import HOLE, Key, Pattern, entries_of, pattern_of
+from funcgrad._ops.rolling.rows import Emitter
 
 # A pattern counts if it is used at least this often, and at least once for so many uses of the most frequent one. The
 # first row of a table that is filled number by number does not.

@@ -7,18 +7,20 @@ an operand is a result of an equation, or a row of an array at integers.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from funcgrad._core.graph.ir import Operand, Var
 from funcgrad._core.graph.repeats import Repeat, repeats
-from funcgrad._ops.rolling.rows import FULL_SLICE, HOLE, Key, MovingSlice, Pattern, Row
-from funcgrad._ops.rolling.table import OUTSIDE, Table, first_places
+from funcgrad._ops.rolling.numbering import OUTSIDE, first_places
+from funcgrad._ops.rolling.patterns import FULL_SLICE, HOLE, Key, MovingSlice, Pattern
+from funcgrad._ops.rolling.rows import Row, Runs
+from funcgrad._ops.rolling.table import Table
 
 
-class RowReads(Mapping[Operand, Row]):
+class RowReads:
     """The variables of a program that are rows of arrays. A row is made when it is first asked for.
 
     Args:
@@ -36,14 +38,18 @@ class RowReads(Mapping[Operand, Row]):
         rows = np.flatnonzero(is_row)
         self.bases[reads.equations[rows] * table.width] = reads.bases[rows]
         self.parts[reads.equations[rows] * table.width] = numbers[rows]
-        # The rows that were asked for, and those of stacks.
+        # The rows that were asked for.
         self._found: dict[Operand, Row] = {}
+        # The arrays that the table does not have, such as stacks of loops. Their numbers come after those of the table.
+        self._stacks: list[Operand] = []
         self._join(rows[self.bases[reads.bases[rows]] != OUTSIDE].tolist(), with_windows)
         values = reads.equations[rows] * table.width
         values = values[self.bases[values] != OUTSIDE]
         # A mask of the equations that are no row reads.
         self.others = np.ones(len(table.equations), bool)
         self.others[values // table.width] = False
+        # The number of each of these in the table.
+        self._places = np.flatnonzero(self.others)
         variables = [table.equations[i].results[0] for i in (values // table.width).tolist()]
         self._values = dict(zip(variables, values.tolist(), strict=True))
         # The first of the variables that are one row, for each of the others.
@@ -67,52 +73,103 @@ class RowReads(Mapping[Operand, Row]):
             base = self.bases[outer]
             if base == OUTSIDE:
                 continue
-            part = table.parts[self.parts[outer]]
+            part = table.parts[int(self.parts[outer])]
             found = None
             if with_slices or all(each == HOLE for each in part[0]):
                 found = joined(part, table.parts[self._numbers[k]], table.value(int(base)).aval.shape)
-            self.bases[value], self.parts[value] = (OUTSIDE, OUTSIDE) if found is None else (base, table.part(found))
+            number = OUTSIDE if found is None else table.parts.number(found)
+            self.bases[value], self.parts[value] = (OUTSIDE if found is None else base), number
 
-    def __getitem__(self, x: Operand) -> Row:
-        found = self.get(x)
-        if found is None:
-            raise KeyError(x)
-        return found
-
-    def get(self, x: Operand, default: Any = None) -> Any:
+    def get(self, x: Operand) -> Row | None:
+        """Return what row an operand is; ``None`` for no row."""
         found = self._found.get(x)
         if found is None:
             value = self._values.get(x)
             if value is None:
-                return default
-            base: Any = self._table.value(int(self.bases[value]))
-            found = self._found[x] = Row(base, *self._table.parts[self.parts[value]])
+                return None
+            table, number = self._table, int(self.bases[value])
+            stack = number - len(table.types)
+            base: Any = self._stacks[stack] if stack >= 0 else table.value(number)
+            found = self._found[x] = Row(base, *table.parts[int(self.parts[value])])
         return found
 
     def __contains__(self, x: object) -> bool:
-        return x in self._values or x in self._found
+        return x in self._values
 
-    def __iter__(self) -> Iterator[Operand]:
-        return iter({**self._values, **self._found})
+    def _numbers_of(self, operands: Sequence[Operand]) -> np.ndarray:
+        """Return the number of each operand that is a row; `OUTSIDE` for others."""
+        known = self._values.get
+        return np.array([known(x, OUTSIDE) for x in operands], np.int64)
 
-    def __len__(self) -> int:
-        return len({**self._values, **self._found})
+    def are_of_one(self, operands: Sequence[Operand]) -> bool:
+        """Return whether operands are rows of one array."""
+        numbers = self._numbers_of(operands)
+        bases = self.bases[numbers]
+        return bool((numbers != OUTSIDE).all() and (bases == bases[0]).all())
+
+    def runs(self, operands: Sequence[Operand]) -> Runs:
+        """Return where operands are rows."""
+        numbers = self._numbers_of(operands)
+        if (numbers == OUTSIDE).all():
+            return Runs([OUTSIDE] * len(numbers), numbers.reshape(-1, 1), [*range(1, len(numbers) + 1)])
+        parts = self.parts[numbers]
+        patterns, keys = self._table.parts.places()
+        kinds = self.bases[numbers] * len(patterns) + patterns[parts]
+        kinds[numbers == OUTSIDE] = OUTSIDE
+        keys = keys[parts]
+        steps = keys[1:] - keys[:-1]
+        # Whether each row and the next one are of one kind, and differ in one integer.
+        moves = (kinds[1:] == kinds[:-1]) & (kinds[1:] != OUTSIDE) & (np.count_nonzero(steps, axis=1) == 1)
+        goes_on = moves[1:] & moves[:-1] & (steps[1:] == steps[:-1]).all(1)
+        last = np.append(np.flatnonzero(~goes_on) + 1, max(len(numbers) - 1, 0))
+        ends = np.arange(1, len(numbers) + 1)
+        first = np.flatnonzero(moves)
+        ends[first] = last[np.searchsorted(last, first, "right")] + 1
+        return Runs(kinds.tolist(), keys, ends.tolist())
 
     @functools.cached_property
-    def _of(self) -> dict[Operand, list[Operand]]:
-        """For each array that an equation makes: the variables that are rows of it."""
-        found: dict[Operand, list[Operand]] = {}
-        for x, value in self._values.items():
-            if self.bases[value] < self._table.size:
-                found.setdefault(self[x].base, []).append(x)
+    def _of(self) -> dict[int, list[int]]:
+        """The rows of each array that an equation makes, by their numbers."""
+        found: dict[int, list[int]] = {}
+        values = np.array([*self._values.values()], np.int64)
+        for value in values[self.bases[values] < self._table.size].tolist():
+            found.setdefault(int(self.bases[value]), []).append(value)
         return found
 
-    def add(self, x: Var, row: Row) -> None:
-        """Note that a variable is a row of a stack. Then the rows of the variable are rows of the stack, too."""
-        self._found[x] = row
-        for part in self._of.get(x, ()):
-            _, pattern, key = self[part]
-            self._found[part] = Row(row.base, (*row.pattern, *pattern), (*row.key, *key))
+    def add(self, stack: Operand, equations: np.ndarray, k: int, places: np.ndarray, key: Key = ()) -> None:
+        """Note that results of equations are rows of a stack. Then the rows of these results are, too.
+
+        Args:
+            stack: the stack.
+            equations: the equations, numbered as the others.
+            k: the number of the result.
+            places: the place of each result along the first axis of the stack.
+            key: its places along the next axes.
+        """
+        table = self._table
+        base = len(table.types) + len(self._stacks)
+        self._stacks.append(stack)
+        found = self._places[equations]
+        values = found * table.width + k
+        holes = (HOLE,) * (1 + len(key))
+        for value, r in zip(values.tolist(), places.tolist(), strict=True):
+            for part in self._of.get(value, ()):
+                pattern, own = table.parts[int(self.parts[part])]
+                self.bases[part], self.parts[part] = base, table.parts.number(((*holes, *pattern), (r, *key, *own)))
+                self._found.pop(table.equations[part // table.width].results[0], None)
+        numbers = [table.parts.number((holes, (r, *key))) for r in places.tolist()] if key else table.parts.rows(places)
+        self.bases[values], self.parts[values] = base, numbers
+        variables = [table.equations[i].results[k] for i in found.tolist()]
+        self._values.update(zip(variables, values.tolist(), strict=True))
+
+    def add_rows(self, rows: Mapping[Var, Row]) -> None:
+        """Note which rows of arrays new variables are."""
+        numbers = {x: k for k, x in enumerate(dict.fromkeys([row.base for row in rows.values()]), len(self._stacks))}
+        self._stacks += numbers
+        bases = [len(self._table.types) + numbers[row.base] for row in rows.values()]
+        parts = [self._table.parts.number((row.pattern, row.key)) for row in rows.values()]
+        self._values.update(zip(rows, range(len(self.bases), len(self.bases) + len(rows)), strict=True))
+        self.bases, self.parts = np.append(self.bases, bases), np.append(self.parts, parts)
 
 
 class Reads:
@@ -127,7 +184,7 @@ class Reads:
         kept, bases, parts = rows.others, rows.bases, rows.parts
         self.width = width = table.width
         lengths = np.diff(table.starts)
-        read = table.operands[np.repeat(kept, lengths)]
+        read = self._numbers = table.operands[np.repeat(kept, lengths)]
         # The operands of equation i begin at starts[i].
         self._starts = np.cumsum(np.concatenate(([0], lengths[kept])))[:-1]
         # The numbers of values in the program without row reads.
@@ -165,6 +222,10 @@ class Reads:
         _, kinds = np.unique(np.concatenate(found, 1), axis=0, return_inverse=True)
         best = max(repeats(kinds.reshape(-1)), key=lambda each: each.rounds * each.period, default=None)
         return 1 if best is None else best.period
+
+    def numbers(self, equations: np.ndarray, k: int) -> np.ndarray:
+        """Return the number in the table of operand ``k`` of each of these equations."""
+        return self._numbers[self._starts[equations] + k]
 
     def made(self, equations: np.ndarray, k: int) -> np.ndarray:
         """Return the number that operand ``k`` of each of these equations reads."""

@@ -29,11 +29,12 @@ from funcgrad._ops.index.scatter import scatter_set_p
 from funcgrad._ops.layout.shape import reshape_p, transpose_p
 from funcgrad._ops.program.scan import Loop, scan_p
 from funcgrad._ops.rolling.cells import cells_of_scatter, layers_of
+from funcgrad._ops.rolling.filled import filled
 from funcgrad._ops.rolling.forward import forwarded
 from funcgrad._ops.rolling.grown import grown
 from funcgrad._ops.rolling.joined import JoinedLoop
 from funcgrad._ops.rolling.labels import labelled, unlabelled
-from funcgrad._ops.rolling.patterns import flat_places
+from funcgrad._ops.rolling.patterns import Key, flat_places
 from funcgrad._ops.rolling.reads import Reads, RowReads
 from funcgrad._ops.rolling.rounds import (
     AlikeRounds,
@@ -41,14 +42,7 @@ from funcgrad._ops.rolling.rounds import (
     RoundBody,
     RoundReads,
 )
-from funcgrad._ops.rolling.rows import (
-    FIRST_AXIS,
-    HOLE,
-    Gatherer,
-    Key,
-    Row,
-    with_operands,
-)
+from funcgrad._ops.rolling.rows import Gatherer, with_operands
 from funcgrad._ops.rolling.table import Table
 
 # Rounds whose equations are of the same kinds may read in turns, as odd and even rounds. So these numbers of rounds are
@@ -65,7 +59,7 @@ _MANY = 3
 class _Roller(Gatherer):
     """Rolls one program."""
 
-    def __init__(self, graph: Graph, simplifies: bool, table: Table | None) -> None:
+    def __init__(self, graph: Graph, simplifies: bool, table: Table) -> None:
         super().__init__()
         self._simplifies = simplifies
         # The derivative of an index array would add the shares of rows in another order.
@@ -74,7 +68,7 @@ class _Roller(Gatherer):
             # Fewer rows are read one by one, so that each stays one value, however often the program reads it.
             self.shortest_run = LEAST_ROUNDS
         self._graph = graph
-        self._table = table or Table(graph.equations, graph.outputs)
+        self._table = table
         # Row reads are not equations here: an operand may be a row of an array. Windows are rows only if the program is
         # not differentiated later, because a stack of windows adds the shares of an element in another order.
         self._rows = RowReads(self._table, with_windows=simplifies)
@@ -208,7 +202,7 @@ class _Roller(Gatherer):
                 rank = arrays_of.setdefault(layer[key] if row is None else row.base, len(arrays_of))
                 ranks[key] = rank, () if row is None else row.key
             keys.sort(key=lambda key: ranks[key])
-            arrays = self.index_arrays(keys)
+            arrays = self.index_arrays(np.array(keys, np.int64))
             operands += [self.stacked([layer[key] for key in keys], self._rows), *arrays]
             places.append(Index((SLOT,) * len(arrays), unique=True))
         self.gathers += 1
@@ -279,52 +273,54 @@ class _Roller(Gatherer):
         self.loops += 1
         body = RoundBody(stretch, self._rest[repeat.start : repeat.start + repeat.period])
         last, stacks = self._results(body, repeat)
-        graph = body.graph([here for here, _ in stacks.values()], self._graph.name)
+        graph = body.graph([here for here, *_ in stacks.values()], self._graph.name)
         graph = rolled(graph, simplifies=self._simplifies)
         parts = JoinedLoop(graph, body, [*stacks], self._rows, self._firsts)
         if self._simplifies:
             joined = parts.joined()
-            graph = simplify(graph if joined is graph else _Roller(joined, True, None).straight())
+            graph = simplify(
+                graph if joined is graph else _Roller(joined, True, Table(joined.equations, joined.outputs)).straight()
+            )
         operands = (
             *[self.one(x, self._rows) for x in parts.constants],
             *[self._first(var, x) for var, x in parts.carries],
             *[self._along_rounds(each) for each in parts.rows],
         )
-        results = {var: last.get(var) or Var(Aval(var.aval.shape, var.aval.dtype)) for var, _ in parts.carries}
-        for var, x in last.items():
+        ends = {var: self._rest[i].results[k] for var, (i, k) in last.items()}
+        results = {var: ends.get(var) or Var(Aval(var.aval.shape, var.aval.dtype)) for var, _ in parts.carries}
+        for var, (i, k) in last.items():
             if var in parts.carried:
                 array, place = parts.carried[var]
-                self._rows.add(x, Row(results[array], FIRST_AXIS, (place,)))
-        for var, (_, read) in stacks.items():
+                self._rows.add(results[array], np.array([i]), k, np.array([place]))
+        for var, (here, equations, read) in stacks.items():
             stack, key = parts.stacked.get(var, (var, ()))
-            for r, x in read.items():
-                self._rows.add(x, Row(stack, (HOLE,) * (1 + len(key)), (r, *key)))
+            self._rows.add(stack, equations[read], here.number, read, key)
         loop = Loop(graph, len(parts.constants), len(parts.carries), repeat.rounds)
         found = (*results.values(), *parts.stacks)
         self.equations.append(Equation(scan_p, operands, {"loop": loop}, found, self.source))
 
     def _results(
         self, body: RoundBody, repeat: Repeat
-    ) -> tuple[dict[Var, Var], dict[Var, tuple[Here, dict[int, Var]]]]:
+    ) -> tuple[dict[Var, tuple[int, int]], dict[Var, tuple[Here, np.ndarray, np.ndarray]]]:
         """Return the results of a loop that are read after it: last values of carries if possible, else rows of stacks.
 
-        Each carry has the variable of its last value, and each stack the result of a round and its rows by round.
+        Each carry has the equation of its last value and the number of the result. Each stack has the result of a
+        round, its equations in all rounds, and the rounds whose results are read.
         """
-        last: dict[Var, Var] = {}
-        stacks: dict[Var, tuple[Here, dict[int, Var]]] = {}
+        last: dict[Var, tuple[int, int]] = {}
+        stacks: dict[Var, tuple[Here, np.ndarray, np.ndarray]] = {}
         for j in range(repeat.period):
             for k, local in enumerate(body.results[j]):
-                equations = range(repeat.start + j, repeat.end, repeat.period)
-                needed = np.flatnonzero(self._reads.last(np.array(equations), k) >= repeat.end).tolist()
-                if not needed:
+                equations = np.arange(repeat.start + j, repeat.end, repeat.period)
+                needed = np.flatnonzero(self._reads.last(equations, k) >= repeat.end)
+                if not len(needed):
                     continue
-                made = [self._rest[i].results[k] for i in equations]
                 carry = body.carries_of(Here(j, k))
-                if all(repeat.rounds - r in carry for r in needed):
-                    last.update({carry[repeat.rounds - r]: made[r] for r in needed})
+                if all(repeat.rounds - r in carry for r in needed.tolist()):
+                    last.update({carry[repeat.rounds - r]: (int(equations[r]), k) for r in needed.tolist()})
                     continue
                 stack = Var(Aval((repeat.rounds, *local.aval.shape), local.aval.dtype))
-                stacks[stack] = Here(j, k), {r: made[r] for r in needed}
+                stacks[stack] = Here(j, k), equations, needed
         return last, stacks
 
     def _first(self, var: Var, x: Operand) -> Operand:
@@ -377,10 +373,15 @@ def rolled(graph: Graph, *, simplifies: bool = True, table: Table | None = None)
             short = rolled(found)
             return graph if short is found else short
         if len(table.of(scatter_set_p, scatter_p)):
-            if not len(table.of(scan_p)) and not has_repeats(table.kinds(_stays(table))):
+            known = filled(graph, table)
+            if known is not None:
+                found, table = known
+            elif not len(table.of(scan_p)) and not has_repeats(table.kinds(_stays(table))):
                 return graph
-            found = forwarded(graph, by_rows=simplifies)
-        found = _Roller(found, simplifies, table if found is graph else None).run()
+            else:
+                found = forwarded(graph, by_rows=simplifies)
+                table = table if found is graph else Table(found.equations, found.outputs)
+        found = _Roller(found, simplifies, table).run()
     # Forwarding windows adds equations. If their rounds are not rolled, the given program is shorter.
     is_shorter = len(found.equations) < len(graph.equations)
     short = found if is_shorter and any(equation.primitive is scan_p for equation in found.equations) else graph

@@ -22,9 +22,10 @@ from funcgrad._core.graph.key import value_key
 from funcgrad._core.graph.repeats import LEAST_ROUNDS, Repeat
 from funcgrad._ops.index.gather import index_p
 from funcgrad._ops.index.plan import Index
+from funcgrad._ops.rolling.numbering import OUTSIDE
+from funcgrad._ops.rolling.patterns import Pattern, entries_of
 from funcgrad._ops.rolling.reads import Reads, RowReads
-from funcgrad._ops.rolling.rows import Pattern, entries_of, is_window
-from funcgrad._ops.rolling.table import OUTSIDE
+from funcgrad._ops.rolling.rows import is_window
 
 # The most bytes of separate operands that are copied into one array, so that a loop can read them one by one.
 COPIED_BYTES = 1 << 26
@@ -137,11 +138,8 @@ class RoundReads:
         return sum(aval.nbytes for aval in avals) <= COPIED_BYTES
 
     def _is_even(self, source: PerRound) -> bool:
-        rows = [self._rows.get(x) for x in source.parts]
         # Windows overlap, so they are copied.
-        if rows[0] is None or is_window(rows[0]):
-            return False
-        return all(row is not None and row.base is rows[0].base for row in rows)
+        return not is_window(self._rows.get(source.parts[0])) and self._rows.are_of_one(source.parts)
 
     def _source(self, slot: _RoundOperand, middle: int) -> tuple[Source | None, int, int]:
         """Return the source of an operand in the middle round, and the range of rounds around it that have it, too."""
@@ -153,6 +151,9 @@ class RoundReads:
         if bases[middle] != OUTSIDE:
             return self._part(slot, bases, outside, middle)
         # The operand is made outside of the loop. A variable and a number are different sources.
+        numbers = self._reads.numbers(slot.equations, slot.operand)
+        if outside.all() and (numbers == numbers[0]).all():
+            return Same(*self._parts(slot, range(1))), 0, slot.repeat.rounds
         parts = self._parts(slot)
         is_number = np.array([type(x) is Literal for x in parts])
         lo, hi = _around(middle, outside & (is_number == is_number[middle]))
@@ -160,10 +161,12 @@ class RoundReads:
             return None, lo, hi
         return self._outside(parts), 0, slot.repeat.rounds
 
-    def _parts(self, slot: _RoundOperand) -> list[Operand]:
-        """Return the operand in each round."""
-        start, period, rounds = slot.repeat
-        equations = self._equations[start + slot.position : start + period * rounds : period]
+    def _parts(self, slot: _RoundOperand, rounds: range | None = None) -> list[Operand]:
+        """Return the operand in some rounds, one after the other; in all if none are given."""
+        start, period, count = slot.repeat
+        rounds = range(count) if rounds is None else rounds
+        first = start + slot.position
+        equations = self._equations[first + period * rounds.start : first + period * rounds.stop : period]
         found = [equation.operands[slot.operand] for equation in equations]
         return [self._rows.same.get(x, x) for x in found] if self._rows.same else found
 
@@ -202,13 +205,14 @@ class RoundReads:
         # The first `lag` rounds must read values that are made before the loop.
         if lo > lag or not outside[:lag].all():
             return None, max(lo - lag, 1) if lo >= lag else 1, hi
-        return Before(position, number, lag, tuple(self._parts(slot)[:lag])), 0, hi
+        return Before(position, number, lag, tuple(self._parts(slot, range(lag)))), 0, hi
 
     def _part(
         self, slot: _RoundOperand, bases: np.ndarray, outside: np.ndarray, middle: int
     ) -> tuple[Source | None, int, int]:
-        operands = self._parts(slot)
-        row = self._rows[operands[middle]]
+        (operand,) = self._parts(slot, range(middle, middle + 1))
+        row = self._rows.get(operand)
+        assert row is not None
         parts = self._reads.parts(slot.equations, slot.operand)
         same = parts == parts[middle]
         source, lo, hi = self._carried(slot, np.where(same, bases, OUTSIDE), outside, middle)
@@ -216,7 +220,8 @@ class RoundReads:
             if not same[: source.lag].all():
                 # The first rounds do not read this row of the array's first value.
                 return None, 1, hi
-            source = source._replace(first=tuple([self._rows[x].base for x in operands[: source.lag]]))
+            firsts = [self._rows.get(x) for x in self._parts(slot, range(source.lag))]
+            source = source._replace(first=tuple([each.base for each in firsts if each is not None]))
         return (ResultRow(source, row.pattern, row.key) if isinstance(source, Here | Before) else None), lo, hi
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -25,12 +25,8 @@ from funcgrad._ops.rolling.patterns import (
     Pattern,
     axis_of_arrays,
     entries_of,
-    lows_of,
-    pattern_of,
-    window_of,
 )
 from funcgrad._ops.rolling.turns import rows_in_turns
-from funcgrad._types import Value
 
 # Parts of windows that are shorter than this are read element by element.
 _SHORT = 16
@@ -57,6 +53,36 @@ def with_operands(equation: Equation, operands: tuple[Operand, ...]) -> Equation
 def is_window(row: Row | None) -> bool:
     """Return whether a part of an array is a window."""
     return row is not None and any(type(each) is MovingSlice for each in row.pattern)
+
+
+class Runs(NamedTuple):
+    """Where several operands are rows of arrays, as numbers.
+
+    Args:
+        kinds: a number for each operand, equal for rows of one array and pattern; -1 for what is no row.
+        keys: the integers of each row, with zeros after them.
+        ends: for each operand, the end of the longest run of rows from there on that move evenly.
+    """
+
+    kinds: list[int]
+    keys: np.ndarray
+    ends: list[int]
+
+    def keys_of(self, first: Row, start: int, end: int) -> np.ndarray:
+        """Return the integers of rows of one array and pattern."""
+        return self.keys[start:end, : len(first.key)]
+
+
+class Rows(Protocol):
+    """The variables of a program that are rows of arrays."""
+
+    def get(self, x: Operand) -> Row | None:
+        """Return what row an operand is; ``None`` for no row."""
+        ...
+
+    def runs(self, operands: Sequence[Operand]) -> Runs:
+        """Return where operands are rows."""
+        ...
 
 
 class Emitter:
@@ -95,27 +121,29 @@ class Emitter:
         """Note the variable that a row is."""
         self._parts.setdefault((row.base, row.pattern, row.key), x)
 
-    def along(self, base: Operand, pattern: Pattern, keys: Sequence[Key]) -> Operand | None:
+    def along(self, base: Operand, pattern: Pattern, keys: np.ndarray) -> Operand | None:
         """Return rows at keys that move evenly in one integer, stacked along a new first axis; else ``None``."""
-        moving = [k for k in range(len(keys[0])) if keys[0][k] != keys[-1][k]]
+        moving = np.flatnonzero(keys[0] != keys[-1]).tolist()
         if len(moving) != 1 or len(keys) < 2 or any(type(each) is MovingSlice for each in pattern):
             return None
         (k,) = moving
-        first, step = keys[0][k], keys[1][k] - keys[0][k]
-        if step == 0 or any(key != _moved(keys[0], k, first + step * r) for r, key in enumerate(keys)):
+        steps = np.diff(keys, axis=0)
+        if (steps != steps[0]).any():
             return None
+        first, step = int(keys[0, k]), int(steps[0, k])
         stop = first + step * len(keys)
         cut = slice(first, stop if stop >= 0 else None, step)
         holes = [i for i, each in enumerate(pattern) if each == HOLE]
         axis = sum(each != HOLE for each in pattern[: holes[k]])
         whole = axis == 0 and pattern == FIRST_AXIS and (first, step, len(keys)) == (0, 1, base.aval.shape[0])
-        rows = base if whole else self.part(base, pattern, _replaced(keys[0], k, cut))
+        key = keys[0].tolist()
+        rows = base if whole else self.part(base, pattern, (*key[:k], cut, *key[k + 1 :]))
         if axis:
             order = (axis, *[i for i in range(rows.aval.ndim) if i != axis])
             rows = self.emit(transpose_p, rows, permutation=order)
         return rows
 
-    def one(self, x: Operand, rows: Mapping[Operand, Row]) -> Operand:
+    def one(self, x: Operand, rows: Rows) -> Operand:
         """Return an operand. If it is a row, the equation that reads it is appended when it is first needed."""
         row = rows.get(x) if type(x) is Var else None
         return x if row is None else self.part(*row)
@@ -141,9 +169,9 @@ class Gatherer(Emitter):
         self.constants.append((var, value))
         return var
 
-    def index_arrays(self, keys: Sequence[Key]) -> list[Operand]:
+    def index_arrays(self, keys: np.ndarray) -> list[Operand]:
         """Return an index array for each hole: the integers that the keys have there."""
-        return [self.index_array(np.array(column)) for column in np.array(keys, np.int64).T]
+        return [self.index_array(column.copy()) for column in keys.T]
 
     def index_array(self, places: np.ndarray) -> Operand:
         """Return a constant array of integers."""
@@ -152,82 +180,85 @@ class Gatherer(Emitter):
             self._indices[entry] = self.constant(places)
         return self._indices[entry]
 
-    def stacked(self, parts: Sequence[Operand], rows: Mapping[Operand, Row]) -> Operand:
+    def stacked(self, parts: Sequence[Operand], rows: Rows) -> Operand:
         """Return operands stacked along a new first axis. Rows of one array, one after another, are read at once."""
         pieces: list[Operand] = []
         start = 0
+        runs = rows.runs(parts)
         while start < len(parts):
-            piece, start = self._piece(parts, rows, start)
+            piece, start = self._piece(parts, rows, runs, start)
             pieces.append(piece)
         return pieces[0] if len(pieces) == 1 else self.emit(concatenate_p, *pieces, axis=0)
 
-    def _piece(self, parts: Sequence[Operand], rows: Mapping[Operand, Row], start: int) -> tuple[Operand, int]:
+    def _piece(self, parts: Sequence[Operand], rows: Rows, runs: Runs, start: int) -> tuple[Operand, int]:
         """Return a stack of the operands from ``start`` on that are read in one way, and their end."""
-        end = self._end_of_rows(parts, rows, start)
-        piece = self.gathered([rows[x] for x in parts[start:end]]) if end > start else None
+        first = rows.get(parts[start])
+        end = self._end_of_rows(first, runs, start)
+        piece = None if first is None or end == start else self.gathered(first, runs.keys_of(first, start, end))
         if piece is None:
-            end = _end_of_run(parts, rows, start)
-        if piece is None and end - start >= self.shortest_run:
-            run = [rows[x] for x in parts[start:end]]
-            piece = self.along(run[0].base, run[0].pattern, [row.key for row in run])
+            end = runs.ends[start]
+            if first is not None and end - start >= self.shortest_run:
+                piece = self.along(first.base, first.pattern, runs.keys_of(first, start, end))
         if piece is not None:
             return piece, end
         arrays, end = self._turns(parts, rows, start)
         if arrays:
             return self._interleaved(parts[start:end], arrays, rows), end
         x, end = self.one(parts[start], rows), start + 1
-        while end < len(parts) and _end_of_run(parts, rows, end) == end + 1 and not self._turns(parts, rows, end)[0]:
+        while end < len(parts) and runs.ends[end] == end + 1 and not self._turns(parts, rows, end)[0]:
             end += 1
         return self.emit(stack_p, x, *[self.one(each, rows) for each in parts[start + 1 : end]], axis=0), end
 
-    def _turns(self, parts: Sequence[Operand], rows: Mapping[Operand, Row], start: int) -> tuple[int, int]:
+    def _turns(self, parts: Sequence[Operand], rows: Rows, start: int) -> tuple[int, int]:
         """Return how many arrays have the rows from ``start`` on in turns, and their end; 0 if none do."""
         return rows_in_turns(parts, rows, start) if self.gathers_rows else (0, start)
 
-    def _interleaved(self, parts: Sequence[Operand], arrays: int, rows: Mapping[Operand, Row]) -> Operand:
+    def _interleaved(self, parts: Sequence[Operand], arrays: int, rows: Rows) -> Operand:
         """Return a stack of rows that several arrays have in turns."""
         columns = self.emit(stack_p, *[self.stacked(parts[k::arrays], rows) for k in range(arrays)], axis=1)
         return self.emit(reshape_p, columns, shape=(len(parts), *columns.aval.shape[2:]))
 
-    def _end_of_rows(self, parts: Sequence[Operand], rows: Mapping[Operand, Row], start: int) -> int:
+    def _end_of_rows(self, first: Row | None, runs: Runs, start: int) -> int:
         """Return the end of the rows of one array from ``start`` on; ``start`` if they form few runs."""
-        first, end, runs = rows.get(parts[start]), start, 0
-        while end < len(parts) and first is not None and (row := rows.get(parts[end])) is not None:
-            if row.base is not first.base or row.pattern != first.pattern:
-                break
-            end, runs = _end_of_run(parts, rows, end), runs + 1
-        return end if runs > _MOST_RUNS or (is_window(first) and end - start > 1) else start
+        end, count, kinds = start, 0, runs.kinds
+        while end < len(kinds) and first is not None and kinds[end] == kinds[start]:
+            end, count = runs.ends[end], count + 1
+        return end if count > _MOST_RUNS or (is_window(first) and end - start > 1) else start
 
-    def gathered(self, rows: Sequence[Row]) -> Operand | None:
-        """Return rows of one array and pattern, stacked along a new first axis; else ``None``."""
-        base, pattern, key = rows[0]
-        if not self.gathers_rows or (None in pattern and not is_window(rows[0])):
+    def gathered(self, first: Row, keys: np.ndarray) -> Operand | None:
+        """Return rows of one array and pattern, stacked along a new first axis; else ``None``.
+
+        Args:
+            first: the first row.
+            keys: the integers of all rows.
+        """
+        base, pattern, key = first
+        if not self.gathers_rows or (None in pattern and not is_window(first)):
             return None
         self.gathers += 1
-        if is_window(rows[0]):
-            return self._windows(rows)
+        if is_window(first):
+            return self._windows(base, pattern, keys)
         entries = entries_of(pattern, [SLOT] * len(key))
-        is_unique = len({row.key for row in rows}) == len(rows)
-        arrays = self.index_arrays([row.key for row in rows])
+        is_unique = len(np.unique(keys, axis=0)) == len(keys)
+        arrays = self.index_arrays(keys)
         found = self.emit(index_p, base, *arrays, index=Index(entries, unique=is_unique))
         axis = axis_of_arrays(pattern)
         if axis:
             found = self.emit(transpose_p, found, permutation=(axis, *[i for i in range(found.aval.ndim) if i != axis]))
         return found
 
-    def _windows(self, rows: Sequence[Row]) -> Operand:
+    def _windows(self, base: Operand, pattern: Pattern, keys: np.ndarray) -> Operand:
         """Return windows of one array, stacked along a new first axis.
 
         All positions from the lowest to the highest one of a window are gathered, in the order of memory. A slice with
         the step of the windows then reads the stack. So NumPy finds the same distances in memory as in the array, and
         adds in the same order. A window of several axes has a gap after each of its rows; one more position makes it.
         """
-        base, pattern, _ = rows[0]
         shape = base.aval.shape
         rest = len(shape) - sum(each is not None for each in pattern)
         if math.prod(shape[len(shape) - rest :]) <= _SHORT:
             pattern, rest = (*pattern, *(FULL_SLICE,) * rest), 0
-        columns = iter(np.array([row.key for row in rows], np.int64).T)
+        columns = iter(keys.T)
         lines: list[np.ndarray] = []
         entries: list[int | slice | None] = []
         # The integers of each axis, and the axis of the result that it is.
@@ -250,7 +281,7 @@ class Gatherer(Emitter):
             entries.append(0 if entry == HOLE else _reached(span, step))
         arrays: list[Operand] = []
         for column, axis in axes:
-            places = np.zeros((len(rows) if column is not None else 1, *[1] * len(lines)), np.int64)
+            places = np.zeros((len(keys) if column is not None else 1, *[1] * len(lines)), np.int64)
             if column is not None:
                 places += column.reshape(places.shape)
             if axis is not None:
@@ -269,53 +300,6 @@ def _reached(span: int, step: int) -> slice:
     return slice(span - 1, None, step) if step < 0 else slice(0, span, step)
 
 
-def _end_of_run(parts: Sequence[Operand], rows: Mapping[Operand, Row], start: int) -> int:
-    """Return the end of the longest run of rows from ``start`` on: one array, one pattern, and even keys."""
-    before = rows.get(parts[start])
-    end = start + 1
-    step: Key | None = None
-    while end < len(parts) and before is not None:
-        row = rows.get(parts[end])
-        if row is None or row.base is not before.base or row.pattern != before.pattern:
-            break
-        moved = tuple(map(operator.sub, row.key, before.key))
-        if moved != step and (step is not None or sum(map(bool, moved)) != 1):
-            break
-        step, before, end = moved, row, end + 1
-    return end
-
-
-def _replaced(key: Key, k: int, value: Value) -> tuple[Any, ...]:
-    return (*key[:k], value, *key[k + 1 :])
-
-
-def _moved(key: Key, k: int, value: int) -> Key:
-    return (*key[:k], value, *key[k + 1 :])
-
-
 def is_number(x: Operand) -> bool:
     """Return whether an operand is a literal."""
     return type(x) is Literal
-
-
-__all__ = [
-    "FIRST_AXIS",
-    "FULL_SLICE",
-    "HOLE",
-    "Emitter",
-    "Gatherer",
-    "Key",
-    "MovingSlice",
-    "Pattern",
-    "Row",
-    "axis_of_arrays",
-    "entries_of",
-    "is_number",
-    "is_window",
-    "lows_of",
-    "pattern_of",
-    "reshape_p",
-    "transpose_p",
-    "window_of",
-    "with_operands",
-]

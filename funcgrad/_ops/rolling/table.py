@@ -15,36 +15,47 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from funcgrad._core.aval import is_inexact
+from funcgrad._core.aval import Aval, is_inexact
 from funcgrad._core.graph.ir import Equation, Literal, Operand, Var
 from funcgrad._core.graph.key import params_key
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.derivative import CONSTANT
 from funcgrad._ops.index.gather import index_p
-from funcgrad._ops.rolling.rows import Key, Pattern, lows_of, pattern_of, window_of
+from funcgrad._ops.rolling.numbering import (
+    OUTSIDE,
+    IndexReads,
+    Parts,
+    distinct_objects,
+    first_places,
+    number_pairs,
+    numbers_of,
+)
+from funcgrad._ops.rolling.patterns import Key, Pattern, lows_of, pattern_of, window_of
 
 # The types of more operands than this are compared as one text of bytes.
 _MANY = 8
 # Slices of one array are moving windows if they have one length and at least this many positions. Fewer are the
 # neighbours of a stencil, such as ``x[:-2]``, ``x[1:-1]`` and ``x[2:]``.
 _LEAST_WINDOWS = 8
+# Stands for a part that was not asked for yet.
+_UNKNOWN = -2
 
-# Stands for a value that no equation makes, and for an index that is no part at integers.
-OUTSIDE = -1
 
-
-class IndexReads(NamedTuple):
-    """The equations of a program that read a part of an array by index, without index arrays.
+class Added(NamedTuple):
+    """An equation that is added to a program. It has one result.
 
     Args:
-        equations: the equations.
-        bases: the number of the array that each of them reads.
-        numbers: the number of the part that each of them reads; `OUTSIDE` if it is no part at integers.
+        place: the equation before which it stands.
+        equation: the equation.
+        operands: the numbers of its operands.
+        result: the number of its result. A new value has the number after those of the table, one for each place in the
+            list of what is added.
     """
 
-    equations: np.ndarray
-    bases: np.ndarray
-    numbers: np.ndarray
+    place: int
+    equation: Equation
+    operands: np.ndarray
+    result: int
 
 
 class Table:
@@ -57,14 +68,14 @@ class Table:
 
     def __init__(self, equations: Sequence[Equation], outputs: Sequence[Operand]) -> None:
         self.equations = equations
-        self._primitives, self.primitive = _distinct([each.primitive for each in equations])
+        self.primitives, self.primitive = distinct_objects([each.primitive for each in equations])
         operands = [each.operands for each in equations]
         results = [each.results for each in equations]
         # The operands of equation i are those from starts[i] on.
         lengths = np.fromiter(map(len, operands), np.int64, len(operands))
         self.starts = np.concatenate(([0], np.cumsum(lengths)))
         made = list(chain.from_iterable(results))
-        if any(each.multiple_results for each in self._primitives):
+        if any(each.multiple_results for each in self.primitives):
             lengths = np.array([*map(len, results)])
             self.width = int(lengths.max())
             first = np.repeat(np.arange(len(results)) * self.width - np.cumsum(lengths) + lengths, lengths)
@@ -76,7 +87,7 @@ class Table:
         ids = np.fromiter(
             map(id, chain.from_iterable((*operands, outputs))), np.int64, int(self.starts[-1]) + len(outputs)
         )
-        read = _made(np.fromiter(map(id, made), np.int64, len(made)), numbers, ids)
+        read = numbers_of(np.fromiter(map(id, made), np.int64, len(made)), numbers, ids)
         outside = np.flatnonzero(read < 0)
         first, places = first_places(ids[outside])
         read[outside] = places + self.size
@@ -88,17 +99,15 @@ class Table:
             operands[i][k - self.starts[i]] if i < len(operands) else outputs[k - self.starts[-1]]
             for i, k in zip(readers.tolist(), positions.tolist(), strict=True)
         ]
-        avals, found = _distinct([x.aval for x in made])
+        avals, found = distinct_objects([x.aval for x in made])
         self._avals: dict[Any, int] = {}
         # The type of each value, as a number.
         self.types = np.full(self.size + len(self.outside), -1)
         self.types[numbers] = np.array([self._avals.setdefault(x, len(self._avals)) for x in avals], np.int64)[found]
         self.types[self.size :] = [self._type_of(x) for x in self.outside]
-        # The parts of arrays at integers that equations read and write, and their numbers. Most indices are one
-        # integer. Their numbers are looked up by this integer and the length of the axis.
-        self.parts: list[tuple[Pattern, Key]] = []
-        self._numbers_of_parts: dict[tuple[Pattern, Key], int] = {}
-        self._quick: dict[tuple[int, int], int] = {}
+        self.parts = Parts()
+        # The part at integers that each equation reads or writes, as far as it was asked for.
+        self.part_numbers = np.full(len(equations), _UNKNOWN)
 
     def _type_of(self, x: Operand) -> int:
         number = self._avals.setdefault(x.aval, len(self._avals))
@@ -110,10 +119,10 @@ class Table:
     def kept(self, mask: np.ndarray) -> Table:
         """Return the table of the equations of a mask. They must read no result of the others."""
         found = copy(self)
-        for name in ("effects", "reads", "_with_params"):
+        for name in ("effects", "reads"):
             vars(found).pop(name, None)
         found.equations = [*compress(self.equations, mask.tolist())]
-        found.primitive = self.primitive[mask]
+        found.primitive, found.part_numbers = self.primitive[mask], self.part_numbers[mask]
         lengths = np.diff(self.starts)
         found.starts = np.concatenate(([0], np.cumsum(lengths[mask])))
         found.size = len(found.equations) * self.width
@@ -123,9 +132,69 @@ class Table:
         found.types = self.types[values]
         return found
 
+    def edited(self, kept: np.ndarray, operands: np.ndarray, outputs: np.ndarray, added: Sequence[Added]) -> Table:
+        """Return the table of a program that reads other values.
+
+        Args:
+            kept: a mask of the equations that stay.
+            operands: the numbers of the operands, of the equations that do not stay too.
+            outputs: the numbers of the outputs.
+            added: new equations.
+        """
+        found, width = copy(self), self.width
+        vars(found).pop("effects", None)
+        stay, places = np.flatnonzero(kept), np.array([each.place for each in added], np.int64)
+        # New equations stand before those at their places.
+        order = np.argsort(np.concatenate((2 * stay + 1, 2 * places)), kind="stable")
+        position = np.empty_like(order)
+        position[order] = np.arange(len(order))
+        stays, comes = position[: len(stay)], position[len(stay) :]
+        primitives = {each: k for k, each in enumerate(self.primitives)}
+        new = [primitives.setdefault(each.equation.primitive, len(primitives)) for each in added]
+        found.primitives = [*primitives]
+        found.primitive = np.concatenate((self.primitive[stay], np.array(new, np.int64)))[order]
+        # The number of each value in the new table.
+        numbers = np.full(len(self.types) + len(added), OUTSIDE)
+        results, moved = [(each[:, None] * width + np.arange(width)).reshape(-1) for each in (stay, stays)]
+        numbers[results] = moved
+        found.size = len(order) * width
+        numbers[self.size : len(self.types)] = found.size + np.arange(len(self.outside))
+        numbers[[each.result for each in added]] = comes * width
+        found.types = np.concatenate((np.full(found.size, -1), self.types[self.size :]))
+        found.types[moved] = self.types[results]
+        found.types[comes * width] = [self._type_of(each.equation.results[0]) for each in added]
+        found.starts, flat = self._arranged(kept, operands, added, order)
+        found.operands, found.outputs = numbers[flat], numbers[outputs]
+        found.equations = _with_operands(self, kept, operands)
+        for k in np.argsort(places, kind="stable")[::-1].tolist():
+            found.equations.insert(int(np.searchsorted(stay, places[k])), added[k].equation)
+        now = np.full(len(self.equations), OUTSIDE)
+        now[stay] = stays
+        found.part_numbers = np.full(len(order), _UNKNOWN)
+        found.part_numbers[stays] = self.part_numbers[stay]
+        equations, _, parts = [each[kept[self.reads.equations]] for each in self.reads]
+        found.reads = IndexReads(now[equations], numbers[operands[self.starts[equations]]], parts)
+        return found
+
+    def _arranged(
+        self, kept: np.ndarray, operands: np.ndarray, added: Sequence[Added], order: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return where the operands of each equation start, and the operands, of what stays and of new equations."""
+        lengths = np.diff(self.starts)
+        sizes = np.concatenate((lengths[kept], [len(each.operands) for each in added])).astype(np.int64)
+        before, sizes = (np.cumsum(sizes) - sizes)[order], sizes[order]
+        starts = np.concatenate(([0], np.cumsum(sizes)))
+        places = np.repeat(before - starts[:-1], sizes) + np.arange(starts[-1])
+        return starts, np.concatenate((operands[np.repeat(kept, lengths)], *[each.operands for each in added]))[places]
+
     def of(self, *primitives: Primitive) -> np.ndarray:
         """Return the equations of these primitives."""
-        return np.flatnonzero(np.array([each in primitives for each in self._primitives])[self.primitive])
+        return np.flatnonzero(np.array([each in primitives for each in self.primitives])[self.primitive])
+
+    def aval(self, number: int) -> Aval:
+        """Return the type of a number."""
+        found = [*self._avals][number]
+        return self.aval(found[1]) if isinstance(found, tuple) else found
 
     def value(self, number: int) -> Operand:
         """Return the value of a number."""
@@ -152,17 +221,11 @@ class Table:
         return np.bincount(np.concatenate((self.operands, self.outputs)), minlength=len(self.types))
 
     @functools.cached_property
-    def _with_params(self) -> np.ndarray:
-        """The equations that have parameters or effects."""
-        found = [i for i, each in enumerate(self.equations) if each.params or each.primitive.effect]
-        return np.array(found, np.int64)
-
-    @functools.cached_property
     def effects(self) -> np.ndarray:
         """A mask of the equations that have effects."""
         found = np.zeros(len(self.equations), bool)
-        plain = np.array([each is index_p or (each.elementwise and not each.effect) for each in self._primitives], bool)
-        asked = self._with_params[~plain[self.primitive[self._with_params]]]
+        plain = np.array([each is index_p or (each.elementwise and not each.effect) for each in self.primitives], bool)
+        asked = np.flatnonzero(~plain[self.primitive])
         found[asked] = [self.equations[i].has_effect for i in asked.tolist()]
         return found
 
@@ -185,7 +248,7 @@ class Table:
 
     def active(self, inputs: Collection[Operand]) -> np.ndarray:
         """Return a mask of the values that have a derivative with respect to the inputs."""
-        able = np.array([each.derivative is not CONSTANT for each in self._primitives], bool)
+        able = np.array([each.derivative is not CONSTANT for each in self.primitives], bool)
         types = [not isinstance(each, tuple) and is_inexact(each.dtype) for each in self._avals]
         found = np.array([*types, False], bool)[self.types]
         found[: self.size] &= np.repeat(able[self.primitive], self.width)
@@ -225,8 +288,9 @@ class Table:
         reads, width = self.reads, self.width
         numbers = reads.numbers.copy()
         # `parts_of` gives each slice a pattern of its own. The same slice at another position needs an equal one.
-        has_slice = np.array([any(type(each) is tuple for each in pattern) for pattern, _ in self.parts] + [True], bool)
-        others = np.flatnonzero(has_slice[numbers])
+        patterns, _ = self.parts.places()
+        has_slice = np.array([any(type(each) is tuple for each in pattern) for pattern in self.parts.patterns], bool)
+        others = np.flatnonzero(np.append(has_slice[patterns], True)[numbers])
         often = np.bincount(reads.bases[others], minlength=len(self.types)) >= _LEAST_WINDOWS
         found: dict[tuple[int, Pattern], dict[int, Key]] = {}
         for k in others[often[reads.bases[others]]].tolist():
@@ -237,34 +301,28 @@ class Table:
         bases: list[int] = []
         for (base, pattern), keys in found.items():
             if len({lows_of(pattern, key) for key in keys.values()}) >= _LEAST_WINDOWS:
-                numbers[[*keys]] = [self.part((pattern, key)) for key in keys.values()]
+                numbers[[*keys]] = [self.parts.number((pattern, key)) for key in keys.values()]
                 bases.append(base)
         numbers[np.isin(reads.equations * width, bases)] = OUTSIDE
         return numbers
 
-    def part(self, part: tuple[Pattern, Key]) -> int:
-        """Return the number of a part at integers."""
-        number = self._numbers_of_parts.setdefault(part, len(self.parts))
-        if number == len(self.parts):
-            self.parts.append(part)
-        return number
-
     def parts_of(self, equations: np.ndarray) -> np.ndarray:
         """Return the number of the part at integers that each of some reads and writes has; else `OUTSIDE`."""
-        quick = self._quick
-        numbers: list[int] = []
-        for i in equations.tolist():
+        new = equations[self.part_numbers[equations] == _UNKNOWN]
+        entries = [self.equations[i].params["index"].entries for i in new.tolist()]
+        # Most indices are one integer.
+        only = [each[0] if len(each) == 1 else None for each in entries]
+        is_row = np.array([type(each) is int for each in only], bool)
+        rows, others = new[is_row], new[~is_row]
+        shapes = [() if isinstance(each, tuple) else each.shape for each in self._avals]
+        lengths = np.array([max(shape[0], 1) if shape else 1 for shape in shapes])
+        keys = np.array([*compress(only, is_row.tolist())], np.int64)
+        self.part_numbers[rows] = self.parts.rows(keys % lengths[self.types[self.operands[self.starts[rows]]]])
+        for i in others.tolist():
             equation = self.equations[i]
-            index, shape = equation.params["index"], equation.operands[0].aval.shape
-            entry = index.entries[0] if len(index.entries) == 1 else None
-            number = quick.get((entry, shape[0])) if type(entry) is int else None
-            if number is None:
-                part = pattern_of(index, shape)
-                number = OUTSIDE if part is None else self.part(part)
-                if type(entry) is int:
-                    quick[entry, shape[0]] = number
-            numbers.append(number)
-        return np.array(numbers, np.int64)
+            part = pattern_of(equation.params["index"], equation.operands[0].aval.shape)
+            self.part_numbers[i] = OUTSIDE if part is None else self.parts.number(part)
+        return self.part_numbers[equations]
 
     def kinds(self, kept: np.ndarray) -> np.ndarray:
         """Return a number for each kept equation, equal for equations of one kind: primitive, parameters, and types.
@@ -274,28 +332,29 @@ class Table:
         Args:
             kept: a mask of equations.
         """
-        found = _pairs(self.primitive, self._params(kept))
+        found = number_pairs(self.primitive, self._params(kept))
         for k in range(self.width):
-            found = _pairs(found, self.types[k : self.size : self.width] + 1)
+            found = number_pairs(found, self.types[k : self.size : self.width] + 1)
         lengths, read = np.diff(self.starts), self.types[self.operands]
-        found = _pairs(found, lengths)
+        found = number_pairs(found, lengths)
         for k in range(min(int(lengths.max(initial=0)), _MANY)):
             has = lengths > k
-            found = _pairs(found, np.where(has, read[np.where(has, self.starts[:-1] + k, 0)] + 1, 0))
+            found = number_pairs(found, np.where(has, read[np.where(has, self.starts[:-1] + k, 0)] + 1, 0))
         many = np.flatnonzero(lengths > _MANY)
         if len(many):
             known: dict[bytes, int] = {}
             rest = np.zeros_like(found)
             types = [read[self.starts[i] : self.starts[i + 1]].tobytes() for i in many.tolist()]
             rest[many] = [known.setdefault(each, len(known) + 1) for each in types]
-            found = _pairs(found, rest)
+            found = number_pairs(found, rest)
         return found[kept]
 
     def _params(self, kept: np.ndarray) -> np.ndarray:
         """Return a number for each equation, equal for equal parameters. An equation with effects equals no other."""
         numbers: dict[Any, int] = {(): 0}
         found = np.zeros(len(self.equations), np.int64)
-        asked = self._with_params[kept[self._with_params]].tolist()
+        equations, effects = self.equations, self.effects.tolist()
+        asked = [i for i in np.flatnonzero(kept).tolist() if equations[i].params or effects[i]]
         found[asked] = [numbers.setdefault(self._key(self.equations[i]), len(numbers)) for i in asked]
         return found
 
@@ -316,50 +375,14 @@ class Table:
         return key
 
 
-def _made(made: np.ndarray, numbers: np.ndarray, read: np.ndarray) -> np.ndarray:
-    """Return the number of each value that is read, or `OUTSIDE` if no equation makes it.
-
-    Args:
-        made: the ids of all results.
-        numbers: their numbers.
-        read: the ids of the values that are read.
-    """
-    order = np.argsort(made)
-    places = np.searchsorted(made[order], read)
-    order = np.append(order, order[-1:])
-    if not len(made):
-        return np.full_like(read, OUTSIDE)
-    return np.where(made[order[places]] == read, numbers[order[places]], OUTSIDE)
-
-
-def first_places(ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the position where each distinct number occurs first, in order, and for each number which of these it is.
-
-    ``[7, 5, 7]`` gives ``[0, 1]`` and ``[0, 1, 0]``.
-    """
-    distinct = np.unique(ids)
-    inverse = np.searchsorted(distinct, ids)
-    first = np.empty_like(distinct)
-    # NumPy keeps the last value that is written to a position.
-    first[inverse[::-1]] = np.arange(len(ids))[::-1]
-    order = np.argsort(first)
-    ranks = np.empty_like(order)
-    ranks[order] = np.arange(len(order))
-    return first[order], ranks[inverse]
-
-
-def _distinct(objects: list[Any]) -> tuple[list[Any], np.ndarray]:
-    """Return the distinct objects in the order in which they occur first, and the number of each object among them."""
-    first, numbers = first_places(np.fromiter(map(id, objects), np.int64, len(objects)))
-    return [objects[i] for i in first.tolist()], numbers
-
-
-def _pairs(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return a number for each pair of numbers from 0 on, equal for equal pairs."""
-    pairs = a * (int(b.max(initial=0)) + 1) + b
-    most = int(pairs.max(initial=0))
-    if most > 4 * len(pairs):
-        return np.unique(pairs, return_inverse=True)[1]
-    seen = np.zeros(most + 1, np.int64)
-    seen[pairs] = 1
-    return (np.cumsum(seen) - 1)[pairs]
+def _with_operands(table: Table, kept: np.ndarray, operands: np.ndarray) -> list[Equation]:
+    """Return the equations that stay, with other operands."""
+    equations = list(table.equations)
+    changed = np.flatnonzero((operands != table.operands) & np.repeat(kept, np.diff(table.starts)))
+    readers = np.searchsorted(table.starts, changed, "right") - 1
+    columns = readers.tolist(), (changed - table.starts[readers]).tolist(), operands[changed].tolist()
+    for i, k, number in zip(*columns, strict=True):
+        primitive, (*now,), params = equations[i].primitive, equations[i].operands, equations[i].params
+        now[k] = table.value(number)
+        equations[i] = Equation(primitive, tuple(now), params, equations[i].results, equations[i].source)
+    return [*compress(equations, kept.tolist())]

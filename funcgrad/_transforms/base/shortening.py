@@ -130,6 +130,7 @@ class Unrecorded:
         if pulled is None:
             return None
         first, second = pulled
+        self._staging.replace_from(self._start)
         found = first.evaluate(*self._values, *captured)
         values, kept = found[: len(seeded)], found[len(seeded) :]
         needed = [x.aval for x, is_seeded in zip(graph.outputs, seeded, strict=True) if is_seeded]

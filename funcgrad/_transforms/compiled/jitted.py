@@ -188,7 +188,7 @@ class Jitted:
                     function, found, in_tree, is_stageable, "jit", named, rolls_above=above, is_array=noted
                 )
                 if above is not None and len(graph.equations) > above:
-                    # A part that was rolled before it was differentiated left its equations.
+                    # Equations that nothing reads would be rolled too.
                     graph = drop_dead(graph)
                     graph = graph.roll() if len(graph.equations) > above else graph
                 refuse_if_too_long(graph, name_of(self._function), self._engine)

@@ -11,8 +11,8 @@ import pytest
 
 import funcgrad as fg
 from funcgrad._ops.index.plan import Index
+from funcgrad._ops.rolling.patterns import entries_of, pattern_of
 from funcgrad._ops.rolling.reads import joined
-from funcgrad._ops.rolling.rows import entries_of, pattern_of
 from tests._ops.rolling._rolled import assert_engine_agrees, assert_rolls
 
 rng = np.random.default_rng(11)

@@ -177,3 +177,27 @@ def test_numbers_are_those_of_the_unrolled_program(
         for a, b in zip(compiled(*args), expected, strict=True):
             np.testing.assert_array_equal(a, b)
     assert found[0] == rolls
+
+
+def one_row_twice_in_an_equation(x: Any, a: Any) -> Any:
+    y = np.zeros(len(x), like=x)
+    for t in range(len(x)):
+        y[t] = x[t] - x[t] - a * x[t]
+    return np.sum(np.cos(y))
+
+
+def rows_that_are_read_before_they_are_used(x: Any, a: Any) -> Any:
+    loss = 0.0
+    for t in range(len(x)):
+        first, second, third = x[t], x[t], x[t]
+        loss = loss * a + np.sin(third) * np.cos(second) * np.tanh(first)
+    return loss
+
+
+@pytest.mark.parametrize("f", [one_row_twice_in_an_equation, rows_that_are_read_before_they_are_used])
+def test_shares_of_a_row_are_added_in_the_order_of_its_reads(f: Callable[..., Any]) -> None:
+    gradient, rng = fg.grad(f, argnums=(0, 1)), np.random.default_rng(0)
+    x, a = rng.uniform(-0.9, 0.9, 300), np.float64(0.7)
+    expected = fg.jit(gradient, engine="numpy", roll=False)(x, a)
+    for found, wanted in zip(fg.jit(gradient, engine="numpy")(x, a), expected, strict=True):
+        np.testing.assert_array_equal(found, wanted)

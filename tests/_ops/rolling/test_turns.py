@@ -11,7 +11,8 @@ import funcgrad as fg
 import funcgrad.numpy as fnp
 from funcgrad._core.aval import Aval
 from funcgrad._core.graph.ir import Var
-from funcgrad._ops.rolling.rows import FIRST_AXIS, Row
+from funcgrad._ops.rolling.patterns import FIRST_AXIS
+from funcgrad._ops.rolling.rows import Row
 from funcgrad._ops.rolling.turns import rows_in_turns
 from tests._ops.rolling._rolled import assert_engine_agrees, assert_rolls
 

@@ -12,8 +12,9 @@ import funcgrad as fg
 from funcgrad._engines import ENGINES
 from funcgrad._ops.index.plan import Index
 from funcgrad._ops.rolling import rounds
-from funcgrad._ops.rolling.rows import HOLE, MovingSlice, entries_of, window_of
-from funcgrad._ops.rolling.table import OUTSIDE, Table
+from funcgrad._ops.rolling.numbering import OUTSIDE
+from funcgrad._ops.rolling.patterns import HOLE, MovingSlice, entries_of, window_of
+from funcgrad._ops.rolling.table import Table
 from tests._ops.rolling._rolled import assert_engine_agrees, assert_rolls, loops_of, rolled_early
 
 rng = np.random.default_rng(7)
