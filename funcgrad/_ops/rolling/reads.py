@@ -42,6 +42,7 @@ class RowReads:
         self._found: dict[Operand, Row] = {}
         # The arrays that the table does not have, such as stacks of loops. Their numbers come after those of the table.
         self._stacks: list[Operand] = []
+        self._numbers_of_stacks: dict[Operand, int] = {}
         self._join(rows[self.bases[reads.bases[rows]] != OUTSIDE].tolist(), with_windows)
         values = reads.equations[rows] * table.width
         values = values[self.bases[values] != OUTSIDE]
@@ -136,6 +137,13 @@ class RowReads:
             found.setdefault(int(self.bases[value]), []).append(value)
         return found
 
+    def _number_of(self, stack: Operand) -> int:
+        """Return the number of an array that the table does not have."""
+        number = self._numbers_of_stacks.setdefault(stack, len(self._stacks))
+        if number == len(self._stacks):
+            self._stacks.append(stack)
+        return len(self._table.types) + number
+
     def add(self, stack: Operand, equations: np.ndarray, k: int, places: np.ndarray, key: Key = ()) -> None:
         """Note that results of equations are rows of a stack. Then the rows of these results are, too.
 
@@ -147,8 +155,7 @@ class RowReads:
             key: its places along the next axes.
         """
         table = self._table
-        base = len(table.types) + len(self._stacks)
-        self._stacks.append(stack)
+        base = self._number_of(stack)
         found = self._places[equations]
         values = found * table.width + k
         holes = (HOLE,) * (1 + len(key))
@@ -164,9 +171,7 @@ class RowReads:
 
     def add_rows(self, rows: Mapping[Var, Row]) -> None:
         """Note which rows of arrays new variables are."""
-        numbers = {x: k for k, x in enumerate(dict.fromkeys([row.base for row in rows.values()]), len(self._stacks))}
-        self._stacks += numbers
-        bases = [len(self._table.types) + numbers[row.base] for row in rows.values()]
+        bases = [self._number_of(row.base) for row in rows.values()]
         parts = [self._table.parts.number((row.pattern, row.key)) for row in rows.values()]
         self._values.update(zip(rows, range(len(self.bases), len(self.bases) + len(rows)), strict=True))
         self.bases, self.parts = np.append(self.bases, bases), np.append(self.parts, parts)
