@@ -73,7 +73,9 @@ def memory_of_loops() -> str:
     rows, columns = [[*dict.fromkeys(each)] for each in zip(*names, strict=True)]
     lines = [f"| | {' | '.join(columns)} |", f"|---|{'---:|' * len(columns)}"]
     for rounds in rows:
-        found = [f"{checks[f'{rounds}, {what}']:.2g} MB" for what in columns]
+        found = [
+            f"{value:.0f} MB" if (value := checks[f"{rounds}, {what}"]) > 99 else f"{value:.2g} MB" for what in columns
+        ]
         lines.append(f"| {rounds} | {' | '.join(found)} |")
     return "\n".join([*lines, "", machine("memory")])
 
