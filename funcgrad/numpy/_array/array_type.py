@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import functools
+import inspect
 import linecache
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -21,7 +22,7 @@ from funcgrad.numpy._layout import makers
 
 _CHECKS = ("isinstance", "issubclass")
 _lock = threading.Lock()
-# By the identity of a namespace: the namespace, how many contexts replace its names, and their values before.
+# Namespaces by their identity, with the number of contexts that replace their names, and the values before.
 _replaced: dict[int, tuple[dict[str, Any], int, dict[str, Any]]] = {}
 
 
@@ -139,7 +140,7 @@ def _files(namespace: dict[str, Any]) -> set[str]:
         return {namespace["__file__"]}
     values = [*namespace.values()]
     values += [each for kind in values if isinstance(kind, type) for each in vars(kind).values()]
-    return {x.__code__.co_filename for x in values if isinstance(x, FunctionType) and x.__globals__ is namespace}
+    return {inspect.getfile(x) for x in values if isinstance(x, FunctionType) and x.__globals__ is namespace}
 
 
 # A context that is entered in each call reads the source once.

@@ -167,7 +167,8 @@ def test_definitions_by_the_type_are_refused(module: Callable[[str], ModuleType]
 
 
 def test_what_is_no_function_or_has_no_source() -> None:
-    with pytest.raises(TypeError, match="of type int; needed a function or a module"), fg.intercept(3):  # pyright: ignore[reportArgumentType]
+    number: Any = 3
+    with pytest.raises(TypeError, match="of type int; needed a function or a module"), fg.intercept(number):
         pass
     names: dict[str, Any] = {"np": np}
     exec("def f(x):\n    return np.ndarray(2)", names)

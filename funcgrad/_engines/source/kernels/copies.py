@@ -162,10 +162,10 @@ def _inside_too(step: Nested) -> Nested:
 
 def _copied(step: Step) -> tuple[KernelMemory, KernelMemory] | None:
     """Return the memory that a step copies as a whole, and the copy; ``None`` if the step does something else."""
-    if not isinstance(step, Apply) or step.text != "{}":
+    if type(step) is not Apply or step.text != "{}":
         return None
     x, target = step.operands[0], step.target
-    if not isinstance(x, StridedView) or x.dtype != target.dtype or x.memory is target.memory:
+    if type(x) is not StridedView or x.offset or target.offset or x.dtype != target.dtype or x.memory is target.memory:
         return None
     return (x.memory, target.memory) if _is_whole(x) and _is_whole(target) else None
 
@@ -176,6 +176,9 @@ def _is_whole(x: StridedView) -> bool:
 
 def _renamed(step: Any, root: Any) -> Any:
     """Return a step, a view or a sequence of them with other memories."""
+    if type(step) is Apply:
+        operands = tuple([_renamed(x, root) for x in step.operands])
+        return Apply(_renamed(step.target, root), step.text, operands)
     if isinstance(step, StridedView):
         memory = root(step.memory)
         return step if memory is step.memory else step._replace(memory=memory)

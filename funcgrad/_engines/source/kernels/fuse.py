@@ -30,7 +30,7 @@ def needed(steps: Sequence[Step], results: Iterable[KernelMemory]) -> list[Step]
     read = set(results)
     kept: list[Step] = []
     for each in reversed(steps):
-        if not read.isdisjoint(writes(each)) or isinstance(each, Check | Guard):
+        if not read.isdisjoint(writes(each)) or isinstance(each, (Check, Guard)):
             step = _with_needed_parts(each) if isinstance(each, Nested) else each
             kept.append(step)
             read |= reads(step)
@@ -75,7 +75,9 @@ def fused(steps: Sequence[Step]) -> list[list[Step]]:
 def joins(step: Apply, group: Sequence[Apply], read: set[KernelMemory], written: set[KernelMemory]) -> bool:
     """Return whether an expression can join a loop, which runs before the steps that are left for later."""
     target = step.target
-    if target.shape != group[0].target.shape or target.memory in read | written or reads(step) & written:
+    if target.shape != group[0].target.shape or target.memory in read or target.memory in written:
+        return False
+    if written and not written.isdisjoint(reads(step)):
         return False
     made = {each.target.memory: each.target for each in group}
     picked = [x for x in step.operands if isinstance(x, Picked)]

@@ -15,6 +15,7 @@ A transposed matrix, a slice or a repeated row is a `StridedView` of memory, not
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -279,17 +280,22 @@ Step = Apply | Call | Reduce | Product | Check | Guard | Add | Matrices | Nested
 
 def writes(step: Step) -> set[KernelMemory]:
     """Return the memory that a step writes."""
-    return {x.memory for x in step.targets} if isinstance(step, Matrices | Nested) else {step.target.memory}
+    return {x.memory for x in step.targets} if isinstance(step, (Matrices, Nested)) else {step.target.memory}
 
 
 def reads(step: Step) -> set[KernelMemory]:
     """Return the memory that a step reads."""
+    if type(step) is Apply:
+        # Most steps of long programs are of this kind.
+        simple = {x.memory for x in step.operands if type(x) is StridedView}
+        if Picked not in map(type, step.operands):
+            return simple
     if isinstance(step, Nested):
         inner = {m for part in step.parts for each in part for m in reads(each)}
         inner |= {step.flag.memory} if isinstance(step.flag, StridedView) else set()
         inner |= {base.memory for _, base in step.rows}
         return inner - step.own - {row for row, _ in step.rows}
-    if isinstance(step, Apply | Call | Matrices):
+    if isinstance(step, (Apply, Call, Matrices)):
         found: Sequence[Any] = step.operands
     elif isinstance(step, Add):
         found = (*step.place.ids, *step.place.checks, step.v)
@@ -299,6 +305,7 @@ def reads(step: Step) -> set[KernelMemory]:
     return {x.memory for x in views if isinstance(x, StridedView)}
 
 
+@functools.lru_cache(maxsize=4096)
 def strides_of(shape: Shape) -> Shape:
     """Return the strides of contiguous elements, counted in elements."""
     return tuple([math.prod(shape[k + 1 :]) for k in range(len(shape))])

@@ -117,7 +117,9 @@ def allotted(used: Sequence[dict[KernelMemory, Any]], placed: set[KernelMemory])
 
 def memories_of(step: Flat) -> list[KernelMemory]:
     """Return the memories that a step reads or writes, in a fixed order, without rows of other memories."""
-    if isinstance(step, Begin | Next):
+    if type(step) is Apply and Picked not in map(type, step.operands):
+        return [x.memory for x in (*step.operands, step.target) if type(x) is StridedView]
+    if isinstance(step, (Begin, Next)):
         return list(step.kept)
     if isinstance(step, RowOf):
         return [step.base]
@@ -128,7 +130,7 @@ def memories_of(step: Flat) -> list[KernelMemory]:
         found += [step.flag.memory] if isinstance(step.flag, StridedView) else []
         return [memory for memory in found if memory not in rows]
     given: tuple[Any, ...]
-    if isinstance(step, Apply | Call):
+    if isinstance(step, (Apply, Call)):
         given = (*step.operands, step.target)
     elif isinstance(step, Matrices):
         given = (*step.operands, *step.targets)

@@ -88,6 +88,8 @@ class _GroupKind:
                 self.offsets.append(x.offset)
             memory = self._memories.setdefault(x.memory, len(self._memories))
             return number, memory, x.dtype, x.shape, x.strides
+        if type(x) is Apply:
+            return Apply, x.text, self._part(x.target), *map(self._part, x.operands)
         if isinstance(x, KernelMemory):
             return self._memories.setdefault(x, len(self._memories)), x.dtype, x.shape
         if isinstance(x, (tuple, list)):
@@ -159,7 +161,7 @@ class InstructionWriter(KernelWriter):
         self._begun: list[int] = []
         for group, each in zip(groups, used, strict=True):
             (first, *_) = group
-            mark = isinstance(first, Begin | RowOf | Next)
+            mark = isinstance(first, (Begin, RowOf, Next))
             self.instructions.append(self._mark(first) if mark else self._instruction(group, each))
 
     @property
