@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.graph.ir import Equation, Graph, Operand, Var
+from funcgrad._ops.elementwise.arithmetic import add_p, mul_p
 from funcgrad._ops.index.gather import index_p
 from funcgrad._ops.index.plan import SLOT, Index
 from funcgrad._ops.index.scatter import scatter_set_p
@@ -55,7 +56,10 @@ def elements_keep_order(table: Table, rolled: Graph, active: np.ndarray) -> bool
     if not _rows_keep_parts(table, reads):
         return False
     slots = _reads_of(rolled.equations, reads)
-    return all(_reads_keep_order(base, each, slots.get(base, []), uses) for base, each in reads.items())
+    return all(
+        _reads_keep_order(base, each, slots.get(base, []), uses) and _uses_keep_order(each, found.places)
+        for base, each in reads.items()
+    )
 
 
 class _Found:
@@ -70,6 +74,9 @@ class _Found:
         # How many shares the cotangents of rows that are read or written have.
         self.uses: dict[Operand, int] = {}
         self.reads: dict[Var, list[tuple[Pattern, Key, Operand]]] = {}
+        # The equation that uses each row first, and the place of the row among all operands of the program. Rows of
+        # one equation with equal shares have one place.
+        self.places: dict[Operand, list[int]] = {}
         # The arrays that are written, and their versions.
         self.arrays: dict[Operand, _Writes] = {}
         self._table = table
@@ -81,14 +88,20 @@ class _Found:
         parts = np.full(len(table.equations), OUTSIDE)
         parts[table.reads.equations], parts[sets] = table.reads.numbers, table.parts_of(sets)
         results, first = noted * table.width, table.operands[table.starts[noted]]
-        numbers = np.stack([parts[noted], active[results], active[first], counts[results]]).T.tolist()
-        for i, (part, is_active, reads_active, count) in zip(noted.tolist(), numbers, strict=True):
+        places = _first_uses(table)[results]
+        users = np.append(table.readers(), np.full(len(table.outputs), len(table.equations)))[places]
+        # Both factors of a square, and both terms of ``x + x``, have equal shares, so these have no order.
+        alike = np.zeros(len(table.equations) + 1, bool)
+        alike[table.of(add_p, mul_p)] = True
+        places[alike[users]] = 0
+        numbers = np.stack([parts[noted], active[results], active[first], counts[results], users, places]).T.tolist()
+        for i, (part, is_active, reads_active, count, *use) in zip(noted.tolist(), numbers, strict=True):
             equation = table.equations[i]
             (x, *values), y = equation.operands, equation.results[0]
             if part != OUTSIDE and values and is_active:
                 self._write(part, x if reads_active else None, values[0], y)
             elif part != OUTSIDE and not values and reads_active and type(x) is Var:
-                self.uses[y] = count
+                self.uses[y], self.places[y] = count, use
                 self._read(part, x, y)
             else:
                 for x in equation.operands:
@@ -239,6 +252,31 @@ def _reads_keep_order(
         else:
             read[each.filled(())] += 1
     return not (counts & (read > 1)).any() and not _is_mixed(found, uses)
+
+
+def _first_uses(table: Table) -> np.ndarray:
+    """Return where each value is used first, among the operands of all equations and the outputs after them."""
+    used = np.concatenate((table.operands, table.outputs))
+    found = np.zeros(len(table.types), np.int64)
+    found[used[::-1]] = np.arange(len(used))[::-1]
+    return found
+
+
+def _uses_keep_order(found: list[tuple[Pattern, Key, Operand]], places: dict[Operand, list[int]]) -> bool:
+    """Return whether each row is used in the order in which it is read, as far as the order matters.
+
+    The unrolled program adds the shares in the order of the reads, from the last one on. The rolled program reads the
+    row once, so it adds them in the order of the uses. The sum of the first two shares has no order.
+    """
+    rows: dict[tuple[Pattern, Key], list[list[int]]] = {}
+    for pattern, key, x in found:
+        rows.setdefault((pattern, key), []).append(places[x])
+    for each in rows.values():
+        if len(each) > 2:
+            order = range(len(each) - 1, -1, -1)
+            if sorted(order, key=lambda k: (-each[k][0], each[k][1]))[2:] != [*order[2:]]:
+                return False
+    return True
 
 
 def _is_mixed(found: list[tuple[Pattern, Key, Operand]], uses: dict[Operand, int]) -> bool:

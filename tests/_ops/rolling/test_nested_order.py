@@ -126,6 +126,36 @@ def row_before_all_rows(x: Any, m: Any, a: Any) -> Any:
     return np.sum(u)
 
 
+def row_used_after_later_reads(x: Any, m: Any, a: Any) -> Any:
+    row, v = m[1], a
+    for t in range(4, 16):
+        v = v * np.sum(m[1] * a)
+        for _ in range(t):
+            v = np.tanh(v * a + np.sin(v))
+    return np.sum(np.sin(row) * v)
+
+
+def rows_used_as_they_are_read(x: Any, m: Any, a: Any) -> Any:
+    u = m[0] * a
+    for t in range(1, len(m)):
+        u = np.tanh(m[t] * a + m[t] * u + m[t])
+    return np.sum(u)
+
+
+def squares_of_rows(x: Any, m: Any, a: Any) -> Any:
+    u = m[0] * a
+    for t in range(1, len(m)):
+        u = np.tanh(m[t] * m[t] * u + m[t])
+    return np.sum(u)
+
+
+def rows_used_in_another_order(x: Any, m: Any, a: Any) -> Any:
+    u = m[0] * a
+    for t in range(1, len(m)):
+        u = np.tanh(np.hypot(m[t], 0.5 * u) + np.arctan2(m[t], m[t] * a) * u + m[t])
+    return np.sum(u)
+
+
 @pytest.mark.parametrize(
     ("f", "rolls"),
     [
@@ -141,6 +171,10 @@ def row_before_all_rows(x: Any, m: Any, a: Any) -> Any:
         (row_and_element_of_a_round, False),
         (row_before_and_after_all_rows, False),
         (row_before_all_rows, True),
+        (row_used_after_later_reads, False),
+        (rows_used_as_they_are_read, True),
+        (squares_of_rows, True),
+        (rows_used_in_another_order, False),
     ],
     ids=lambda f: getattr(f, "__name__", ""),
 )
