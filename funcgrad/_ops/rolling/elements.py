@@ -34,6 +34,10 @@ class _Writes:
         self.reads: dict[Operand, int] = {}
         # All rows that were ever written.
         self.rows: list[Operand] = []
+        # The array before the first write, how often it is used otherwise, and reads after it of parts as they were.
+        self.base: Operand | None = None
+        self.others = 0
+        self.rest: list[tuple[Pattern, Key, Operand]] = []
 
 
 def elements_keep_order(table: Table, rolled: Graph, active: np.ndarray) -> bool:
@@ -47,7 +51,7 @@ def elements_keep_order(table: Table, rolled: Graph, active: np.ndarray) -> bool
     found = _Found(table, active)
     uses, reads = found.uses, found.reads
     written = {id(each): each for each in found.arrays.values()}.values()
-    if not all(_rows_keep_order(each, uses) for each in written):
+    if not all(_rows_keep_order(each, uses) and _rest_keeps_order(each, reads, uses) for each in written):
         return False
     for each in written:
         # A row that was written is used where the array is used.
@@ -94,12 +98,13 @@ class _Found:
         alike = np.zeros(len(table.equations) + 1, bool)
         alike[table.of(add_p, mul_p)] = True
         places[alike[users]] = 0
-        numbers = np.stack([parts[noted], active[results], active[first], counts[results], users, places]).T.tolist()
-        for i, (part, is_active, reads_active, count, *use) in zip(noted.tolist(), numbers, strict=True):
+        columns = [parts[noted], active[results], active[first], counts[results], counts[first], users, places]
+        rows = zip(noted.tolist(), np.stack(columns).T.tolist(), strict=True)
+        for i, (part, is_active, reads_active, count, base_count, *use) in rows:
             equation = table.equations[i]
             (x, *values), y = equation.operands, equation.results[0]
             if part != OUTSIDE and values and is_active:
-                self._write(part, x if reads_active else None, values[0], y)
+                self._write(part, x if reads_active else None, base_count, values[0], y)
             elif part != OUTSIDE and not values and reads_active and type(x) is Var:
                 self.uses[y], self.places[y] = count, use
                 self._read(part, x, y)
@@ -109,13 +114,14 @@ class _Found:
         for number in dict.fromkeys(table.outputs.tolist()):
             self._read_whole(table.value(number))
 
-    def _write(self, part: int, x: Operand | None, value: Operand, y: Operand) -> None:
+    def _write(self, part: int, x: Operand | None, count: int, value: Operand, y: Operand) -> None:
         """Note a write into ``x``. Several arrays may begin as one constant, such as zeros: that one is ``None``."""
         writes = None if x is None else self.arrays.get(x)
         if writes is None:
             writes = _Writes()
             if x is not None:
                 self.arrays[x] = writes
+                writes.base, writes.others = x, count - 1
         writes.now[part] = value
         writes.rows.append(value)
         self.arrays[y] = writes
@@ -130,7 +136,10 @@ class _Found:
         if writes is not None and row is not None:
             writes.reads[row] = writes.reads.get(row, 0) + 1
         else:
-            self.reads.setdefault(x, []).append((*self._table.parts[part], y))
+            found = (*self._table.parts[part], y)
+            self.reads.setdefault(x, []).append(found)
+            if writes is not None and x is not writes.base:
+                writes.rest.append(found)
 
 
 def _noted(table: Table, active: np.ndarray, uses: np.ndarray) -> np.ndarray:
@@ -172,6 +181,26 @@ def _rows_keep_order(writes: _Writes, uses: dict[Operand, int]) -> bool:
         if not ((count <= 1 and others <= 1) or count + others + len(writes.wholes) <= 2):
             return False
     return True
+
+
+def _rest_keeps_order(
+    writes: _Writes, reads: dict[Var, list[tuple[Pattern, Key, Operand]]], uses: dict[Operand, int]
+) -> bool:
+    """Return whether parts that are read after writes to other parts have few enough shares.
+
+    The unrolled program adds these shares to those of the written array, the rolled one to those of the first array.
+    """
+    if not writes.rest or type(writes.base) is not Var:
+        return True
+    first = reads.get(writes.base, [])
+    shares, later = np.zeros((2, *writes.base.aval.shape), np.int64)
+    for found, is_later in ((first, False), (writes.rest, True)):
+        for pattern, key, x in found:
+            index: Any = entries_of(pattern, key)
+            shares[index] += max(uses.get(x, 0), 1)
+            later[index] += is_later
+    wholes = writes.others - len(first) + len(writes.wholes - {writes.base})
+    return not ((later > 0) & (shares + wholes > 2)).any()
 
 
 def _rows_keep_parts(table: Table, reads: dict[Var, list[tuple[Pattern, Key, Operand]]]) -> bool:

@@ -156,6 +156,21 @@ def rows_used_in_another_order(x: Any, m: Any, a: Any) -> Any:
     return np.sum(u)
 
 
+def row_read_after_writes_to_another(x: Any, m: Any, a: Any) -> Any:
+    z = m * a
+    u, y = np.sin(z[1]), np.cos(z)
+    for _ in range(ROUNDS):
+        z[0] += np.tanh(0.1 * u * a + z[0] * 0.1)
+    return np.sum(z[1] ** 2) + np.sum(z[0] * u) + np.sum(y)
+
+
+def rows_read_before_they_are_written(x: Any, m: Any, a: Any) -> Any:
+    z = m * a
+    for t in range(1, ROUNDS):
+        z[t] = np.tanh(0.1 * z[t - 1] * a + z[t] * 0.1)
+    return np.sum(z**2)
+
+
 @pytest.mark.parametrize(
     ("f", "rolls"),
     [
@@ -175,6 +190,8 @@ def rows_used_in_another_order(x: Any, m: Any, a: Any) -> Any:
         (rows_used_as_they_are_read, True),
         (squares_of_rows, True),
         (rows_used_in_another_order, False),
+        (row_read_after_writes_to_another, False),
+        (rows_read_before_they_are_written, True),
     ],
     ids=lambda f: getattr(f, "__name__", ""),
 )
