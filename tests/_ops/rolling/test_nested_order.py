@@ -171,6 +171,13 @@ def rows_read_before_they_are_written(x: Any, m: Any, a: Any) -> Any:
     return np.sum(z**2)
 
 
+def constant_read_for_its_value(x: Any, m: Any, a: Any) -> Any:
+    u, v = m[0], a * 0.5
+    for _ in range(ROUNDS):
+        u = u * 0.5 + fg.stop_gradient(np.where(u > 0.1, u, 0.1 * v))
+    return np.sum(u)
+
+
 @pytest.mark.parametrize(
     ("f", "rolls"),
     [
@@ -191,6 +198,7 @@ def rows_read_before_they_are_written(x: Any, m: Any, a: Any) -> Any:
         (squares_of_rows, True),
         (rows_used_in_another_order, False),
         (row_read_after_writes_to_another, False),
+        (constant_read_for_its_value, True),
         (rows_read_before_they_are_written, True),
     ],
     ids=lambda f: getattr(f, "__name__", ""),
@@ -205,4 +213,5 @@ def test_order(f: Callable[..., Any], rolls: bool, monkeypatch: pytest.MonkeyPat
         expected = fg.make_graph(gradient)(*args)(*args)
         for a, b in zip(compiled(*args), expected, strict=True):
             np.testing.assert_array_equal(a, b)
+            np.testing.assert_array_equal(np.signbit(a), np.signbit(b))
     assert found == [rolls]
