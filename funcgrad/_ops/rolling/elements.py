@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.graph.ir import Equation, Graph, Operand
+from funcgrad._ops.elementwise.arithmetic import add_p, mul_p
 from funcgrad._ops.index.gather import index_p
 from funcgrad._ops.index.plan import SLOT, Index
 from funcgrad._ops.index.scatter import scatter_set_p
@@ -37,6 +38,10 @@ class _Writes:
         self.reads: dict[int, int] = {}
         # All rows that were written, in order.
         self.rows: list[int] = []
+        # The array before the first write, how often it is used otherwise, and reads after it of parts as they were.
+        self.base: int | None = None
+        self.others = 0
+        self.rest: list[Read] = []
 
 
 def elements_keep_order(table: Table, rolled: Graph, active: np.ndarray) -> bool:
@@ -50,7 +55,7 @@ def elements_keep_order(table: Table, rolled: Graph, active: np.ndarray) -> bool
     found = _Found(table, active)
     uses, reads = found.uses, found.reads
     written = {id(each): each for each in found.arrays.values()}.values()
-    if not all(_rows_keep_order(each, uses) for each in written):
+    if not all(_rows_keep_order(each, uses) and _rest_keeps_order(table, each, reads, uses) for each in written):
         return False
     for each in written:
         # A row that was written is used where the array is used.
@@ -60,10 +65,10 @@ def elements_keep_order(table: Table, rolled: Graph, active: np.ndarray) -> bool
         return False
     bases = {table.value(number): each for number, each in reads.items()}
     slots = _reads_of(rolled.equations, bases)
-    # The first equation that reads each value. NumPy keeps the last of the values for one place.
-    readers = np.full(len(table.types), len(table.equations))
-    readers[table.operands[::-1]] = table.readers()[::-1]
-    return all(_reads_keep_order(base, each, slots.get(base, []), uses, readers) for base, each in bases.items())
+    return all(
+        _reads_keep_order(base, each, slots.get(base, []), uses) and _uses_keep_order(each, found.places)
+        for base, each in bases.items()
+    )
 
 
 class _Found:
@@ -81,6 +86,9 @@ class _Found:
         # How often rows that are read or written are used.
         self.uses: dict[int, int] = dict(zip(rows.tolist(), counts[rows].tolist(), strict=True))
         self.reads: dict[int, list[Read]] = {}
+        # The equation that uses each row first, and the place of the row among all operands of the program. Rows of
+        # one equation with equal shares have one place.
+        self.places: dict[int, tuple[int, int]] = {}
         # The arrays that are written, and their versions.
         self.arrays: dict[int, _Writes] = {}
         self._table = table
@@ -90,25 +98,28 @@ class _Found:
         results, first, lengths = noted * table.width, operands[starts[noted]], np.diff(starts)[noted]
         second = np.where(lengths > 1, operands[np.minimum(starts[noted] + 1, len(operands) - 1)], OUTSIDE)
         reads_active = active[first] & table.is_variable(first)
+        users, places = _first_uses(table)
         columns = noted, parts[noted], results, active[results], counts[results], first, active[first], second
-        each_of = zip(*[column.tolist() for column in (*columns, reads_active)], strict=True)
-        for i, part, y, is_active, count, x, x_is_active, value, may_read in each_of:
+        columns = *columns, reads_active, counts[first], users[results], places[results]
+        each_of = zip(*[column.tolist() for column in columns], strict=True)
+        for i, part, y, is_active, count, x, x_is_active, value, may_read, x_count, *use in each_of:
             if is_active and OUTSIDE not in (part, value):
-                self._write(part, x if x_is_active else None, value, y)
+                self._write(part, x if x_is_active else None, x_count, value, y)
             elif part != OUTSIDE and value == OUTSIDE and may_read:
-                self.uses[y] = count
+                self.uses[y], self.places[y] = count, (use[0], use[1])
                 self._read(part, x, y)
             else:
                 self._read_whole(operands[starts[i] : starts[i + 1]].tolist())
         self._read_whole(dict.fromkeys(table.outputs.tolist()))
 
-    def _write(self, part: int, x: int | None, value: int, y: int) -> None:
+    def _write(self, part: int, x: int | None, count: int, value: int, y: int) -> None:
         """Note a write into ``x``. It is ``None`` for a constant, such as zeros, as which several arrays may begin."""
         writes = None if x is None else self.arrays.get(x)
         if writes is None:
             writes = _Writes()
             if x is not None:
                 self.arrays[x] = writes
+                writes.base, writes.others = x, count - 1
         writes.now[part] = value
         writes.rows.append(value)
         self.arrays[y] = writes
@@ -124,7 +135,10 @@ class _Found:
         if writes is not None and row is not None:
             writes.reads[row] = writes.reads.get(row, 0) + 1
         else:
-            self.reads.setdefault(x, []).append((*self._table.parts[part], y))
+            found = (*self._table.parts[part], y)
+            self.reads.setdefault(x, []).append(found)
+            if writes is not None and x != writes.base:
+                writes.rest.append(found)
 
 
 def _noted(table: Table, active: np.ndarray, uses: np.ndarray) -> np.ndarray:
@@ -165,6 +179,24 @@ def _rows_keep_order(writes: _Writes, uses: dict[int, int]) -> bool:
         if not ((count <= 1 and others <= 1) or count + others + len(writes.wholes) <= 2):
             return False
     return True
+
+
+def _rest_keeps_order(table: Table, writes: _Writes, reads: dict[int, list[Read]], uses: dict[int, int]) -> bool:
+    """Return whether parts that are read after writes to other parts have few enough shares.
+
+    The unrolled program adds these shares to those of the written array, the rolled one to those of the first array.
+    """
+    if not writes.rest or writes.base is None:
+        return True
+    first = reads.get(writes.base, [])
+    shares, later = np.zeros((2, *table.value(writes.base).aval.shape), np.int64)
+    for found, is_later in ((first, False), (writes.rest, True)):
+        for pattern, key, x in found:
+            index: Any = entries_of(pattern, key)
+            shares[index] += max(uses.get(x, 0), 1)
+            later[index] += is_later
+    wholes = writes.others - len(first) + len(writes.wholes - {writes.base})
+    return not ((later > 0) & (shares + wholes > 2)).any()
 
 
 def _rows_keep_parts(table: Table, reads: dict[int, list[Read]]) -> bool:
@@ -209,9 +241,7 @@ def _reads_of(equations: Collection[Equation], bases: Collection[Operand]) -> di
     return found
 
 
-def _reads_keep_order(
-    base: Operand, found: list[Read], slots: list[Index], uses: dict[int, int], readers: np.ndarray
-) -> bool:
+def _reads_keep_order(base: Operand, found: list[Read], slots: list[Index], uses: dict[int, int]) -> bool:
     """Return whether each element of an array is read at most twice, or by only one read of the rolled program."""
     if len({pattern for pattern, _, _ in found}) == 1:
         # Reads of one pattern at different integers have no element in common.
@@ -242,21 +272,51 @@ def _reads_keep_order(
             read += 2
         else:
             read[each.filled(())] += 1
-    return not (counts & (read > 1)).any() and not _is_mixed(found, uses, readers)
+    return not (counts & (read > 1)).any() and not _is_mixed(found, uses)
 
 
-def _is_mixed(found: list[Read], uses: dict[int, int], readers: np.ndarray) -> bool:
-    """Return whether a row is read several times, and its shares may be added in another order.
+def _first_uses(table: Table) -> tuple[np.ndarray, np.ndarray]:
+    """Return which equation uses each value first, and the place of this use among all operands and outputs.
 
-    They are if one of these reads is used several times. The unrolled program adds the shares in the order of the
-    reads, and the rolled one in the order of what reads these, so it matters too if two of three reads change places.
+    Both factors of a square, and both terms of ``x + x``, have equal shares, so these have no order: their place is 0.
     """
-    seen: dict[Any, tuple[int, bool, bool, int]] = {}
+    used = np.concatenate((table.operands, table.outputs))
+    places = np.zeros(len(table.types), np.int64)
+    # NumPy keeps the last of the values for one place.
+    places[used[::-1]] = np.arange(len(used))[::-1]
+    count = len(table.equations)
+    users = np.append(table.readers(), np.full(len(table.outputs), count))
+    found = users[places] if len(users) else np.zeros_like(places)
+    alike = np.zeros(count + 1, bool)
+    alike[table.of(add_p, mul_p)] = True
+    places[alike[found]] = 0
+    return found, places
+
+
+def _uses_keep_order(found: list[Read], places: dict[int, tuple[int, int]]) -> bool:
+    """Return whether each row is used in the order in which it is read, as far as the order matters.
+
+    The unrolled program adds the shares in the order of the reads, from the last one on. The rolled program reads the
+    row once, so it adds them in the order of the uses. The sum of the first two shares has no order.
+    """
+    rows: dict[tuple[Pattern, Key], list[tuple[int, int]]] = {}
     for pattern, key, x in found:
-        count, several, turned, before = seen.get((pattern, key), (0, False, False, -1))
-        reader = int(readers[x])
-        count, several, turned = count + 1, several or uses.get(x, 0) > 1, turned or reader <= before
-        if (count > 1 and several) or (count > 2 and turned):
+        rows.setdefault((pattern, key), []).append(places[x])
+    for each in rows.values():
+        if len(each) > 2:
+            order = range(len(each) - 1, -1, -1)
+            if sorted(order, key=lambda k: (-each[k][0], each[k][1]))[2:] != [*order[2:]]:
+                return False
+    return True
+
+
+def _is_mixed(found: list[Read], uses: dict[int, int]) -> bool:
+    """Return whether a row is read several times, and one of these reads is used several times."""
+    seen: dict[Any, bool] = {}
+    for pattern, key, x in found:
+        several = uses.get(x, 0) > 1
+        entry = pattern, key
+        if entry in seen and (several or seen[entry]):
             return True
-        seen[pattern, key] = count, several, turned, reader
+        seen[entry] = several
     return False

@@ -27,6 +27,7 @@ from funcgrad._core.trace.reverse import ReverseTrace, ReverseTracer
 from funcgrad._core.trace.staging import StagingTrace
 from funcgrad._ops.index.gather import index, index_p
 from funcgrad._ops.index.join import concatenate, stack
+from funcgrad._ops.program.derived import moving_outputs
 from funcgrad._ops.program.scan import Loop, scan_p
 from funcgrad._ops.rolling.reverse_rounds import OrderError, ReverseRounds, bar_of, moves, uses_of, value_of
 
@@ -116,7 +117,12 @@ class _Tape:
     ) -> list[Any]:
         """Run a loop. The last rounds that lack a cotangent run as equations."""
         loop: Loop = equation.params["loop"]
-        active = tuple([moves(x, self._trace) and is_inexact(x.dtype) for x in operands])
+        active = tuple(
+            [
+                moves(x, self._trace) and is_inexact(x.dtype) and (k >= loop.constants or _reaches_results(loop, k))
+                for k, x in enumerate(operands)
+            ]
+        )
         rounds = ReverseRounds(loop, active, later, _run)
         rounds.check(active)
         read = [var in last for var in equation.results]
@@ -150,7 +156,8 @@ class _Tape:
         """Run a loop and make its node. Later equations read the values that it threads from its results."""
         trace = self._trace
         primals = [value_of(x, trace) for x in operands]
-        nodes = [x._node if moves(x, trace) else None for x in operands]
+        flags = rounds.moves.operands
+        nodes = [x._node if moves(x, trace) and flag else None for x, flag in zip(operands, flags, strict=True)]
         rounds.check_distinct(nodes)
         results, kept = rounds.forward(primals)
         whole = hub(scan_p, nodes, rounds.pull, kept, None)
@@ -162,6 +169,11 @@ class _Tape:
             ReverseTracer(trace, y, component(scan_p, whole, k, count)) if moves else y
             for k, (y, moves) in enumerate(zip(results, rounds.moves.results, strict=True))
         ]
+
+
+def _reaches_results(loop: Loop, k: int) -> bool:
+    """Return whether a constant of a loop has a share in each round: rounds may read it for its value alone."""
+    return any(moving_outputs(loop.body, tuple([k == i for i in range(len(loop.body.inputs))])))
 
 
 def _check_slices(graph: Graph, equation: Equation, stacks: dict[Operand, int]) -> None:

@@ -126,6 +126,58 @@ def row_before_all_rows(x: Any, m: Any, a: Any) -> Any:
     return np.sum(u)
 
 
+def row_used_after_later_reads(x: Any, m: Any, a: Any) -> Any:
+    row, v = m[1], a
+    for t in range(4, 16):
+        v = v * np.sum(m[1] * a)
+        for _ in range(t):
+            v = np.tanh(v * a + np.sin(v))
+    return np.sum(np.sin(row) * v)
+
+
+def rows_used_as_they_are_read(x: Any, m: Any, a: Any) -> Any:
+    u = m[0] * a
+    for t in range(1, len(m)):
+        u = np.tanh(m[t] * a + m[t] * u + m[t])
+    return np.sum(u)
+
+
+def squares_of_rows(x: Any, m: Any, a: Any) -> Any:
+    u = m[0] * a
+    for t in range(1, len(m)):
+        u = np.tanh(m[t] * m[t] * u + m[t])
+    return np.sum(u)
+
+
+def rows_used_in_another_order(x: Any, m: Any, a: Any) -> Any:
+    u = m[0] * a
+    for t in range(1, len(m)):
+        u = np.tanh(np.hypot(m[t], 0.5 * u) + np.arctan2(m[t], m[t] * a) * u + m[t])
+    return np.sum(u)
+
+
+def row_read_after_writes_to_another(x: Any, m: Any, a: Any) -> Any:
+    z = m * a
+    u, y = np.sin(z[1]), np.cos(z)
+    for _ in range(ROUNDS):
+        z[0] += np.tanh(0.1 * u * a + z[0] * 0.1)
+    return np.sum(z[1] ** 2) + np.sum(z[0] * u) + np.sum(y)
+
+
+def rows_read_before_they_are_written(x: Any, m: Any, a: Any) -> Any:
+    z = m * a
+    for t in range(1, ROUNDS):
+        z[t] = np.tanh(0.1 * z[t - 1] * a + z[t] * 0.1)
+    return np.sum(z**2)
+
+
+def constant_read_for_its_value(x: Any, m: Any, a: Any) -> Any:
+    u, v = m[0], a * 0.5
+    for _ in range(ROUNDS):
+        u = u * 0.5 + fg.stop_gradient(np.where(u > 0.1, u, 0.1 * v))
+    return np.sum(u)
+
+
 @pytest.mark.parametrize(
     ("f", "rolls"),
     [
@@ -141,6 +193,13 @@ def row_before_all_rows(x: Any, m: Any, a: Any) -> Any:
         (row_and_element_of_a_round, False),
         (row_before_and_after_all_rows, False),
         (row_before_all_rows, True),
+        (row_used_after_later_reads, False),
+        (rows_used_as_they_are_read, True),
+        (squares_of_rows, True),
+        (rows_used_in_another_order, False),
+        (row_read_after_writes_to_another, False),
+        (constant_read_for_its_value, True),
+        (rows_read_before_they_are_written, True),
     ],
     ids=lambda f: getattr(f, "__name__", ""),
 )
@@ -154,4 +213,5 @@ def test_order(f: Callable[..., Any], rolls: bool, monkeypatch: pytest.MonkeyPat
         expected = fg.make_graph(gradient)(*args)(*args)
         for a, b in zip(compiled(*args), expected, strict=True):
             np.testing.assert_array_equal(a, b)
+            np.testing.assert_array_equal(np.signbit(a), np.signbit(b))
     assert found == [rolls]
