@@ -78,6 +78,8 @@ class _Found:
         parts = np.full(len(table.equations), OUTSIDE)
         parts[table.reads.equations], parts[sets] = table.reads.numbers, table.parts_of(sets)
         results, first = noted * table.width, table.operands[table.starts[noted]]
+        # Reads of slices, with the indices. They share elements with the reads at integers of the same array.
+        cuts: dict[Var, list[tuple[Index, Operand]]] = {}
         numbers = np.stack([parts[noted], active[results], active[first], counts[results]]).T.tolist()
         for i, (part, is_active, reads_active, count) in zip(noted.tolist(), numbers, strict=True):
             equation = table.equations[i]
@@ -87,11 +89,16 @@ class _Found:
             elif part != OUTSIDE and not values and reads_active and type(x) is Var:
                 self.uses[y] = count
                 self._read(part, x, y)
+            elif equation.primitive is index_p and not values and type(x) is Var and x not in self.arrays:
+                self.uses[y] = count
+                cuts.setdefault(x, []).append((equation.params["index"], y))
             else:
                 for x in equation.operands:
                     self._read_whole(x)
         for number in dict.fromkeys(table.outputs.tolist()):
             self._read_whole(table.value(number))
+        for x in self.reads.keys() & cuts.keys():
+            self.reads[x] += [(_pattern_of(index), (), y) for index, y in cuts[x]]
 
     def _write(self, part: int, x: Operand | None, value: Operand, y: Operand) -> None:
         """Note a write into ``x``. Several arrays may begin as one constant, such as zeros: that one is ``None``."""
@@ -115,6 +122,11 @@ class _Found:
             writes.reads[row] = writes.reads.get(row, 0) + 1
         else:
             self.reads.setdefault(x, []).append((*self._table.parts[part], y))
+
+
+def _pattern_of(index: Index) -> Pattern:
+    """Return the pattern of an index without integers."""
+    return tuple([("slice", e.start, e.stop, e.step) if isinstance(e, slice) else e for e in index.entries])
 
 
 def _noted(table: Table, active: np.ndarray, uses: np.ndarray) -> np.ndarray:

@@ -129,6 +129,15 @@ def elements_and_an_index_array(x: Any, a: Any) -> Any:
     return np.sum(loss)
 
 
+def elements_and_a_slice(x: Any, a: Any) -> Any:
+    """Estimate advantages: each value has shares of two rounds, and one of a slice."""
+    values, total, found = np.sin(np.arange(31.0) * x[0]) * x[1], 0.0, []
+    for t in reversed(range(ROUNDS)):
+        total = x[2] + 0.99 * values[t + 1] - values[t] + a * total
+        found.append(total)
+    return np.sum((np.stack(found) + values[:-1]) ** 2)
+
+
 @pytest.mark.parametrize(
     ("f", "rolls"),
     [
@@ -145,6 +154,7 @@ def elements_and_an_index_array(x: Any, a: Any) -> Any:
         (last_value_whole_and_by_index, False),
         (one_round_only, True),
         (elements_and_an_index_array, False),
+        (elements_and_a_slice, False),
     ],
     ids=lambda f: getattr(f, "__name__", ""),
 )
