@@ -34,7 +34,7 @@ _JAXS_NOTE = "JAX_TRACEBACK_FILTERING"
 TAKES_TRACED = (
     "Make one that takes traced values: np.zeros(n, like=x), where x is traced, or fnp.zeros(n) of funcgrad.numpy. "
     "If you cannot edit the code, call it inside: with fg.intercept(). If its function f calls np.ndarray(n), a type, "
-    "name it: with fg.intercept(f)."
+    "name it: with fg.intercept(f). If it is an argument, differentiate with respect to it, too."
 )
 WRITTEN_INTO_PLAIN = (
     "out[i] = value: a traced value was written into an array of plain numbers, where it would carry no derivative. "

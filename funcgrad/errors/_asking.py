@@ -268,7 +268,8 @@ class ObjectArrayWarning(UserWarning):
     """NumPy stored tracers one by one in an object array. The derivative is right, but slow to compute.
 
     `np.array([x[0], x[1]])` and `np.asarray(x)` call no method that a tracer could override, so NumPy makes an array of
-    Python objects. The warning is given once per call site. This function is faster and gives no warning:
+    Python objects. So does the method `a.dot(x)` of a plain array, for which `a @ x` is whole. The warning is given
+    once per call site. This function is faster and gives no warning:
 
     >>> import numpy as np
     >>> import funcgrad as fg

@@ -98,19 +98,27 @@ class _Found:
         results, first, lengths = noted * table.width, operands[starts[noted]], np.diff(starts)[noted]
         second = np.where(lengths > 1, operands[np.minimum(starts[noted] + 1, len(operands) - 1)], OUTSIDE)
         reads_active = active[first] & table.is_variable(first)
+        is_read = np.isin(noted, table.of(index_p)) & table.is_variable(first)
         users, places = _first_uses(table)
         columns = noted, parts[noted], results, active[results], counts[results], first, active[first], second
-        columns = *columns, reads_active, counts[first], users[results], places[results]
+        columns = *columns, reads_active, is_read, counts[first], users[results], places[results]
+        # Reads of slices, with the indices. They share elements with the reads at integers of the same array.
+        cuts: dict[int, list[tuple[Index, int]]] = {}
         each_of = zip(*[column.tolist() for column in columns], strict=True)
-        for i, part, y, is_active, count, x, x_is_active, value, may_read, x_count, *use in each_of:
+        for i, part, y, is_active, count, x, x_is_active, value, may_read, may_cut, x_count, *use in each_of:
             if is_active and OUTSIDE not in (part, value):
                 self._write(part, x if x_is_active else None, x_count, value, y)
             elif part != OUTSIDE and value == OUTSIDE and may_read:
                 self.uses[y], self.places[y] = count, (use[0], use[1])
                 self._read(part, x, y)
+            elif may_cut and value == OUTSIDE and x not in self.arrays:
+                self.uses[y], self.places[y] = count, (use[0], use[1])
+                cuts.setdefault(x, []).append((table.equations[i].params["index"], y))
             else:
                 self._read_whole(operands[starts[i] : starts[i + 1]].tolist())
         self._read_whole(dict.fromkeys(table.outputs.tolist()))
+        for x in self.reads.keys() & cuts.keys():
+            self.reads[x] += [(_pattern_of(index), (), y) for index, y in cuts[x]]
 
     def _write(self, part: int, x: int | None, count: int, value: int, y: int) -> None:
         """Note a write into ``x``. It is ``None`` for a constant, such as zeros, as which several arrays may begin."""
@@ -139,6 +147,11 @@ class _Found:
             self.reads.setdefault(x, []).append(found)
             if writes is not None and x != writes.base:
                 writes.rest.append(found)
+
+
+def _pattern_of(index: Index) -> Pattern:
+    """Return the pattern of an index without integers."""
+    return tuple([("slice", e.start, e.stop, e.step) if isinstance(e, slice) else e for e in index.entries])
 
 
 def _noted(table: Table, active: np.ndarray, uses: np.ndarray) -> np.ndarray:

@@ -42,8 +42,8 @@ class _Grower(Emitter):
         super().__init__()
         self._graph = graph
         # The arrays that are joined from parts, by their equations.
-        self._joins = {each.results[0]: each for each in graph.equations if _is_join(each)}
-        # Those that are not joined until something reads them as a whole.
+        self._joins: dict[Operand, Equation] = {each.results[0]: each for each in graph.equations if _is_join(each)}
+        # Joined arrays are pending until something reads them as a whole.
         self._pending: set[Operand] = set()
         self._cuts: dict[Operand, Cut] = {}
 
@@ -184,9 +184,9 @@ def _range_of(equation: Equation) -> tuple[int, int, int] | None:
     if None in entries or SLOT in entries or len(equation.operands) > 1:
         return None
     cuts = [(k, each) for k, each in enumerate(expand_ellipsis(entries, len(shape))) if each != FULL]
-    if len(cuts) != 1 or not isinstance(cuts[0][1], slice):
+    axis, cut = cuts[0] if len(cuts) == 1 else (0, None)
+    if not isinstance(cut, slice):
         return None
-    ((axis, cut),) = cuts
     low, high, step = cut.indices(shape[axis])
     return (axis, low, high) if step == 1 and low < high else None
 

@@ -40,8 +40,9 @@ def _labels(graph: Graph) -> _Labels:
 
     Each of several results has one such place that is read, and the integers of these places differ.
     """
-    # Rows of arrays that are written are found by other means.
-    made = {x for each in graph.equations if each.primitive is not scatter_set_p for x in each.results}
+    # Rows of arrays that are written, and of sums with scattered rows, are found by other means.
+    updated = {x for each in graph.equations if each.primitive in (scatter_set_p, scatter_p) for x in each.results}
+    made = {x for each in graph.equations if updated.isdisjoint(each.operands) for x in each.results} - updated
     keys: dict[Any, dict[Operand, set[Key]]] = {}
     for equation, (pattern, key) in _at_integers(graph.equations):
         x = equation.operands[0]

@@ -38,10 +38,11 @@ from funcgrad.numpy._base.concrete import MOST_FOLLOWED, concrete_value, followe
 MAX_OBJECTS = 256
 # NumPy has no hook where it refuses such an array, so the error gets this note.
 _NOTE = (
-    "Before this, NumPy (or pandas) made an array of objects of traced values, by np.array([...]), np.asarray(x) or "
-    "df @ x. Operators and NumPy's own functions of single elements work on it; linear algebra, SciPy's functions and "
-    "pandas do not. Write np.stack([...]) or fnp.array([...]) instead of np.array([...]), leave np.asarray out, and "
-    "take df.to_numpy() @ x. np.nditer takes none of them: write for i in np.ndindex(x.shape): x[i]. Under jit take "
+    "Before this, NumPy (or pandas) made an array of objects of traced values, by np.array([...]), np.asarray(x), "
+    "a.dot(x) of a plain array a, or df @ x. Operators and NumPy's own functions of single elements work on it; linear "
+    "algebra, SciPy's functions and pandas do not. Write np.stack([...]) or fnp.array([...]) instead of "
+    "np.array([...]), a @ x or np.dot(a, x) instead of a.dot(x), leave np.asarray out, and take df.to_numpy() @ x. "
+    "np.nditer takes none of them: write for i in np.ndindex(x.shape): x[i]. Under jit take "
     "funcgrad.numpy.polynomial.Polynomial (Chebyshev, ...) for numpy.polynomial's, whose operators hide our error. "
 )
 _READ_ONLY = (
@@ -140,7 +141,7 @@ def to_array(self: Tracer, dtype: DTypeLike = None, copy: bool | None = None) ->
         "numpy made an object array of traced values: derivatives are right, but each element is computed on its own, "
         "and NumPy compares plain numbers in it as Python does, which loses NaN: np.max, np.clip and np.sort refuse it "
         "there, and np.maximum and its relatives refuse the list. Write np.stack([...]) or "
-        "fnp.asarray(x) instead of np.array([...]) or np.asarray(x).",
+        "fnp.asarray(x) instead of np.array([...]) or np.asarray(x), and a @ x instead of a.dot(x).",
         ObjectArrayWarning,
         stacklevel=caller_level(),
     )

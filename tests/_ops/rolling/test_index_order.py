@@ -143,6 +143,15 @@ def rows_that_an_index_array_reads_twice(x: Any, a: Any) -> Any:
     return loss
 
 
+def elements_and_a_slice(x: Any, a: Any) -> Any:
+    """Estimate advantages: each value has shares of two rounds, and one of a slice."""
+    values, total, found = np.sin(np.arange(31.0) * x[0]) * x[1], 0.0, []
+    for t in reversed(range(ROUNDS)):
+        total = x[2] + 0.99 * values[t + 1] - values[t] + a * total
+        found.append(total)
+    return np.sum((np.stack(found) + values[:-1]) ** 2)
+
+
 @pytest.mark.parametrize(
     ("f", "rolls"),
     [
@@ -161,6 +170,7 @@ def rows_that_an_index_array_reads_twice(x: Any, a: Any) -> Any:
         (elements_and_an_index_array, False),
         (table_that_index_arrays_read_twice, False),
         (rows_that_an_index_array_reads_twice, False),
+        (elements_and_a_slice, False),
     ],
     ids=lambda f: getattr(f, "__name__", ""),
 )

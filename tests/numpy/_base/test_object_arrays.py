@@ -345,3 +345,29 @@ def test_errors_of_c_code_say_what_to_write(name: str, transform: Any) -> None:
 def test_a_staged_value_written_into_an_array_of_bools(transform: Any) -> None:
     with pytest.raises(ValueError, match=r"^out\[i\] = value: a traced value was written into an array of plain"):
         transform(lambda x: _set(np.zeros(3, bool), 0, x[0]))(np.ones((2, 3)) if transform is fg.vmap else np.ones(3))
+
+
+def test_the_method_dot_of_a_plain_array_says_what_to_write() -> None:
+    """Programs of neural nets by hand write ``x.dot(w)``, which NumPy computes with single elements."""
+    data = np.arange(6.0).reshape(3, 2)
+
+    def loss(w: Any) -> Any:
+        return np.sum(np.maximum(0, data.dot(w)) ** 2)
+
+    with pytest.warns(fg.errors.ObjectArrayWarning, match=r"a @ x instead of a\.dot\(x\)"):
+        found = fg.grad(loss)(np.array([0.5, -0.2]))
+    np.testing.assert_allclose(found, fg.grad(lambda w: np.sum(np.maximum(0, data @ w) ** 2))(np.array([0.5, -0.2])))
+    with pytest.warns(fg.errors.ObjectArrayWarning), pytest.raises(fg.errors.TracerBoolConversionError) as caught:
+        fg.jit(loss)(np.array([0.5, -0.2]))
+    assert "np.dot(a, x) instead of a.dot(x)" in caught.value.__notes__[0]
+
+
+def test_a_write_into_an_argument_that_is_not_differentiated_says_so() -> None:
+    def moved(x: Any, v: Any) -> Any:
+        v += 0.1 * x
+        return np.sum(v**2)
+
+    with fg.intercept(), pytest.raises(fg.errors.TracerAssignmentError, match="differentiate with respect to it, too"):
+        fg.grad(moved)(np.ones(2), np.ones(2))
+    slope = fg.grad(moved, argnums=(0, 1))(np.ones(2), np.ones(2))[0]
+    np.testing.assert_allclose(slope, [0.22, 0.22])
