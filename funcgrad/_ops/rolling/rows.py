@@ -147,7 +147,7 @@ def is_window(row: Row | None) -> bool:
 
 
 class Runs(NamedTuple):
-    """Where several operands are rows of arrays, as numbers.
+    """The rows that several operands are, as numbers.
 
     Args:
         kinds: a number for each operand, equal for rows of one array and pattern; -1 for what is no row.
@@ -164,7 +164,7 @@ class Runs(NamedTuple):
         return self.keys[start:end, : len(first.key)]
 
 
-class Rows(Protocol):
+class KnownRows(Protocol):
     """The variables of a program that are rows of arrays."""
 
     def get(self, x: Operand) -> Row | None:
@@ -230,7 +230,7 @@ class Emitter:
             rows = self.emit(transpose_p, rows, permutation=order)
         return rows
 
-    def one(self, x: Operand, rows: Rows) -> Operand:
+    def one(self, x: Operand, rows: KnownRows) -> Operand:
         """Return an operand; a row is read where it is first needed."""
         row = rows.get(x) if type(x) is Var else None
         return x if row is None else self.part(*row)
@@ -267,7 +267,7 @@ class Gatherer(Emitter):
             self._indices[entry] = self.constant(places)
         return self._indices[entry]
 
-    def stacked(self, parts: Sequence[Operand], rows: Rows) -> Operand:
+    def stacked(self, parts: Sequence[Operand], rows: KnownRows) -> Operand:
         """Return operands stacked along a new first axis; rows of one array that move evenly are read at once."""
         pieces: list[Operand] = []
         start = 0
