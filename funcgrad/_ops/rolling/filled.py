@@ -25,7 +25,7 @@ from funcgrad._ops.rolling.table import Added, Table
 _LEAST_WRITES = 3
 
 
-class _Writes(NamedTuple):
+class _RowWrites(NamedTuple):
     """The writes of a program, in order.
 
     Args:
@@ -97,7 +97,7 @@ def _keys_of(table: Table, parts: np.ndarray) -> np.ndarray:
     return np.append(np.where(is_row, keys[:, 0], -1), -1)[parts]
 
 
-def _writes_of(table: Table) -> _Writes | None:
+def _writes_of(table: Table) -> _RowWrites | None:
     """Return the writes of rows; ``None`` if the program has other updates."""
     equations = table.of(scatter_set_p)
     starts = table.starts[equations]
@@ -118,7 +118,7 @@ def _writes_of(table: Table) -> _Writes | None:
     first, depths = np.where(before < 0, np.arange(count), before), (before >= 0).astype(np.int64)
     while (first[first] != first).any():
         first, depths = first[first], depths + depths[first]
-    return _Writes(equations, arrays, rows, keys, first, depths + 1, later == 0, of)
+    return _RowWrites(equations, arrays, rows, keys, first, depths + 1, later == 0, of)
 
 
 def _are_rows(table: Table, arrays: np.ndarray, rows: np.ndarray) -> bool:
@@ -131,7 +131,7 @@ def _are_rows(table: Table, arrays: np.ndarray, rows: np.ndarray) -> bool:
     return True
 
 
-def _replaced(table: Table, writes: _Writes) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+def _replaced(table: Table, writes: _RowWrites) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
     """Return what stands for each value, the operands of the program, and a mask of the equations that stay.
 
     A row that no write before concerns is read in the array before all writes.
@@ -165,7 +165,7 @@ def _replaced(table: Table, writes: _Writes) -> tuple[np.ndarray, np.ndarray, np
     return replaced, operands, kept
 
 
-def _read_as_whole(table: Table, writes: _Writes) -> np.ndarray:
+def _read_as_whole(table: Table, writes: _RowWrites) -> np.ndarray:
     """Return the writes whose results are read by other equations than writes and reads of rows."""
     others = np.ones(len(table.operands), bool)
     others[table.starts[writes.equations]] = False
@@ -186,7 +186,7 @@ def _first_readers(table: Table, operands: np.ndarray, kept: np.ndarray) -> np.n
 
 
 def _made_at_once(
-    table: Table, writes: _Writes, mine: np.ndarray, replaced: np.ndarray, place: int, count: int
+    table: Table, writes: _RowWrites, mine: np.ndarray, replaced: np.ndarray, place: int, count: int
 ) -> list[Added] | None:
     """Return the equations that make an array after its last write; ``None`` if its rows do not lie evenly.
 

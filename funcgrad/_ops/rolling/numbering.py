@@ -76,7 +76,7 @@ class IndexReads(NamedTuple):
     numbers: np.ndarray
 
 
-class Parts:
+class PartNumbers:
     """The parts of arrays at integers that a program reads and writes: a number for each."""
 
     def __init__(self) -> None:

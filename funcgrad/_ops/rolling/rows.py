@@ -56,7 +56,7 @@ def is_window(row: Row | None) -> bool:
 
 
 class Runs(NamedTuple):
-    """Where several operands are rows of arrays, as numbers.
+    """The rows that several operands are, as numbers.
 
     Args:
         kinds: a number for each operand, equal for rows of one array and pattern; -1 for what is no row.
@@ -73,7 +73,7 @@ class Runs(NamedTuple):
         return self.keys[start:end, : len(first.key)]
 
 
-class Rows(Protocol):
+class KnownRows(Protocol):
     """The variables of a program that are rows of arrays."""
 
     def get(self, x: Operand) -> Row | None:
@@ -143,7 +143,7 @@ class Emitter:
             rows = self.emit(transpose_p, rows, permutation=order)
         return rows
 
-    def one(self, x: Operand, rows: Rows) -> Operand:
+    def one(self, x: Operand, rows: KnownRows) -> Operand:
         """Return an operand. If it is a row, the equation that reads it is appended when it is first needed."""
         row = rows.get(x) if type(x) is Var else None
         return x if row is None else self.part(*row)
@@ -180,7 +180,7 @@ class Gatherer(Emitter):
             self._indices[entry] = self.constant(places)
         return self._indices[entry]
 
-    def stacked(self, parts: Sequence[Operand], rows: Rows) -> Operand:
+    def stacked(self, parts: Sequence[Operand], rows: KnownRows) -> Operand:
         """Return operands stacked along a new first axis. Rows of one array, one after another, are read at once."""
         pieces: list[Operand] = []
         start = 0
@@ -190,7 +190,7 @@ class Gatherer(Emitter):
             pieces.append(piece)
         return pieces[0] if len(pieces) == 1 else self.emit(concatenate_p, *pieces, axis=0)
 
-    def _piece(self, parts: Sequence[Operand], rows: Rows, runs: Runs, start: int) -> tuple[Operand, int]:
+    def _piece(self, parts: Sequence[Operand], rows: KnownRows, runs: Runs, start: int) -> tuple[Operand, int]:
         """Return a stack of the operands from ``start`` on that are read in one way, and their end."""
         first = rows.get(parts[start])
         end = self._end_of_rows(first, runs, start)
@@ -209,11 +209,11 @@ class Gatherer(Emitter):
             end += 1
         return self.emit(stack_p, x, *[self.one(each, rows) for each in parts[start + 1 : end]], axis=0), end
 
-    def _turns(self, parts: Sequence[Operand], rows: Rows, start: int) -> tuple[int, int]:
+    def _turns(self, parts: Sequence[Operand], rows: KnownRows, start: int) -> tuple[int, int]:
         """Return how many arrays have the rows from ``start`` on in turns, and their end; 0 if none do."""
         return rows_in_turns(parts, rows, start) if self.gathers_rows else (0, start)
 
-    def _interleaved(self, parts: Sequence[Operand], arrays: int, rows: Rows) -> Operand:
+    def _interleaved(self, parts: Sequence[Operand], arrays: int, rows: KnownRows) -> Operand:
         """Return a stack of rows that several arrays have in turns."""
         columns = self.emit(stack_p, *[self.stacked(parts[k::arrays], rows) for k in range(arrays)], axis=1)
         return self.emit(reshape_p, columns, shape=(len(parts), *columns.aval.shape[2:]))

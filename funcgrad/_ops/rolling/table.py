@@ -24,7 +24,7 @@ from funcgrad._ops.index.gather import index_p
 from funcgrad._ops.rolling.numbering import (
     OUTSIDE,
     IndexReads,
-    Parts,
+    PartNumbers,
     distinct_objects,
     first_places,
     number_pairs,
@@ -105,7 +105,7 @@ class Table:
         self.types = np.full(self.size + len(self.outside), -1)
         self.types[numbers] = np.array([self._avals.setdefault(x, len(self._avals)) for x in avals], np.int64)[found]
         self.types[self.size :] = [self._type_of(x) for x in self.outside]
-        self.parts = Parts()
+        self.parts = PartNumbers()
         # The part at integers that each equation reads or writes, as far as it was asked for.
         self.part_numbers = np.full(len(equations), _UNKNOWN)
 
