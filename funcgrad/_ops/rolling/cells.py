@@ -1,15 +1,19 @@
-"""The rows of an array that an index names, such as those of a window ``y[t - 4 : t]`` or ``y[i, j : j + 3]``."""
+"""The rows of an array that an index names, such as those of a window ``y[t - 4 : t]`` or ``y[i, j : j + 3]``.
+
+Updates of rows and of windows are records of these.
+"""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
 from collections.abc import Sequence
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from funcgrad._core.graph.ir import Equation, Graph, Operand
+from funcgrad._core.graph.ir import Equation, Graph, Literal, Operand
 from funcgrad._ops.index.gather import index_p, scatter_p
 from funcgrad._ops.index.plan import FULL, SLOT, Index, expand_ellipsis
 from funcgrad._ops.rolling.rows import HOLE, Key, pattern_of
@@ -73,6 +77,86 @@ class Cells(NamedTuple):
         return math.prod(map(len, self.places))
 
 
+class WindowRow(NamedTuple):
+    """A row of a window."""
+
+    window: Operand
+    place: int
+
+
+class Filled(NamedTuple):
+    """A row all of whose elements are one number."""
+
+    number: Literal
+    shape: tuple[int, ...]
+
+
+class RowUpdate(NamedTuple):
+    """An update of one row.
+
+    Args:
+        depth: the number of updates of the chain up to this one.
+        adds: whether the value is added to the row, or replaces it.
+        value: the row.
+        row_first: whether the row is the first operand of the sum.
+    """
+
+    depth: int
+    adds: bool
+    value: Operand | WindowRow | Filled
+    row_first: bool
+
+
+class WindowSum(NamedTuple):
+    """A sum of a window.
+
+    Args:
+        box: the places of the window along each axis.
+        rows: the rows after the sum, along a first axis.
+    """
+
+    box: tuple[slice, ...]
+    rows: Operand
+
+    @property
+    def size(self) -> int:
+        """The number of rows."""
+        return math.prod([each.stop - each.start for each in self.box])
+
+    @property
+    def keys(self) -> list[Key]:
+        """The integers of each row."""
+        return [*product(*[range(each.start, each.stop) for each in self.box])]
+
+    def update(self, key: Key, depth: int) -> RowUpdate:
+        """Return the update of one row."""
+        place = 0
+        for k, each in zip(key, self.box, strict=True):
+            place = place * (each.stop - each.start) + k - each.start
+        return RowUpdate(depth, False, WindowRow(self.rows, place), False)
+
+    def updates(self, depth: int) -> list[tuple[Key, RowUpdate]]:
+        """Return the updates of all rows."""
+        pairs = enumerate(self.keys)
+        return [(key, RowUpdate(depth, False, WindowRow(self.rows, k), False)) for k, key in pairs]
+
+
+class Run(NamedTuple):
+    """A part of a window.
+
+    Args:
+        start: its first row.
+        end: the row after it.
+        array: an array that has these rows, and where; ``None`` if there is none.
+        is_added: whether sums of other rows added 0 to these.
+    """
+
+    start: int
+    end: int
+    array: tuple[Operand, tuple[slice, ...]] | None
+    is_added: bool
+
+
 def axes_of(index: Index, ndim: int) -> int:
     """Return the number of axes up to the last one of which an index does not take everything."""
     if SLOT in index.entries or None in index.entries:
@@ -99,6 +183,14 @@ def cells_of(index: Index, shape: Sequence[int], axes: int) -> Cells | None:
     if not all(places):
         return None
     return Cells(tuple(places), tuple([isinstance(each, slice) for each in entries[:axes]]))
+
+
+def even_slice(places: list[int]) -> slice | None:
+    """Return the slice of places that lie at one distance; ``None`` if they do not."""
+    step = places[1] - places[0] if len(places) > 1 else 1
+    if places != [*range(places[0], places[-1] + 1, step)]:
+        return None
+    return slice(places[0], places[-1] + 1, None if step == 1 else step)
 
 
 def has_slice(index: Index) -> bool:

@@ -27,8 +27,19 @@ from funcgrad._ops.index.gather import index_p, scatter_p
 from funcgrad._ops.index.join import stack_p
 from funcgrad._ops.index.plan import Index
 from funcgrad._ops.index.scatter import scatter_set_p
-from funcgrad._ops.rolling.cells import Cells, IndexOf, cells_of, has_slice, moving_windows
-from funcgrad._ops.rolling.chains import MOST_CELLS, Chain, ChainReader, Filled, RowUpdate, WindowRow, WindowSum
+from funcgrad._ops.rolling.cells import (
+    Cells,
+    Filled,
+    IndexOf,
+    RowUpdate,
+    WindowRow,
+    WindowSum,
+    cells_of,
+    even_slice,
+    has_slice,
+    moving_windows,
+)
+from funcgrad._ops.rolling.chains import MOST_CELLS, Chain, ChainReader
 from funcgrad._ops.rolling.rows import (
     FIRST_AXIS,
     HOLE,
@@ -250,7 +261,8 @@ class Forwarder(ChainReader):
         lengths = [high - low for low, high in zip(lows, highs, strict=True)]
         size, rest = math.prod(lengths), shape[axes:]
         box = tuple([slice(low, high) for low, high in zip(lows, highs, strict=True)])
-        if size > MOST_CELLS and (len(operands) > 1 or chain.single_rows(box) > MOST_CELLS):
+        is_dense = sum(each.size for each in cells) >= size
+        if size > MOST_CELLS and not (is_dense and chain.single_rows(box) <= MOST_CELLS):
             return False
         indices = tuple([each.moved(lows) for each in cells])
         if len(operands) == 1 and operands[0].aval.shape == (*lengths, *rest) and cells[0].is_upwards:
@@ -311,13 +323,12 @@ class Forwarder(ChainReader):
                 before = end
             if depth in chain.made:
                 return chain.made[depth]
-        pending = chain.events_between(before, depth)
         y = chain.made[before]
-        if len(pending) <= _FEW and not any(isinstance(event.value, WindowRow) for _, event in pending):
-            for key, event in pending:
+        if depth - before <= _FEW and not chain.has_windows(before, depth):
+            for key, event in chain.events_between(before, depth):
                 y = self._updated(y, event, Index(entries_of(chain.pattern, key)))
         else:
-            y = self._at_once(chain, y, list(dict.fromkeys(key for key, _ in pending)), before, depth)
+            y = self._at_once(chain, y, chain.changed_rows(before, depth), before, depth)
         chain.note(depth, y)
         return y
 
@@ -346,7 +357,7 @@ class Forwarder(ChainReader):
         is_first = set(pattern[:holes]) == {HOLE} and None not in pattern
         # The places along each axis; rows are written at once if they are all those of a grid.
         axes = [sorted(set(column)) for column in zip(*keys, strict=True)]
-        grid = [_even(places) for places in axes]
+        grid = [even_slice(places) for places in axes]
         cuts = [each for each in grid if each is not None]
         if len(keys) > 1 and is_first and len(cuts) == holes and math.prod(map(len, axes)) == len(keys):
             value_of = dict(zip(keys, values, strict=True))
@@ -360,14 +371,6 @@ class Forwarder(ChainReader):
         for key, value in zip(keys, values, strict=True):
             y = self.emit(scatter_set_p, y, value, index=Index(entries_of(pattern, key)))
         return y
-
-
-def _even(places: list[int]) -> slice | None:
-    """Return the slice of places that lie at one distance; ``None`` if they do not."""
-    step = places[1] - places[0] if len(places) > 1 else 1
-    if places != [*range(places[0], places[-1] + 1, step)]:
-        return None
-    return slice(places[0], places[-1] + 1, None if step == 1 else step)
 
 
 def _shape_of(x: Operand, pattern: Pattern, key: Key) -> tuple[int, ...]:
