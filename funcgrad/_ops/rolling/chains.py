@@ -289,7 +289,7 @@ class ChainReader(Emitter):
         for start, end, array, is_added in runs:
             if array is None:
                 keys = product(*[range(each.start, each.stop) for each in box])
-                rows += [self._value(chain, key, chain.depth) for key in islice(keys, start, end)]
+                rows += [self._row(chain, key, chain.depth) for key in islice(keys, start, end)]
                 continue
             if rows:
                 pieces.append(self._joined(rows))
@@ -303,15 +303,19 @@ class ChainReader(Emitter):
         pieces += [self._joined(rows)] if rows else []
         return pieces[0] if len(pieces) == 1 else self.emit(concatenate_p, *pieces, axis=0)
 
+    def _row(self, chain: Chain, key: Key, depth: int) -> Operand | WindowRow:
+        """Return a row; one of the first array that lies in a line is not read yet."""
+        if chain.pattern == FIRST_AXIS and chain.is_first(key, depth):
+            return WindowRow(chain.base, key[0])
+        return self._value(chain, key, depth)
+
     def stack_of(self, chain: Chain, keys: Sequence[Key], depth: int) -> Operand:
         """Return rows stacked along a new first axis. The rows of the window before are read as a slice of it."""
         window, known = chain.window
         rows: list[Operand | WindowRow] = []
         values: dict[Key, tuple[int, Operand | WindowRow]] = {}
-        is_line = chain.pattern == FIRST_AXIS
         for k, key in enumerate(keys):
-            is_base = is_line and chain.is_first(key, depth)
-            value = WindowRow(chain.base, key[0]) if is_base else self._value(chain, key, depth)
+            value = self._row(chain, key, depth)
             values.setdefault(key, (k, value))
             if window is not None and key in known:
                 place, before = known[key]

@@ -294,7 +294,9 @@ class Forwarder(ChainReader):
             self._replaced[result] = self.element(chain, found[1], depth)
         elif set(chain.pattern) == {HOLE} and self._moved(index, shape) is not None:
             cells = self._cells(index, shape, len(chain.pattern))
-            version = None if cells is None else chain.version_with(cells, depth)
+            # Windows of rows along the first axis are slices of the window before.
+            is_line = cells is None or (chain.pattern == FIRST_AXIS and cells.size <= MOST_CELLS)
+            version = None if cells is None or is_line else chain.version_with(cells, depth)
             if version is not None:
                 # No update concerns these rows.
                 self.equations.append(with_operands(equation, (version,)))
