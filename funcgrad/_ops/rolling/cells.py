@@ -2,6 +2,8 @@
 
 ``y[t - 4 : t]`` has four cells, ``y[t - 4]`` to ``y[t - 1]``. A cell has one integer for each axis up to the last one
 that the index cuts. So the cells of ``y[i, j : j + 3]`` are the numbers ``y[i, j]``, ``y[i, j + 1]``, ``y[i, j + 2]``.
+
+Updates of rows and of windows are records of these.
 """
 
 from __future__ import annotations
@@ -9,11 +11,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from funcgrad._core.graph.ir import Equation, Graph, Operand
+from funcgrad._core.graph.ir import Equation, Graph, Literal, Operand
 from funcgrad._ops.index.gather import index_p, scatter_p
 from funcgrad._ops.index.plan import FULL, SLOT, Index, expand_ellipsis
 from funcgrad._ops.rolling.patterns import HOLE, Key, pattern_of
@@ -78,6 +81,86 @@ class Cells(NamedTuple):
     def size(self) -> int:
         """The number of cells."""
         return math.prod(map(len, self.places))
+
+
+class WindowRow(NamedTuple):
+    """Row number ``place`` of an array that holds the rows of a window."""
+
+    window: Operand
+    place: int
+
+
+class Filled(NamedTuple):
+    """A row whose elements are all one number."""
+
+    number: Literal
+    shape: tuple[int, ...]
+
+
+class RowUpdate(NamedTuple):
+    """An update of one row.
+
+    Args:
+        depth: the number of the update in its chain.
+        adds: whether the update adds the value to the row; else the value replaces the row.
+        value: a row.
+        row_first: whether the row is the first operand of the sum.
+    """
+
+    depth: int
+    adds: bool
+    value: Operand | WindowRow | Filled
+    row_first: bool
+
+
+class WindowSum(NamedTuple):
+    """A sum of a window.
+
+    Args:
+        box: the places of the window along each axis.
+        rows: the rows after the sum, along a first axis.
+    """
+
+    box: tuple[slice, ...]
+    rows: Operand
+
+    @property
+    def size(self) -> int:
+        """The number of rows."""
+        return math.prod([each.stop - each.start for each in self.box])
+
+    @property
+    def keys(self) -> list[Key]:
+        """The integers of each row."""
+        return [*product(*[range(each.start, each.stop) for each in self.box])]
+
+    def update(self, key: Key, depth: int) -> RowUpdate:
+        """Return the update of one row."""
+        place = 0
+        for k, each in zip(key, self.box, strict=True):
+            place = place * (each.stop - each.start) + k - each.start
+        return RowUpdate(depth, False, WindowRow(self.rows, place), False)
+
+    def updates(self, depth: int) -> list[tuple[Key, RowUpdate]]:
+        """Return the updates of all rows."""
+        pairs = enumerate(self.keys)
+        return [(key, RowUpdate(depth, False, WindowRow(self.rows, k), False)) for k, key in pairs]
+
+
+class Run(NamedTuple):
+    """A part of a window.
+
+    Args:
+        start: its first row.
+        end: the row after it.
+        array: an array that has these rows, and where; ``None`` if there is none.
+        is_added: whether sums of other rows added 0 to these.
+    """
+
+    start: int
+    end: int
+    array: tuple[Operand, tuple[slice, ...]] | None
+    is_added: bool
 
 
 def without_new_axes(index: Index) -> Index:

@@ -5,12 +5,10 @@ The *depth* of an update is its number in the chain, from 1 on. Depth 0 is the a
 
 from __future__ import annotations
 
-import math
 import operator
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Sequence
 from itertools import islice, pairwise, product
-from typing import NamedTuple
 
 import numpy as np
 
@@ -19,82 +17,17 @@ from funcgrad._core.graph.key import value_key
 from funcgrad._ops.elementwise.arithmetic import add_p
 from funcgrad._ops.index.gather import index_p
 from funcgrad._ops.index.join import concatenate_p, stack_p
-from funcgrad._ops.index.plan import SLOT, Index
-from funcgrad._ops.index.scatter import scatter_set_p
+from funcgrad._ops.index.plan import Index
 from funcgrad._ops.layout.broadcast import broadcast_to_p
-from funcgrad._ops.layout.shape import reshape_p, transpose_p
-from funcgrad._ops.rolling.cells import Cells
-from funcgrad._ops.rolling.patterns import FIRST_AXIS, HOLE, Key, Pattern, axis_of_arrays, entries_of
+from funcgrad._ops.layout.shape import reshape_p
+from funcgrad._ops.rolling.cells import Cells, Filled, RowUpdate, Run, WindowRow, WindowSum
+from funcgrad._ops.rolling.patterns import FIRST_AXIS, HOLE, Key, Pattern
 from funcgrad._ops.rolling.rows import Gatherer
 
-# This many rows, or more, are written by one index array where their places are no grid.
-_MANY = 9
+# At least this many rows of a window are read at once from an array that has them.
+_LEAST_ROWS = 8
 # The most rows of an array that are read or added to at once by one equation, and are followed.
 MOST_CELLS = 64
-
-
-class WindowRow(NamedTuple):
-    """Row number ``place`` of an array that holds the rows of a window."""
-
-    window: Operand
-    place: int
-
-
-class Filled(NamedTuple):
-    """A row whose elements are all one number."""
-
-    number: Literal
-    shape: tuple[int, ...]
-
-
-class RowUpdate(NamedTuple):
-    """An update of one row.
-
-    Args:
-        depth: the number of the update in its chain.
-        adds: whether the update adds the value to the row; else the value replaces the row.
-        value: a row.
-        row_first: whether the row is the first operand of the sum.
-    """
-
-    depth: int
-    adds: bool
-    value: Operand | WindowRow | Filled
-    row_first: bool
-
-
-class WindowSum(NamedTuple):
-    """A sum of a window.
-
-    Args:
-        box: the places of the window along each axis.
-        rows: the rows after the sum, along a first axis.
-    """
-
-    box: tuple[slice, ...]
-    rows: Operand
-
-    @property
-    def size(self) -> int:
-        """The number of rows."""
-        return math.prod([each.stop - each.start for each in self.box])
-
-    @property
-    def keys(self) -> list[Key]:
-        """The integers of each row."""
-        return [*product(*[range(each.start, each.stop) for each in self.box])]
-
-    def update(self, key: Key, depth: int) -> RowUpdate:
-        """Return the update of one row."""
-        place = 0
-        for k, each in zip(key, self.box, strict=True):
-            place = place * (each.stop - each.start) + k - each.start
-        return RowUpdate(depth, False, WindowRow(self.rows, place), False)
-
-    def updates(self, depth: int) -> list[tuple[Key, RowUpdate]]:
-        """Return the updates of all rows."""
-        pairs = enumerate(self.keys)
-        return [(key, RowUpdate(depth, False, WindowRow(self.rows, k), False)) for k, key in pairs]
 
 
 _depth_of = operator.attrgetter("depth")
@@ -155,11 +88,22 @@ class Chain:
         self.sums.append(self.depth)
 
     def events_between(self, before: int, depth: int) -> list[tuple[Key, RowUpdate]]:
-        """Return the updates between two depths."""
-        found: list[tuple[Key, RowUpdate]] = []
-        for each, events in enumerate(self._events[before:depth], before + 1):
-            found += self._windows[each].updates(each) if each in self._windows else events
-        return found
+        """Return the updates of single rows between two depths."""
+        return [event for events in self._events[before:depth] for event in events]
+
+    def has_windows(self, before: int, depth: int) -> bool:
+        """Return whether sums of windows are among the updates between two depths."""
+        return any(each in self._windows for each in range(before + 1, depth + 1))
+
+    def changed_rows(self, before: int, depth: int) -> list[Key]:
+        """Return the rows that updates between two depths concern."""
+        if depth == self.depth and self._windows:
+            return [*map(tuple, np.argwhere(self._depths_of_rows() > before).tolist())]
+        keys: dict[Key, None] = {}
+        for each in range(before + 1, depth + 1):
+            window = self._windows.get(each)
+            keys |= dict.fromkeys(window.keys if window else [key for key, _ in self._events[each - 1]])
+        return [*keys]
 
     def _depths_of_rows(self) -> np.ndarray:
         if self._newest is None:
@@ -173,7 +117,7 @@ class Chain:
         runs = self.runs(box)
         if runs is None:
             return WindowSum(box, self.base).size
-        return sum(end - start for start, end, row in runs if row is None)
+        return sum(each.end - each.start for each in runs if each.array is None)
 
     def note(self, depth: int, version: Operand) -> None:
         """Note a version that was made as an array."""
@@ -216,26 +160,28 @@ class Chain:
             for key, event in window.updates(depth):
                 insort(self.of.setdefault(key, []), event, key=_depth_of)
 
-    def runs(self, box: tuple[slice, ...]) -> list[tuple[int, int, WindowRow | None]] | None:
-        """Return the parts of a window whose rows are those of one sum of a window, or of none; where they start, end.
-
-        ``None`` if the window has several axes.
-        """
+    def runs(self, box: tuple[slice, ...]) -> list[Run] | None:
+        """Return the parts of a window that one array has; ``None`` if the window has several axes."""
         long = [k for k, each in enumerate(box) if each.stop - each.start > 1]
         if len(long) != 1:
             return None
         (k,) = long
         depths = self._depths_of_rows()[box].reshape(-1)
         cuts = [0, *(np.flatnonzero(depths[1:] != depths[:-1]) + 1).tolist(), len(depths)]
-        found: list[tuple[int, int, WindowRow | None]] = []
+        before = self.made_before(self.depth + 1)
+        found: list[Run] = []
         for start, end in pairwise(cuts):
-            window = self._windows.get(int(depths[start]))
-            row = None
-            if window is not None:
+            depth = int(depths[start])
+            window, array = self._windows.get(depth), None
+            if depth <= before and end - start >= _LEAST_ROWS:
+                first = box[k].start
+                array = self.made[before], (*box[:k], slice(first + start, first + end), *box[k + 1 :])
+            elif window is not None:
                 if window.size != window.box[k].stop - window.box[k].start:
                     return None
-                row = WindowRow(window.rows, box[k].start + start - window.box[k].start)
-            found.append((start, end, row))
+                first = box[k].start + start - window.box[k].start
+                array = window.rows, (slice(first, first + end - start),)
+            found.append(Run(start, end, array, depth <= before and self.sums_between(before, self.depth) > 0))
         return found
 
     def version_with(self, cells: Cells, depth: int) -> Operand | None:
@@ -346,29 +292,37 @@ class ChainReader(Gatherer):
             return self.stack_of(chain, WindowSum(box, chain.base).keys, chain.depth)
         pieces: list[Operand] = []
         rows: list[Operand | WindowRow] = []
-        for start, end, first in runs:
-            if first is None:
+        rest = chain.base.aval.shape[len(box) :]
+        for start, end, array, is_added in runs:
+            if array is None:
                 keys = product(*[range(each.start, each.stop) for each in box])
-                rows += [self._value(chain, key, chain.depth) for key in islice(keys, start, end)]
+                rows += [self._row(chain, key, chain.depth) for key in islice(keys, start, end)]
                 continue
             if rows:
                 pieces.append(self._joined(rows))
-            piece = first.window
-            if end - start < piece.aval.shape[0]:
-                piece = self.part(piece, FIRST_AXIS, (slice(first.place, first.place + end - start),))
-            pieces, rows = [*pieces, piece], []
+                rows = []
+            piece, places = array
+            if tuple([each.stop - each.start for each in places]) != piece.aval.shape[: len(places)]:
+                piece = self.part(piece, (HOLE,) * len(places), places)
+            if len(places) > 1:
+                piece = self.emit(reshape_p, piece, shape=(end - start, *rest))
+            pieces.append(self.plus_zero(piece) if is_added else piece)
         pieces += [self._joined(rows)] if rows else []
         return pieces[0] if len(pieces) == 1 else self.emit(concatenate_p, *pieces, axis=0)
+
+    def _row(self, chain: Chain, key: Key, depth: int) -> Operand | WindowRow:
+        """Return a row; one of the first array that lies in a line is not read yet."""
+        if chain.pattern == FIRST_AXIS and chain.is_first(key, depth):
+            return WindowRow(chain.base, key[0])
+        return self._value(chain, key, depth)
 
     def stack_of(self, chain: Chain, keys: Sequence[Key], depth: int) -> Operand:
         """Return rows stacked along a new first axis. Rows that the window before has are read as a slice of it."""
         window, known = chain.window
         rows: list[Operand | WindowRow] = []
         values: dict[Key, tuple[int, Operand | WindowRow]] = {}
-        is_line = chain.pattern == FIRST_AXIS
         for k, key in enumerate(keys):
-            is_base = is_line and chain.is_first(key, depth)
-            value = WindowRow(chain.base, key[0]) if is_base else self._value(chain, key, depth)
+            value = self._row(chain, key, depth)
             values.setdefault(key, (k, value))
             if window is not None and key in known:
                 place, before = known[key]
@@ -402,51 +356,3 @@ class ChainReader(Gatherer):
             pieces.append(piece)
             start = end
         return pieces[0] if len(pieces) == 1 else self.emit(concatenate_p, *pieces, axis=0)
-
-    def written(self, y: Operand, pattern: Pattern, keys: list[Key], values: list[Operand]) -> Operand:
-        """Return an array with rows written at once if their places are those of a grid, or many; else one by one.
-
-        Each key occurs once here, so their order does not matter.
-        """
-        # The places along each axis.
-        axes = [sorted(set(column)) for column in zip(*keys, strict=True)]
-        cuts = [each for each in map(_even, axes) if each is not None]
-        is_grid = len(cuts) == len(axes) and math.prod(map(len, axes)) == len(keys)
-        if None in pattern or len(keys) < (2 if is_grid else _MANY):
-            for key, value in zip(keys, values, strict=True):
-                y = self.emit(scatter_set_p, y, value, index=Index(entries_of(pattern, key)))
-            return y
-        if not is_grid:
-            together = self.emit(stack_p, *values, axis=0)
-            axis = axis_of_arrays(pattern)
-            if axis:
-                order = (*range(1, axis + 1), 0, *range(axis + 1, together.aval.ndim))
-                together = self.emit(transpose_p, together, permutation=order)
-            index = Index(entries_of(pattern, [SLOT] * len(axes)), unique=True)
-            return self.emit(scatter_set_p, y, together, *self.index_arrays(np.array(keys, np.int64)), index=index)
-        value_of = dict(zip(keys, values, strict=True))
-        together = self.emit(stack_p, *[value_of[key] for key in product(*axes)], axis=0)
-        if len(axes) > 1:
-            together = self.emit(reshape_p, together, shape=(*map(len, axes), *together.aval.shape[1:]))
-        if set(pattern) == {HOLE} and together.aval == y.aval:
-            # The array before is not read any more.
-            return together
-        order = _order_of(pattern, together.aval.ndim)
-        if order != (*range(len(order)),):
-            together = self.emit(transpose_p, together, permutation=order)
-        return self.emit(scatter_set_p, y, together, index=Index(entries_of(pattern, tuple(cuts))))
-
-
-def _order_of(pattern: Pattern, ndim: int) -> tuple[int, ...]:
-    """Return the order in which the axes of rows, which begin with those of the integers, are those of their array."""
-    holes = pattern.count(HOLE)
-    first, rest = iter(range(holes)), iter(range(holes, ndim))
-    return (*[next(first if each == HOLE else rest) for each in pattern], *rest)
-
-
-def _even(places: list[int]) -> slice | None:
-    """Return the slice of places that lie at one distance; ``None`` if they do not."""
-    step = places[1] - places[0] if len(places) > 1 else 1
-    if places != [*range(places[0], places[-1] + 1, step)]:
-        return None
-    return slice(places[0], places[-1] + 1, None if step == 1 else step)

@@ -32,8 +32,18 @@ from funcgrad._ops.index.gather import index_p, scatter_p
 from funcgrad._ops.index.plan import Index
 from funcgrad._ops.index.scatter import scatter_set_p
 from funcgrad._ops.layout.shape import reshape_p
-from funcgrad._ops.rolling.cells import Cells, IndexOf, cells_of, has_slice, moving_windows
-from funcgrad._ops.rolling.chains import MOST_CELLS, Chain, ChainReader, Filled, RowUpdate, WindowRow, WindowSum
+from funcgrad._ops.rolling.cells import (
+    Cells,
+    Filled,
+    IndexOf,
+    RowUpdate,
+    WindowRow,
+    WindowSum,
+    cells_of,
+    has_slice,
+    moving_windows,
+)
+from funcgrad._ops.rolling.chains import MOST_CELLS, Chain, ChainReader
 from funcgrad._ops.rolling.parts import with_whole_rows
 from funcgrad._ops.rolling.patterns import FIRST_AXIS, FULL_SLICE, HOLE, Key, Pattern, entries_of, pattern_of
 from funcgrad._ops.rolling.rows import Row, with_operands
@@ -272,7 +282,8 @@ class Forwarder(ChainReader):
         lengths = [high - low for low, high in zip(lows, highs, strict=True)]
         size, rest = math.prod(lengths), shape[axes:]
         box = tuple([slice(low, high) for low, high in zip(lows, highs, strict=True)])
-        if size > MOST_CELLS and (len(operands) > 1 or chain.single_rows(box) > MOST_CELLS):
+        is_dense = sum(each.size for each in cells) >= size
+        if size > MOST_CELLS and not (is_dense and chain.single_rows(box) <= MOST_CELLS):
             return False
         indices = tuple([each.moved(lows) for each in cells])
         if len(operands) == 1 and operands[0].aval.shape == (*lengths, *rest) and cells[0].is_upwards:
@@ -304,7 +315,9 @@ class Forwarder(ChainReader):
             self._replaced[result] = self.element(chain, found[1], depth)
         elif set(chain.pattern) == {HOLE} and self._moved(index, shape) is not None:
             cells = self._cells(index, shape, len(chain.pattern))
-            version = None if cells is None else chain.version_with(cells, depth)
+            # Windows of rows along the first axis are slices of the window before.
+            is_line = cells is None or (chain.pattern == FIRST_AXIS and cells.size <= MOST_CELLS)
+            version = None if cells is None or is_line else chain.version_with(cells, depth)
             if version is not None:
                 # No update concerns these rows.
                 self.equations.append(with_operands(equation, (version,)))
@@ -333,13 +346,12 @@ class Forwarder(ChainReader):
                 before = end
             if depth in chain.made:
                 return chain.made[depth]
-        pending = chain.events_between(before, depth)
         y = chain.made[before]
-        if len(pending) <= _FEW and not any(isinstance(event.value, WindowRow) for _, event in pending):
-            for key, event in pending:
+        if depth - before <= _FEW and not chain.has_windows(before, depth):
+            for key, event in chain.events_between(before, depth):
                 y = self._updated(y, event, Index(entries_of(chain.pattern, key)))
         else:
-            y = self._at_once(chain, y, list(dict.fromkeys(key for key, _ in pending)), before, depth)
+            y = self._at_once(chain, y, chain.changed_rows(before, depth), before, depth)
         chain.note(depth, y)
         return y
 

@@ -147,17 +147,9 @@ def flat_places(places: Sequence[np.ndarray], lengths: Sequence[int]) -> np.ndar
     return found
 
 
-__all__ = [
-    "FIRST_AXIS",
-    "FULL_SLICE",
-    "HOLE",
-    "Key",
-    "MovingSlice",
-    "Pattern",
-    "axis_of_arrays",
-    "entries_of",
-    "flat_places",
-    "lows_of",
-    "pattern_of",
-    "window_of",
-]
+def even_slice(places: list[int]) -> slice | None:
+    """Return the slice of places that lie at one distance; ``None`` if they do not."""
+    step = places[1] - places[0] if len(places) > 1 else 1
+    if places != [*range(places[0], places[-1] + 1, step)]:
+        return None
+    return slice(places[0], places[-1] + 1, None if step == 1 else step)

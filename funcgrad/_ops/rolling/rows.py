@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Sequence
+from itertools import product
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -15,6 +16,7 @@ from funcgrad._core.primitive import Primitive
 from funcgrad._ops.index.gather import index_p
 from funcgrad._ops.index.join import concatenate_p, stack_p
 from funcgrad._ops.index.plan import FULL, SLOT, Index
+from funcgrad._ops.index.scatter import scatter_set_p
 from funcgrad._ops.layout.shape import reshape_p, transpose_p
 from funcgrad._ops.rolling.patterns import (
     FIRST_AXIS,
@@ -25,9 +27,12 @@ from funcgrad._ops.rolling.patterns import (
     Pattern,
     axis_of_arrays,
     entries_of,
+    even_slice,
 )
 from funcgrad._ops.rolling.turns import rows_in_turns
 
+# This many rows, or more, are written by one index array where their places are no grid.
+_MANY = 9
 # Parts of windows that are shorter than this are read element by element.
 _SHORT = 16
 # The rows of one array form runs, whose integers go up or down evenly. Each run is one slice of the array. Rows in more
@@ -293,6 +298,46 @@ class Gatherer(Emitter):
         if entries != [slice(0, len(line), 1) for line in lines]:
             found = self.emit(index_p, found, index=Index((FULL, *entries)))
         return found
+
+    def written(self, y: Operand, pattern: Pattern, keys: list[Key], values: list[Operand]) -> Operand:
+        """Return an array with rows written at once if their places are those of a grid, or many; else one by one.
+
+        Each key occurs once here, so their order does not matter.
+        """
+        # The places along each axis.
+        axes = [sorted(set(column)) for column in zip(*keys, strict=True)]
+        cuts = [each for each in map(even_slice, axes) if each is not None]
+        is_grid = len(cuts) == len(axes) and math.prod(map(len, axes)) == len(keys)
+        if None in pattern or len(keys) < (2 if is_grid else _MANY):
+            for key, value in zip(keys, values, strict=True):
+                y = self.emit(scatter_set_p, y, value, index=Index(entries_of(pattern, key)))
+            return y
+        if not is_grid:
+            together = self.emit(stack_p, *values, axis=0)
+            axis = axis_of_arrays(pattern)
+            if axis:
+                order = (*range(1, axis + 1), 0, *range(axis + 1, together.aval.ndim))
+                together = self.emit(transpose_p, together, permutation=order)
+            index = Index(entries_of(pattern, [SLOT] * len(axes)), unique=True)
+            return self.emit(scatter_set_p, y, together, *self.index_arrays(np.array(keys, np.int64)), index=index)
+        value_of = dict(zip(keys, values, strict=True))
+        together = self.emit(stack_p, *[value_of[key] for key in product(*axes)], axis=0)
+        if len(axes) > 1:
+            together = self.emit(reshape_p, together, shape=(*map(len, axes), *together.aval.shape[1:]))
+        if set(pattern) == {HOLE} and together.aval == y.aval:
+            # The array before is not read any more.
+            return together
+        order = _order_of(pattern, together.aval.ndim)
+        if order != (*range(len(order)),):
+            together = self.emit(transpose_p, together, permutation=order)
+        return self.emit(scatter_set_p, y, together, index=Index(entries_of(pattern, tuple(cuts))))
+
+
+def _order_of(pattern: Pattern, ndim: int) -> tuple[int, ...]:
+    """Return the order in which the axes of rows, which begin with those of the integers, are those of their array."""
+    holes = pattern.count(HOLE)
+    first, rest = iter(range(holes)), iter(range(holes, ndim))
+    return (*[next(first if each == HOLE else rest) for each in pattern], *rest)
 
 
 def _reached(span: int, step: int) -> slice:
