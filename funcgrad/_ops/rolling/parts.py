@@ -37,7 +37,7 @@ def with_whole_rows(graph: Graph) -> Graph:
     if not family:
         return graph
     prefixes = _prefixes(graph, family, scatters)
-    return _Rows(graph, family, scatters, prefixes).run() if prefixes else graph
+    return _WholeRows(graph, family, scatters, prefixes).run() if prefixes else graph
 
 
 def _families(graph: Graph) -> tuple[Family, dict[Operand, Equation]]:
@@ -94,7 +94,7 @@ def _common_holes(patterns: Sequence[Pattern]) -> Pattern:
     return (HOLE,) * count
 
 
-class _Rows(Emitter):
+class _WholeRows(Emitter):
     """One pass over a program."""
 
     def __init__(

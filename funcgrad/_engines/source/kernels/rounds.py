@@ -50,11 +50,18 @@ def _scan(w: Lowering, equation: Equation) -> bool:
     body = loop.body.made(prepared)
     if not loop.length:
         return False
-    short = loop.length * len(body.equations) <= _INLINE and not body.constants
+    short = loop.length * sum(map(_operations, body.equations)) <= _INLINE and not body.constants
     # A short loop that is a kernel of its own stays a loop: its text is shorter and compiles faster.
     if short and (w.depth or not w.loop):
         return round_by_round(w, equation)
     return w.loop and _for(w, equation, loop, body)
+
+
+def _operations(equation: Equation) -> int:
+    """Return how many operations an equation is, with those of all rounds of a loop."""
+    inner = bodies_of(equation, inside=False)
+    rounds = getattr(equation.params.get("loop"), "length", 1)
+    return 1 + rounds * sum(_operations(each) for body in inner for each in body.equations)
 
 
 def round_by_round(w: Lowering, equation: Equation) -> bool:
@@ -279,14 +286,16 @@ def _cond(w: Lowering, equation: Equation) -> bool:
     return True
 
 
-def bodies_of(equation: Equation) -> list[Graph]:
-    """Return the bodies of a loop or a branch, and of the loops and branches in them."""
+def bodies_of(equation: Equation, *, inside: bool = True) -> list[Graph]:
+    """Return the bodies of a loop or a branch, and of the loops and branches ``inside`` of them."""
     params, found = equation.params, []
     if "branches" in params:
         found += params["branches"][:2]
     elif "loop" in params:
         found += [params["loop"].body, *([params["loop"].condition] if hasattr(params["loop"], "condition") else [])]
     made = [body.made(prepared) for body in found]
+    if not inside:
+        return made
     return [*made, *[inner for body in made for each in body.equations for inner in bodies_of(each)]]
 
 
