@@ -21,7 +21,16 @@ def test_programs(first: int) -> None:
     assert not found, "\n\n".join(f.text for f in found)
 
 
-COUNTS = {"schedules": 200, "writes": 80, "branches": 200, "loops": 400, "windows": 80, "slices": 60, "mixtures": 200}
+COUNTS = {
+    "schedules": 200,
+    "writes": 80,
+    "branches": 200,
+    "loops": 400,
+    "windows": 80,
+    "slices": 60,
+    "states": 60,
+    "mixtures": 200,
+}
 
 
 @pytest.mark.parametrize(("kind", "count"), [*COUNTS.items(), ("specials", 200)])
