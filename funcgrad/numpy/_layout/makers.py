@@ -24,6 +24,7 @@ from funcgrad._types import Array, ArrayLike, DeviceLike, DTypeLike, ShapeLike
 from funcgrad.numpy._base.concrete import no_number
 from funcgrad.numpy._base.convert import assigned
 from funcgrad.numpy._base.dispatch import implements
+from funcgrad.numpy._base.foreign import holds_tracer
 from funcgrad.numpy._layout.creation import Order, taking
 from funcgrad.numpy._layout.shape import as_array, copied, memory_order, to_shape, transpose
 
@@ -100,6 +101,9 @@ def asarray(
     # SciPy passes a member of NumPy's private enumeration.
     order = memory_order(order)
     copy = None if getattr(copy, "name", None) == "IF_NEEDED" else copy
+    if dtype is not None and np.dtype(dtype) == object and not holds_tracer(a):
+        # Lists of several lengths, as SciPy's modules make when they are imported.
+        return np.array(a, dtype, order=order or "K", copy=copy)
     value = as_array(a) if dtype is None or hasattr(a, "dtype") else assigned(a, np.dtype(dtype))
     if isinstance(value, np.ndarray | np.generic):
         y = np.array(value, dtype, order=order or "K", copy=copy)

@@ -249,3 +249,15 @@ def test_siblings_of_an_interpolator_are_not_taken_for_it() -> None:
     line = scipy.interpolate.KroghInterpolator([0.0, 1.0, 2.0], [0.0, 1.0, 4.0])
     with fg.intercept():
         np.testing.assert_allclose(fg.grad(line)(1.5), 3.0)
+
+
+def test_lists_of_several_lengths_stay_objects() -> None:
+    """SciPy's modules make such arrays when a function imports them inside of a transform."""
+
+    def weighted(x: Any) -> Any:
+        table = np.array([[1], [1, 2]], dtype=object)
+        assert type(table) is np.ndarray
+        return np.sum(x) * len(table[1])
+
+    with fg.intercept():
+        np.testing.assert_array_equal(fg.grad(weighted)(np.ones(2)), [2.0, 2.0])
