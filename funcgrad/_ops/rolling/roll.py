@@ -28,9 +28,9 @@ from funcgrad._ops.index.plan import SLOT, Index
 from funcgrad._ops.index.scatter import scatter_set_p
 from funcgrad._ops.layout.shape import reshape_p, transpose_p
 from funcgrad._ops.program.scan import Loop, scan_p
-from funcgrad._ops.rolling.cells import cells_of_scatter, layers_of
-from funcgrad._ops.rolling.filled import filled
-from funcgrad._ops.rolling.forward import forwarded
+from funcgrad._ops.rolling.forwarding.cells import cells_of_scatter, layers_of
+from funcgrad._ops.rolling.forwarding.filled import filled
+from funcgrad._ops.rolling.forwarding.forward import forwarded
 from funcgrad._ops.rolling.grown import grown
 from funcgrad._ops.rolling.joined import JoinedLoop
 from funcgrad._ops.rolling.labels import labelled, unlabelled

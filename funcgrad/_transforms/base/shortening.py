@@ -20,8 +20,8 @@ from funcgrad._core.trace.staging import StagedTracer, StagingTrace
 from funcgrad._ops.layout.copy import copy_p
 from funcgrad._ops.program.call import call_p
 from funcgrad._ops.program.derived import zeros_of
-from funcgrad._ops.rolling.order import keeps_order
-from funcgrad._ops.rolling.reverse import pulled_program
+from funcgrad._ops.rolling.early.order import keeps_order
+from funcgrad._ops.rolling.early.reverse import pulled_program
 from funcgrad._ops.rolling.roll import rolled
 from funcgrad._ops.rolling.table import Table
 from funcgrad.tree import LEAF, TreeDef, flatten, unflatten

@@ -7,7 +7,7 @@ import pytest
 
 import funcgrad as fg
 from funcgrad._core.graph.repeats import LEAST_EQUATIONS, LEAST_ROUNDS, Repeat, has_repeats, repeats
-from funcgrad._ops.rolling import forward
+from funcgrad._ops.rolling.forwarding import forward
 
 
 def _has_by_hand(kinds: np.ndarray) -> bool:

@@ -10,7 +10,7 @@ import pytest
 
 import funcgrad as fg
 from benchmarks._loops import PROGRAMS
-from funcgrad._ops.rolling import reverse
+from funcgrad._ops.rolling.early import reverse
 from funcgrad._transforms.base import shortening
 
 ROUNDS = 30

@@ -11,9 +11,9 @@ import pytest
 import funcgrad as fg
 from funcgrad._core.aval import Aval
 from funcgrad._core.graph.ir import Var
-from funcgrad._ops.rolling import forward
-from funcgrad._ops.rolling.cells import WindowRow, WindowSum
-from funcgrad._ops.rolling.chains import Chain
+from funcgrad._ops.rolling.forwarding import forward
+from funcgrad._ops.rolling.forwarding.cells import WindowRow, WindowSum
+from funcgrad._ops.rolling.forwarding.chains import Chain
 from funcgrad._ops.rolling.rows import HOLE
 from tests._ops.rolling._rolled import assert_rolls, loops_of
 

@@ -10,7 +10,7 @@ import pytest
 
 import funcgrad as fg
 import funcgrad.numpy as fnp
-from funcgrad._ops.rolling.parts import with_whole_rows
+from funcgrad._ops.rolling.forwarding.parts import with_whole_rows
 from tests._ops.rolling._rolled import assert_engine_agrees, assert_rolls
 
 # Zeros of both signs, so that a sum that adds 0 shows.

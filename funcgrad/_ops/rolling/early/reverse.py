@@ -29,7 +29,7 @@ from funcgrad._ops.index.gather import index, index_p
 from funcgrad._ops.index.join import concatenate, stack
 from funcgrad._ops.program.derived import moving_outputs
 from funcgrad._ops.program.scan import Loop, scan_p
-from funcgrad._ops.rolling.reverse_rounds import OrderError, ReverseRounds, bar_of, moves, uses_of, value_of
+from funcgrad._ops.rolling.early.reverse_rounds import OrderError, ReverseRounds, bar_of, moves, uses_of, value_of
 
 
 def pulled_program(graph: Graph, active: Sequence[bool], seeded: Sequence[bool]) -> tuple[Graph, Graph] | None:

@@ -10,8 +10,8 @@ import pytest
 
 import funcgrad as fg
 from funcgrad._core.graph.simplify import drop_dead
-from funcgrad._ops.rolling.filled import filled
-from funcgrad._ops.rolling.forward import forwarded
+from funcgrad._ops.rolling.forwarding.filled import filled
+from funcgrad._ops.rolling.forwarding.forward import forwarded
 from funcgrad._ops.rolling.table import Table
 from tests._ops.rolling._rolled import assert_rolls
 

@@ -23,8 +23,8 @@ from funcgrad._ops.index.gather import index_p
 from funcgrad._ops.index.join import concatenate_p, stack_p
 from funcgrad._ops.index.plan import Index
 from funcgrad._ops.program.scan import Loop, scan_p
-from funcgrad._ops.rolling.elements import elements_keep_order, shares_of
-from funcgrad._ops.rolling.reverse_rounds import uses_of
+from funcgrad._ops.rolling.early.elements import elements_keep_order, shares_of
+from funcgrad._ops.rolling.early.reverse_rounds import uses_of
 from funcgrad._ops.rolling.table import Table
 
 # These operations join rows, or take them in another order.

@@ -11,8 +11,8 @@ import pytest
 import funcgrad as fg
 from funcgrad._engines import ENGINES
 from funcgrad._ops.index.plan import Index
-from funcgrad._ops.rolling import chains
-from funcgrad._ops.rolling.cells import cells_of
+from funcgrad._ops.rolling.forwarding import chains
+from funcgrad._ops.rolling.forwarding.cells import cells_of
 from tests._ops.rolling._rolled import assert_engine_agrees, assert_rolls, loops_of
 
 rng = np.random.default_rng(5)
@@ -204,7 +204,7 @@ def test_each_number_of_rounds() -> None:
 
 def test_large_windows_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chains, "MOST_CELLS", 3)
-    monkeypatch.setattr("funcgrad._ops.rolling.forward.MOST_CELLS", 3)
+    monkeypatch.setattr("funcgrad._ops.rolling.forwarding.forward.MOST_CELLS", 3)
     assert_rolls(fg.value_and_grad(autoregression, argnums=(0, 1)), W, X, most=2000)
 
 

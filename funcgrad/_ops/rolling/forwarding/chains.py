@@ -20,7 +20,7 @@ from funcgrad._ops.index.join import concatenate_p, stack_p
 from funcgrad._ops.index.plan import Index
 from funcgrad._ops.layout.broadcast import broadcast_to_p
 from funcgrad._ops.layout.shape import reshape_p
-from funcgrad._ops.rolling.cells import Cells, Filled, RowUpdate, Run, WindowRow, WindowSum
+from funcgrad._ops.rolling.forwarding.cells import Cells, Filled, RowUpdate, Run, WindowRow, WindowSum
 from funcgrad._ops.rolling.patterns import FIRST_AXIS, HOLE, Key, Pattern
 from funcgrad._ops.rolling.rows import Gatherer
 

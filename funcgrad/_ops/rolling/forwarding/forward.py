@@ -32,7 +32,7 @@ from funcgrad._ops.index.gather import index_p, scatter_p
 from funcgrad._ops.index.plan import Index
 from funcgrad._ops.index.scatter import scatter_set_p
 from funcgrad._ops.layout.shape import reshape_p
-from funcgrad._ops.rolling.cells import (
+from funcgrad._ops.rolling.forwarding.cells import (
     Cells,
     Filled,
     IndexOf,
@@ -43,8 +43,8 @@ from funcgrad._ops.rolling.cells import (
     has_slice,
     moving_windows,
 )
-from funcgrad._ops.rolling.chains import MOST_CELLS, Chain, ChainReader
-from funcgrad._ops.rolling.parts import with_whole_rows
+from funcgrad._ops.rolling.forwarding.chains import MOST_CELLS, Chain, ChainReader
+from funcgrad._ops.rolling.forwarding.parts import with_whole_rows
 from funcgrad._ops.rolling.patterns import FIRST_AXIS, FULL_SLICE, HOLE, Key, Pattern, entries_of, pattern_of
 from funcgrad._ops.rolling.rows import Row, with_operands
 from funcgrad._types import Value

@@ -1,0 +1,1 @@
+"""Long programs are rolled before they are differentiated, where the numbers stay the same."""

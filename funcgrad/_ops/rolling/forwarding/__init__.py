@@ -1,0 +1,1 @@
+"""Reads of rows that were written become the rows; chains of updates become one write."""
