@@ -98,6 +98,8 @@ class _Found:
         alike = np.zeros(len(table.equations) + 1, bool)
         alike[table.of(add_p, mul_p)] = True
         places[alike[users]] = 0
+        # The rolled program writes a row where its array is read.
+        users[np.isin(users, sets)] = OUTSIDE
         columns = [parts[noted], active[results], active[first], counts[results], counts[first], users, places]
         rows = zip(noted.tolist(), np.stack(columns).T.tolist(), strict=True)
         for i, (part, is_active, reads_active, count, base_count, *use) in rows:
@@ -303,7 +305,7 @@ def _uses_keep_order(found: list[tuple[Pattern, Key, Operand]], places: dict[Ope
     for each in rows.values():
         if len(each) > 2:
             order = range(len(each) - 1, -1, -1)
-            if sorted(order, key=lambda k: (-each[k][0], each[k][1]))[2:] != [*order[2:]]:
+            if min(each)[0] == OUTSIDE or sorted(order, key=lambda k: (-each[k][0], each[k][1]))[2:] != [*order[2:]]:
                 return False
     return True
 
