@@ -27,7 +27,7 @@ from funcgrad._ops.layout.shape import reshape_p
 from funcgrad._ops.rolling.rows import Emitter, with_operands
 
 
-class Cut(NamedTuple):
+class PartOfResult(NamedTuple):
     """A part of an array: the places from ``low`` on along one axis."""
 
     base: Operand
@@ -45,7 +45,7 @@ class _Grower(Emitter):
         self._joins: dict[Operand, Equation] = {each.results[0]: each for each in graph.equations if _is_join(each)}
         # Joined arrays are pending until something reads them as a whole.
         self._pending: set[Operand] = set()
-        self._cuts: dict[Operand, Cut] = {}
+        self._cuts: dict[Operand, PartOfResult] = {}
 
     def run(self) -> Graph:
         """Return the program; the given one if no array grows in several rounds."""
@@ -111,9 +111,9 @@ class _Grower(Emitter):
         axis, low, high = found
         base = self._cuts.get(x)
         if base is None or base.axis != axis:
-            self._cuts[result] = Cut(x, axis, low)
+            self._cuts[result] = PartOfResult(x, axis, low)
             return equation
-        self._cuts[result] = Cut(base.base, axis, base.low + low)
+        self._cuts[result] = PartOfResult(base.base, axis, base.low + low)
         entries = (*[FULL] * axis, slice(base.low + low, base.low + high))
         return _reading(equation, base.base, Index(entries))
 

@@ -289,7 +289,7 @@ def _reads_keep_order(base: Operand, found: list[Read], slots: list[Index], uses
 
 
 def _first_uses(table: Table) -> tuple[np.ndarray, np.ndarray]:
-    """Return which equation uses each value first, and the place of this use among all operands and outputs.
+    """Return the equation that uses each value first, and the place of this use among all operands and outputs.
 
     Both factors of a square, and both terms of ``x + x``, have equal shares, so these have no order: their place is 0.
     """
@@ -303,6 +303,8 @@ def _first_uses(table: Table) -> tuple[np.ndarray, np.ndarray]:
     alike = np.zeros(count + 1, bool)
     alike[table.of(add_p, mul_p)] = True
     places[alike[found]] = 0
+    # The rolled program writes a row where its array is read, so the place of this use is not known.
+    found[np.isin(found, table.of(scatter_set_p))] = OUTSIDE
     return found, places
 
 
@@ -318,7 +320,7 @@ def _uses_keep_order(found: list[Read], places: dict[int, tuple[int, int]]) -> b
     for each in rows.values():
         if len(each) > 2:
             order = range(len(each) - 1, -1, -1)
-            if sorted(order, key=lambda k: (-each[k][0], each[k][1]))[2:] != [*order[2:]]:
+            if min(each)[0] == OUTSIDE or sorted(order, key=lambda k: (-each[k][0], each[k][1]))[2:] != [*order[2:]]:
                 return False
     return True
 

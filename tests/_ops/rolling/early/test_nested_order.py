@@ -178,6 +178,17 @@ def constant_read_for_its_value(x: Any, m: Any, a: Any) -> Any:
     return np.sum(u)
 
 
+def row_that_is_written_early(x: Any, m: Any, a: Any) -> Any:
+    v, total, y = a * 0.5, 0.0, np.zeros(30, like=x)
+    y[0] = x[0]
+    for t in range(29, 0, -1):
+        total = total + x[t - 1]
+    for t in range(29, 0, -1):
+        v = np.tanh(x[t - 1] * (1.0 / t) + x[t - 1])
+        total = total + np.sum(m[:, 1]) * a
+    return np.sum(y * y) + v + total
+
+
 @pytest.mark.parametrize(
     ("f", "rolls"),
     [
@@ -199,6 +210,7 @@ def constant_read_for_its_value(x: Any, m: Any, a: Any) -> Any:
         (rows_used_in_another_order, False),
         (row_read_after_writes_to_another, False),
         (constant_read_for_its_value, True),
+        (row_that_is_written_early, False),
         (rows_read_before_they_are_written, True),
     ],
     ids=lambda f: getattr(f, "__name__", ""),
