@@ -146,3 +146,20 @@ def test_large_arrays_without_a_fixture() -> None:
     np.testing.assert_array_equal(jitted(x), plain(fg.grad(loss), x))
     np.testing.assert_allclose(jitted(x), fg.grad(loss)(x), rtol=1e-12, atol=1e-14)
     assert "def blocks_" in jitted.source(x)
+
+
+@pytest.mark.parametrize("engine", ["numpy", "numba"])
+@pytest.mark.parametrize("dtype", [np.complex128, np.complex64])
+def test_complex_numbers_beside_large_arrays(engine: str, dtype: Any) -> None:
+    z, x = dtype(0.6 + 0.3j), np.linspace(-1.0, 1.0, 60_000).reshape(200, 300).astype(dtype)
+
+    def f(z: Any, x: Any) -> Any:
+        return np.sum(np.abs(np.sin(z * x + 0.5 * z) * x) ** 2)
+
+    expected, found = (
+        fg.value_and_grad(f, argnums=(0, 1))(z, x),
+        fg.jit(fg.value_and_grad(f, argnums=(0, 1)), engine=engine)(z, x),
+    )
+    for a, b in zip(fg.tree.leaves(expected), fg.tree.leaves(found), strict=True):
+        assert np.asarray(a).dtype == np.asarray(b).dtype
+        np.testing.assert_allclose(a, b, rtol=1e-4 if dtype is np.complex64 else 1e-12, atol=1e-6)

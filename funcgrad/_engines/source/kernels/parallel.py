@@ -151,7 +151,7 @@ class Parallel(Blocks):
                 shape = var.aval.shape if plan.partial[k] is None else (self._blocks, *plan.shapes[k])
                 results[k] = np.empty(shape, var.aval.dtype)
         kept = [results[k] for k in kernel.kept]
-        arguments = [x if x.ndim < 2 else x.reshape(-1) for x in (*taken, *kept)]
+        arguments = [x.reshape(-1) if np.ndim(x) > 1 else x for x in (*taken, *kept)]
         function = kernel.function
         count = min(self._blocks, most)
         bounds = [self._blocks * k // count for k in range(count + 1)]
