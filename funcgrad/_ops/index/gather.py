@@ -17,7 +17,7 @@ from funcgrad._core.trace.derivative import ByEdges, Edge, LinearTogether, NodeM
 from funcgrad._core.trace.tape import Node, new_kind, next_serial
 from funcgrad._ops.index.batch import index_batch, scatter_batch
 from funcgrad._ops.index.depends import indexed, scattered
-from funcgrad._ops.index.plan import FULL, SLOT, Index, is_row, selected_shape
+from funcgrad._ops.index.plan import FULL, SLOT, Index, flat_places, is_row, selected_shape
 from funcgrad._ops.index.xla import Piece, index_xla, pieces_of, scatter_xla
 from funcgrad._types import Array, Value
 
@@ -39,10 +39,7 @@ def windows_at(x: np.ndarray, arrays: Sequence[np.ndarray]) -> np.ndarray:
     if not x.flags.c_contiguous:
         return in_order_of(x, x[tuple(arrays)])
     # One index array takes a quarter of the time of several.
-    places = arrays[0]
-    for array, n in zip(arrays[1:], x.shape[1:], strict=False):
-        places = places * n + array
-    return x.reshape(-1, *x.shape[len(arrays) :])[places]
+    return x.reshape(-1, *x.shape[len(arrays) :])[flat_places(arrays, x.shape)]
 
 
 def in_order_of(x: Array, y: Array) -> Array:

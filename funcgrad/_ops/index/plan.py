@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
 from types import EllipsisType
 from typing import Any, NamedTuple
 
@@ -79,6 +80,19 @@ def _entry_text(entry: Entry) -> str:
         return str(entry)
     ends = ":".join("" if end is None else str(end) for end in (entry.start, entry.stop))
     return ends if entry.step is None else f"{ends}:{entry.step}"
+
+
+def flat_places(places: Sequence[Any], lengths: Sequence[int]) -> Any:
+    """Return where places along several axes are, if these axes are one axis.
+
+    Args:
+        places: the places along each axis, integers or arrays of them.
+        lengths: the lengths of the axes; those of further axes may follow.
+    """
+    found = places[0]
+    for place, n in zip(places[1:], lengths[1:], strict=False):
+        found = found * n + place
+    return found
 
 
 class ResolvedIndex(NamedTuple):

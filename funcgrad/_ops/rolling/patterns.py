@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from funcgrad._ops.index.plan import SLOT, Index, expand_ellipsis
 
 # Stands in a pattern for an integer of the index.
@@ -132,19 +130,6 @@ def axis_of_arrays(pattern: Pattern) -> int:
     """
     holes = [i for i, each in enumerate(pattern) if each == HOLE]
     return holes[0] if holes == [*range(holes[0], holes[-1] + 1)] else 0
-
-
-def flat_places(places: Sequence[np.ndarray], lengths: Sequence[int]) -> np.ndarray:
-    """Return where places along several axes are, if these axes are one axis.
-
-    Args:
-        places: the places along each axis.
-        lengths: the lengths of these axes.
-    """
-    found = np.zeros((), np.int64)
-    for column, n in zip(places, lengths, strict=True):
-        found = found * n + column
-    return found
 
 
 def even_slice(places: list[int]) -> slice | None:

@@ -24,7 +24,7 @@ from funcgrad._core.graph.simplify import drop_dead, simplify
 from funcgrad._ops.elementwise.arithmetic import add_p
 from funcgrad._ops.index.gather import index_p, scatter_p
 from funcgrad._ops.index.join import concatenate_p, stack_p
-from funcgrad._ops.index.plan import SLOT, Index
+from funcgrad._ops.index.plan import SLOT, Index, flat_places
 from funcgrad._ops.index.scatter import scatter_set_p
 from funcgrad._ops.layout.shape import reshape_p, transpose_p
 from funcgrad._ops.program.scan import Loop, scan_p
@@ -34,7 +34,7 @@ from funcgrad._ops.rolling.forwarding.forward import forwarded
 from funcgrad._ops.rolling.grown import grown
 from funcgrad._ops.rolling.joined import JoinedLoop
 from funcgrad._ops.rolling.labels import labelled, unlabelled
-from funcgrad._ops.rolling.patterns import Key, flat_places
+from funcgrad._ops.rolling.patterns import Key
 from funcgrad._ops.rolling.reads import Reads, RowReads
 from funcgrad._ops.rolling.rounds import (
     AlikeRounds,

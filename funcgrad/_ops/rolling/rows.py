@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from funcgrad._core.aval import Aval
-from funcgrad._core.graph.ir import Equation, Literal, Operand, Var
+from funcgrad._core.graph.ir import Equation, Operand, Var
 from funcgrad._core.primitive import Primitive
 from funcgrad._ops.index.gather import index_p
 from funcgrad._ops.index.join import concatenate_p, stack_p
@@ -122,9 +122,11 @@ class Emitter:
             self._parts[entry] = self.emit(index_p, base, index=Index(entries_of(pattern, key)))
         return self._parts[entry]
 
-    def knows(self, row: Row, x: Operand) -> None:
-        """Note the variable that a row is."""
-        self._parts.setdefault((row.base, row.pattern, row.key), x)
+    def _to_front(self, x: Operand, axis: int) -> Operand:
+        """Return an operand whose first axis is this one."""
+        if not axis:
+            return x
+        return self.emit(transpose_p, x, permutation=(axis, *[i for i in range(x.aval.ndim) if i != axis]))
 
     def along(self, base: Operand, pattern: Pattern, keys: np.ndarray) -> Operand | None:
         """Return rows at keys that move evenly in one integer, stacked along a new first axis; else ``None``."""
@@ -143,10 +145,7 @@ class Emitter:
         whole = axis == 0 and pattern == FIRST_AXIS and (first, step, len(keys)) == (0, 1, base.aval.shape[0])
         key = keys[0].tolist()
         rows = base if whole else self.part(base, pattern, (*key[:k], cut, *key[k + 1 :]))
-        if axis:
-            order = (axis, *[i for i in range(rows.aval.ndim) if i != axis])
-            rows = self.emit(transpose_p, rows, permutation=order)
-        return rows
+        return self._to_front(rows, axis)
 
     def one(self, x: Operand, rows: KnownRows) -> Operand:
         """Return an operand. If it is a row, the equation that reads it is appended when it is first needed."""
@@ -247,10 +246,7 @@ class Gatherer(Emitter):
         is_unique = len(np.unique(keys, axis=0)) == len(keys)
         arrays = self.index_arrays(keys)
         found = self.emit(index_p, base, *arrays, index=Index(entries, unique=is_unique))
-        axis = axis_of_arrays(pattern)
-        if axis:
-            found = self.emit(transpose_p, found, permutation=(axis, *[i for i in range(found.aval.ndim) if i != axis]))
-        return found
+        return self._to_front(found, axis_of_arrays(pattern))
 
     def _windows(self, base: Operand, pattern: Pattern, keys: np.ndarray) -> Operand:
         """Return windows of one array, stacked along a new first axis.
@@ -343,8 +339,3 @@ def _order_of(pattern: Pattern, ndim: int) -> tuple[int, ...]:
 def _reached(span: int, step: int) -> slice:
     """Return the slice with a step of the first ``span`` positions of an axis."""
     return slice(span - 1, None, step) if step < 0 else slice(0, span, step)
-
-
-def is_number(x: Operand) -> bool:
-    """Return whether an operand is a literal."""
-    return type(x) is Literal

@@ -30,6 +30,17 @@ def assert_rolls(f: Any, *args: Any, loops: list[int] | None = None, most: int =
     return rolled
 
 
+def assert_loops(f: Any, *args: Any, most: int) -> None:
+    """Roll a program and its gradient by two arguments, which has two loops at least; see `assert_rolls`."""
+    assert loops_of(assert_rolls(f, *args, most=most))
+    assert len(loops_of(assert_rolls(fg.value_and_grad(f, argnums=(0, 1)), *args, most=most))) >= 2
+
+
+def norm_of_gradient(f: Any) -> Any:
+    """Return the function that sums the squares of the gradient with regard to the second argument."""
+    return lambda w, x: np.sum(fg.grad(f, argnums=1)(w, x) ** 2)
+
+
 def assert_engine_agrees(engine: str, f: Any, *args: Any) -> None:
     """Compile a rolled program, and compare its numbers with those of the function."""
     rolled, expected = fg.make_graph(f)(*args).roll(), f(*args)

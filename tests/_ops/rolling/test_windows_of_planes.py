@@ -10,7 +10,7 @@ import pytest
 
 import funcgrad as fg
 from funcgrad._engines import ENGINES
-from tests._ops.rolling._rolled import assert_engine_agrees, assert_rolls, loops_of
+from tests._ops.rolling._rolled import assert_engine_agrees, assert_rolls, loops_of, norm_of_gradient
 
 rng = np.random.default_rng(7)
 X = rng.normal(size=60)
@@ -93,10 +93,7 @@ def test_windows_of_several_axes(name: str) -> None:
     f = PLANES[name]
     assert loops_of(assert_rolls(f, W, X, most=20))
     assert len(loops_of(assert_rolls(fg.value_and_grad(f, argnums=(0, 1)), W, X, most=80))) >= 2
-
-    def norm(w: Any, x: Any) -> Any:
-        return np.sum(fg.grad(f, argnums=1)(w, x) ** 2)
-
+    norm = norm_of_gradient(f)
     assert_rolls(fg.grad(norm, argnums=(0, 1)), W, X, most=160)
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from funcgrad._core.graph.ir import Equation, Graph, Literal, Operand
 from funcgrad._ops.index.gather import index_p, scatter_p
-from funcgrad._ops.index.plan import FULL, SLOT, Index, expand_ellipsis
+from funcgrad._ops.index.plan import FULL, SLOT, Index, expand_ellipsis, flat_places
 from funcgrad._ops.rolling.patterns import HOLE, Key, pattern_of
 from funcgrad._ops.rolling.rounds import COPIED_BYTES, LARGE
 
@@ -136,9 +136,8 @@ class WindowSum(NamedTuple):
 
     def update(self, key: Key, depth: int) -> RowUpdate:
         """Return the update of one row."""
-        place = 0
-        for k, each in zip(key, self.box, strict=True):
-            place = place * (each.stop - each.start) + k - each.start
+        places = [k - each.start for k, each in zip(key, self.box, strict=True)]
+        place = flat_places(places, [each.stop - each.start for each in self.box])
         return RowUpdate(depth, False, WindowRow(self.rows, place), False)
 
     def updates(self, depth: int) -> list[tuple[Key, RowUpdate]]:
