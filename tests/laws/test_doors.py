@@ -1,4 +1,4 @@
-"""Parts of the package use each other by public doors, engines by their records; the core stays small.
+"""Parts of the package use each other by public doors, and engines by their records.
 
 Each rule is also tried on a planted offence.
 """
@@ -25,59 +25,6 @@ ENGINE_DOORS = {
     f"{ENGINES}.xla.extend",
     f"{ENGINES}.xla.record",
 }
-# The core that every contributor must know, as the map in docs/design.md has it, and the most lines that it may have
-# besides the calls in examples.
-CORE = ("errors", "tree", "_core", "_transforms")
-CORE_MODULES = (
-    "funcgrad._ops.elementwise.families",
-    "funcgrad._ops.layout.batching",
-    "funcgrad._ops.program.derivative",
-    ENGINES,
-    f"{ENGINES}.engine",
-    f"{ENGINES}.signature",
-)
-MAX_CORE_LINES = 12_000
-# These modules are not part of the core. Some follow branches: only who works on ``fg.jit(f, paths=n)`` needs them.
-# Some refuse programs that are too long, and one checks graphs that were made by hand. Others print graphs, one is
-# Taylor mode, one lets equations share equal constants, one rolls long programs before they are differentiated, one
-# spreads results over a mesh of devices, and one runs computations on a pool of threads. No module of the core imports
-# the last ones or the transforms among them.
-BESIDE_THE_CORE = (
-    "funcgrad._core.graph.check",
-    "funcgrad._core.graph.length",
-    "funcgrad._core.graph.path_rounds",
-    "funcgrad._core.graph.paths",
-    "funcgrad._core.graph.repeats",
-    "funcgrad._core.graph.show",
-    "funcgrad._core.spread",
-    "funcgrad._core.threads",
-    "funcgrad._core.trace.jet",
-    "funcgrad._core.trace.path",
-    "funcgrad._core.trace.shared",
-    "funcgrad._transforms.base.shortening",
-    "funcgrad._transforms.compiled.log",
-    "funcgrad._transforms.compiled.paths",
-    "funcgrad._transforms.compiled.size",
-    "funcgrad._transforms.compiled.source_paths",
-    "funcgrad._transforms.compiled.widened",
-    "funcgrad._transforms.compiled.xla_paths",
-    "funcgrad._transforms.control.associative",
-    "funcgrad._transforms.control.checkpoint",
-    "funcgrad._transforms.control.switch",
-    "funcgrad._transforms.custom.callback",
-    "funcgrad._transforms.custom.implicit",
-    "funcgrad._transforms.derivative.delta_method",
-    "funcgrad._transforms.derivative.directions",
-    "funcgrad._transforms.derivative.higher_order",
-    "funcgrad._transforms.derivative.jet",
-    "funcgrad._transforms.derivative.laplacian",
-    "funcgrad._transforms.derivative.laplacian_trace",
-    "funcgrad._transforms.effects",
-    "funcgrad._transforms.named_axis",
-    "funcgrad.tree._combine",
-    "funcgrad.tree._nodes",
-    "funcgrad.tree._partial",
-)
 
 
 def past_the_door(sources: Sources) -> list[str]:
@@ -102,17 +49,6 @@ def past_the_engines_door(sources: Sources) -> set[tuple[str, str]]:
     }
 
 
-def core_lines(sources: Sources) -> int:
-    """The lines of the core, without those of examples."""
-    core = [module for module in sources if part_of(module) in CORE or module in CORE_MODULES]
-    return sum(lines_without_examples(sources[module]) for module in core if module not in BESIDE_THE_CORE)
-
-
-def lines_without_examples(text: str) -> int:
-    """The lines of a module besides the calls in the examples of docstrings."""
-    return sum(not line.lstrip().startswith((">>> ", "... ")) for line in text.splitlines())
-
-
 def private_names(text: str) -> set[str]:
     """Return the private names that are imported from the package, modules included."""
     names = {f"{x.module}.{x.name}" for x in imports_of(text) if x.name and x.name.startswith("_")}
@@ -133,12 +69,6 @@ def test_a_door_of_an_engine_gives_only_what_others_use() -> None:
     used = {each for text in others for each in imports_of(text)}
     for door in (door for door in ENGINE_DOORS if door.endswith(".extend")):
         assert {x.name for x in imports_of(sources[door])} == {x.name for x in used if x.module == door}
-
-
-def test_the_core_can_be_known_by_one_person() -> None:
-    modules = package_sources().keys()
-    assert set(CORE_MODULES) <= modules
-    assert MAX_CORE_LINES - 1_000 < core_lines(package_sources()) <= MAX_CORE_LINES
 
 
 OFFENCES: dict[str, tuple[Callable[[Sources], Any], Sources]] = {

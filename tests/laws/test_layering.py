@@ -5,8 +5,7 @@ The rules read source text, so each is also tried on a planted offence: a rule t
 
 import ast
 import functools
-from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -78,8 +77,7 @@ ROOM_RANKS = {part: {room: rank for rank, rooms in enumerate(order) for room in 
 XLA_ENGINE = f"{PACKAGE}._engines.xla"
 # The files that may import inside functions: the loader of modules that are imported when they are first used.
 LOADERS = {f"{PACKAGE}._core.lazy"}
-MAX_LINES = 400
-MAX_FILES = 18
+MAX_LINES = 500
 
 Sources = dict[str, str]  # module name -> text
 
@@ -200,12 +198,6 @@ def rooms_without_order(sources: Sources) -> list[str]:
     return sorted(deep - ROOMS.keys())
 
 
-def crowded(files: Iterable[Path]) -> dict[str, int]:
-    """The folders with more files than one takes in at a glance; what names the contents of others does not count."""
-    counts = Counter(str(path.parent) for path in files if path.name not in {"__init__.py", "extend.py"})
-    return {folder: count for folder, count in counts.items() if count > MAX_FILES}
-
-
 def cycle(sources: Sources) -> list[str]:
     """The first cycle; two neighbours may name each other's types, as long as only one imports the other to run."""
     try:
@@ -262,13 +254,6 @@ def test_each_part_with_rooms_has_an_order() -> None:
     assert rooms_without_order(package_sources()) == []
 
 
-@pytest.mark.parametrize("folder", [PACKAGE, "docs", "examples"])
-def test_no_folder_over_the_limit(folder: str) -> None:
-    paths = [path.relative_to(ROOT) for path in (ROOT / folder).rglob("*") if path.suffix in {".py", ".md"}]
-    # A list of dated pages that only grows.
-    assert crowded(path for path in paths if path.parent != Path("docs/decisions")) == {}
-
-
 def test_no_cycle_between_modules() -> None:
     assert cycle(package_sources()) == []
 
@@ -293,10 +278,9 @@ def test_no_star_import() -> None:
     assert star_imports(package_sources()) == []
 
 
-@pytest.mark.parametrize("folder", [PACKAGE, "tests", "examples", "benchmarks"])
-def test_no_file_over_the_limit(folder: str) -> None:
-    sizes = {path: len(path.read_text().splitlines()) for path in (ROOT / folder).rglob("*.py")}
-    assert {str(path.relative_to(ROOT)): size for path, size in sizes.items() if size > MAX_LINES} == {}
+def test_no_file_of_the_package_over_the_limit() -> None:
+    sizes = {module: len(text.splitlines()) for module, text in package_sources().items()}
+    assert {module: size for module, size in sizes.items() if size > MAX_LINES} == {}
 
 
 OFFENCES: dict[str, tuple[Callable[[Any], Any], Any]] = {
@@ -326,7 +310,6 @@ OFFENCES: dict[str, tuple[Callable[[Any], Any], Any]] = {
         {"funcgrad.optim._rules.sgd": "from funcgrad.optim import SGD", "funcgrad.optim": ""},
     ),
     "rooms without order": (rooms_without_order, {"funcgrad.io._layers.linear": ""}),
-    "a crowded folder": (crowded, [Path(f"funcgrad/nn/{i}.py") for i in range(MAX_FILES + 1)]),
     "cycle": (
         cycle,
         {"funcgrad._core.a": "from funcgrad._core import b", "funcgrad._core.b": "import funcgrad._core.a"},

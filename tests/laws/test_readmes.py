@@ -1,4 +1,4 @@
-"""Intricate rooms have a README that is short, and that names files that are there."""
+"""Intricate rooms have a README that names files that are there."""
 
 from __future__ import annotations
 
@@ -32,10 +32,8 @@ def missing(text: str, folder: Path) -> list[str]:
 @pytest.mark.parametrize("room", ROOMS)
 def test_a_readme_says_where_to_begin(room: str) -> None:
     text = (PACKAGE / room / "README.md").read_text()
-    assert 8 <= len(text.splitlines()) <= 20
     assert "Begin with" in text
     assert re.search(r"`tests/", text)
-    assert max(map(len, text.splitlines())) <= 132
 
 
 @pytest.mark.parametrize("path", sorted(PACKAGE.rglob("README.md")), ids=lambda path: path.parent.name)
