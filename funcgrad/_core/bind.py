@@ -149,6 +149,8 @@ class Trace:
     note: tuple[str, str] | None = None
     keeps_backward = False  # whether `backward` of tensors may run inside, because the trace keeps no value of theirs
     made_objects = ""  # "arrays" or "lists" if NumPy made objects of tracers, or of lists of them, and compares these
+    # ``follow(place, region)``, called after each write for each array that NumPy takes for a traced one.
+    followers: dict[int, Callable[[Tracer, Any], None]] | None = None
     alive = True  # until the transform has ended
     # Whether `apply` may begin at once: the trace has not ended and has no hook. Each operation reads only this field.
     direct = True

@@ -16,7 +16,7 @@ from funcgrad.numpy._reduce.calculus import (
     diff as diff, ediff1d as ediff1d, gradient as gradient, interp as interp, trapezoid as trapezoid, unwrap as unwrap,
 )
 from funcgrad.numpy._choose.where import (
-    clip as clip, nan_to_num as nan_to_num, piecewise as piecewise, select as select, where as where,
+    clip as clip, nan_to_num as nan_to_num, select as select, where as where,
 )
 from funcgrad.numpy._math.complex import (
     angle as angle, conj as conj, conjugate as conjugate, imag as imag, real as real, real_if_close as real_if_close,
@@ -107,6 +107,7 @@ from funcgrad.numpy._layout.places import (
     diag_indices_from as diag_indices_from, ravel_multi_index as ravel_multi_index,
     tril_indices_from as tril_indices_from, triu_indices_from as triu_indices_from, unravel_index as unravel_index,
 )
+from funcgrad.numpy._choose.piecewise import piecewise as piecewise
 from funcgrad.numpy._choose.flat import resize as resize
 from funcgrad.numpy._choose.sets import (
     intersect1d as intersect1d, isin as isin, setdiff1d as setdiff1d, setxor1d as setxor1d, union1d as union1d,

@@ -67,6 +67,8 @@ def write(x: Tracer, v: Value, index: Index = WHOLE, arrays: tuple = (), asked: 
         memory.value = settled(replaced(memory.value, steps, v, index, arrays))
         memory.owned = False
     memory.version += 1
+    if memory.trace.followers:
+        _follow(place, ... if steps or arrays else index.entries)
 
 
 def write_new(x: Tracer, y: Value, asked: str) -> None:
@@ -83,6 +85,14 @@ def write_new(x: Tracer, y: Value, asked: str) -> None:
     keep_layout(memory)
     memory.value, memory.owned = settled(y), False
     memory.version += 1
+    if memory.trace.followers:
+        _follow(place, ...)
+
+
+def _follow(place: Any, region: Any) -> None:
+    """Let arrays that NumPy takes for this one see a write."""
+    for follow in tuple(place._memory.trace.followers.values()):
+        follow(place, region)
 
 
 def _view(primitive: Primitive) -> Any:

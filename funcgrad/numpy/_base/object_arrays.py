@@ -7,6 +7,7 @@ one of our functions takes it or when it leaves a transform.
 from __future__ import annotations
 
 import warnings
+import weakref
 from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
@@ -15,7 +16,7 @@ from numpy._core import _methods
 
 from funcgrad._core.aval import is_inexact, is_integral
 from funcgrad._core.bind import Tracer, active_trace
-from funcgrad._core.trace.place import settled
+from funcgrad._core.trace.place import array_like, settled
 from funcgrad._core.tracebacks import (
     TAKES_TRACED,
     WRITTEN_INTO_PLAIN,
@@ -88,12 +89,14 @@ _STATISTICS = {vars(_methods)[f"_{name}"].__code__: name for name in ("mean", "v
 def to_array(self: Tracer, dtype: DTypeLike = None, copy: bool | None = None) -> np.ndarray:
     """Return an object array of a tracer's elements for NumPy, or the plain numbers of a place.
 
-    In NumPy ``np.asarray(x)`` returns ``x``. This is a copy, so it is read-only unless a copy was asked for.
+    In NumPy ``np.asarray(x)`` returns ``x``. This is another array. Unless a copy was asked for, it follows writes to
+    ``x``, and it is read-only.
     """
+    by = asking("funcgrad.numpy._array.intercept")
+    _refuse_require(self, by)
     plain = settled(self)
     if not isinstance(plain, Tracer):
-        return _of_numbers(np.array(plain, dtype, copy=copy).view(), copy)
-    by = asking("funcgrad.numpy._array.intercept")
+        return _of_numbers(self, plain, dtype, copy)
     refuse_to_scipy(by)
     if by.module.startswith("scipy.sparse"):
         return _for_sparse(self, by)
@@ -145,9 +148,14 @@ def to_array(self: Tracer, dtype: DTypeLike = None, copy: bool | None = None) ->
         ObjectArrayWarning,
         stacklevel=caller_level(),
     )
+    return _as_objects(self, by, copy or dtype is not None)
+
+
+def _as_objects(self: Tracer, by: Caller, copies: bool) -> np.ndarray:
     # NumPy's polynomials convert integers to floats if the dtype is an integer one, which that of objects is not.
-    whole = by.module.startswith("numpy.polynomial.") and is_integral(self.dtype)
-    return _locked(elements(cast(self, np.dtype(float)) if whole else self), copy)
+    if by.module.startswith("numpy.polynomial.") and is_integral(self.dtype):
+        return _locked(elements(cast(self, np.dtype(float))), copies)
+    return _locked(elements(self), copies) if copies else _following(self, object)
 
 
 def refuse_nan(x: ArrayLike, y: ArrayLike, by: Caller | None = None) -> None:
@@ -210,10 +218,54 @@ def _compared(self: Tracer, dtype: DTypeLike, copy: bool | None) -> np.ndarray:
     return _locked(np.array(concrete_value(self, "numpy.testing"), dtype), copy)
 
 
-def _of_numbers(array: np.ndarray, copy: bool | None) -> np.ndarray:
+def _of_numbers(self: Tracer, plain: np.ndarray, dtype: DTypeLike, copy: bool | None) -> np.ndarray:
     if (active := active_trace()) is not None and active.note is None:
         active.note = _READ_ONLY, "read-only"
-    return _locked(array, copy)
+    if copy or (dtype is not None and np.dtype(dtype) != plain.dtype):
+        return _locked(np.array(plain, dtype, copy=copy), copy)
+    return _following(self, plain.dtype)
+
+
+def _following(x: Tracer, dtype: DTypeLike) -> np.ndarray:
+    """Return an array of the elements of ``x`` that follows the writes to it."""
+    like = array_like(x)
+    dense = like.flags.c_contiguous or like.flags.f_contiguous
+    # If ``x`` has gaps, NumPy copies it where it needs an array without gaps. So this one has gaps, too.
+    memory = np.empty_like(like, dtype) if dense else np.empty((*x.shape, 2), dtype)
+    traces: list[Any] = []
+    trace = active_trace()
+    while trace is not None:
+        traces.append(trace)
+        trace = trace.outer
+
+    def forget(gone: Any) -> None:
+        for each in traces:
+            each.followers.pop(id(gone), None)
+
+    made = weakref.ref(memory, forget)
+
+    def follow(place: Tracer | None, region: Any) -> None:
+        array: Any = made()
+        if array is None:
+            return
+        value: Any = settled(x)
+        if isinstance(value, Tracer) and array.dtype != object:
+            raise TracerAssignmentError(
+                f"x[i] = v: a traced value was written into an array {x.aval} of plain numbers, from which NumPy had "
+                "made an array of its own (np.asarray(x), np.nditer(x)). That array cannot hold what depends on the "
+                "value. Leave np.asarray out, or write np.array(x) if a copy is meant."
+            )
+        # The region is one of the array that was written to. Another name of its memory may show other elements there.
+        at = region if place is x else ...
+        part: Any = value[at]  # pyright: ignore[reportIndexIssue]  (operators are attached to tracers)
+        array.flags.writeable = True
+        (array if dense else array[..., 0])[at] = elements(part) if isinstance(part, Tracer) else part
+        array.flags.writeable = False
+
+    follow(None, ...)
+    for each in traces:
+        each.followers = {**(each.followers or {}), id(made): follow}
+    return _locked(memory if dense else memory[..., 0], copy=False)
 
 
 def _locked(array: np.ndarray, copy: bool | None) -> np.ndarray:
@@ -248,6 +300,14 @@ def refuse_pickling(self: Tracer) -> NoReturn:
 
 # The functions of numpy.polynomial that use LAPACK, which takes no objects.
 _BY_LAPACK = ("fit", "roots")
+
+
+def _refuse_require(self: Tracer, by: Caller) -> None:
+    if by.code is np.require.__code__:
+        raise UnsupportedFunctionError(
+            f"numpy.require: it met a traced array {self.aval}, and returns an array that may or may not be the same "
+            "one, by its memory. Leave numpy.require out: a traced array can be written to and has no alignment."
+        )
 
 
 def _refuse_in_c(self: Tracer, by: Caller) -> None:

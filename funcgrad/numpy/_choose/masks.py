@@ -15,6 +15,12 @@ from funcgrad.errors import NonConcreteBooleanIndexError
 from funcgrad.numpy._base.concrete import concrete_value, innermost, path_hint
 
 
+def is_unknown(mask: ArrayLike) -> bool:
+    """Return whether the count of a mask's true elements can neither be known nor followed."""
+    value = innermost(mask)
+    return not value._owner.follows if isinstance(value, Tracer) else is_abstract(value)
+
+
 def positions_of(mask: ArrayLike) -> tuple[Any, ...]:
     """Return the positions of a mask's true elements, an array for each axis.
 
@@ -24,7 +30,7 @@ def positions_of(mask: ArrayLike) -> tuple[Any, ...]:
     value = innermost(mask)
     if isinstance(value, Tracer) and value._owner.follows:
         return _followed(mask)
-    if isinstance(value, Tracer) or is_abstract(value):
+    if is_unknown(mask):
         raise NonConcreteBooleanIndexError(
             f"an array was indexed by a traced mask {aval_of(mask)}: the shape of the result would depend on numbers "
             "that are not known yet. Write np.where(mask, x, 0) instead of x[mask], which keeps the shape."

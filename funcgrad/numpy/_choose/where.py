@@ -18,7 +18,6 @@ from funcgrad._ops.elementwise.cast import cast, complex_p, imag_p, real_p
 from funcgrad._ops.elementwise.select import select_p
 from funcgrad._ops.index.write import WHOLE, write
 from funcgrad._ops.layout.copy import copy as copy_op
-from funcgrad._ops.layout.fill import zeros_like
 from funcgrad._types import Array, ArrayLike, DTypeLike, Tensor
 from funcgrad.numpy._base.concrete import no_number
 from funcgrad.numpy._base.convert import as_value, dtype_of, promote, promote_weakly, strong
@@ -34,7 +33,8 @@ _CLIP: Any = vars(umath)["clip"]
 _MISSING: Any = getattr(np, "_NoValue", None)
 
 
-def _truth(condition: ArrayLike) -> Array:
+def truth(condition: ArrayLike) -> Array:
+    """Return a condition as an array of bool."""
     condition = as_value(condition)
     if isinstance(condition, np.ndarray) and not is_number_dtype(condition.dtype):
         # The truth of text and objects is Python's: None != 0, but None is false.
@@ -54,7 +54,7 @@ def where(condition: ArrayLike, x: ArrayLike = _MISSING, y: ArrayLike = _MISSING
 
 def _chosen(condition: ArrayLike, x: ArrayLike, y: ArrayLike) -> Array:
     x, y = _wrapped(as_value(x), as_value(y))
-    return bind(select_p, (_truth(condition), *promote_weakly(x, y)), NO_PARAMS)
+    return bind(select_p, (truth(condition), *promote_weakly(x, y)), NO_PARAMS)
 
 
 def _wrapped(x: ArrayLike, y: ArrayLike) -> tuple:
@@ -96,47 +96,6 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: ArrayLik
     for condition, choice in zip(condlist[::-1], choices[::-1], strict=True):
         result = _chosen(condition, choice, result)
     return no_number(result)
-
-
-@implements(np.piecewise)
-def piecewise(x: ArrayLike, condlist: ArrayLike, funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:
-    """Return ``numpy.piecewise``.
-
-    Each function gets the elements of its condition, and 1 in the places of the others.
-    """
-    x = strong(x)
-    conditions = _conditions(x, condlist)
-    functions = list(funclist)
-    if len(functions) == len(conditions) + 1:
-        y = cast(as_value(_piece(functions.pop(), x, _none_of(conditions), args, kw)), x.dtype)
-    elif len(functions) == len(conditions):
-        y = zeros_like(x)
-    else:
-        raise ValueError(f"with {len(conditions)} condition(s), either {len(conditions)} or one more function needed")
-    for condition, function in zip(conditions, functions, strict=True):
-        y = _chosen(condition, cast(as_value(_piece(function, x, condition, args, kw)), x.dtype), y)
-    return no_number(y)
-
-
-def _conditions(x: ArrayLike, condlist: ArrayLike) -> list[Any]:
-    """Return the list of conditions. A single condition may be given without a list."""
-    if np.isscalar(condlist):
-        return [condlist]
-    conditions: Any = condlist
-    listed = isinstance(conditions[0], list) or bool(getattr(conditions[0], "shape", ()))
-    return list(conditions) if listed or len(x.shape) == 0 else [conditions]
-
-
-def _none_of(conditions: Sequence[Any]) -> Any:
-    result = logic.logical_not_p(_truth(conditions[0]))
-    for condition in conditions[1:]:
-        result = logic.logical_and_p(result, logic.logical_not_p(_truth(condition)))
-    return result
-
-
-def _piece(function: Any, x: ArrayLike, condition: ArrayLike, args: tuple, kw: dict) -> Any:
-    # Outside its condition a function may be infinite, and the derivative would reach x as NaN.
-    return function(_chosen(condition, x, 1), *args, **kw) if callable(function) else function
 
 
 @implements(np.clip)

@@ -9,12 +9,16 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import aval_of
+from funcgrad._core.bind import Tracer
+from funcgrad._core.primitive import View
+from funcgrad._core.trace.place import shown
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.index.gather import index_p
 from funcgrad._ops.index.join import stack
 from funcgrad._ops.index.plan import FULL, SLOT, Index
+from funcgrad._ops.layout.copy import copy
 from funcgrad._ops.layout.shape import expand_dims, reshape, transpose
-from funcgrad._types import Array, ArrayLike
+from funcgrad._types import Array, ArrayLike, Value
 from funcgrad.numpy._base.axes import normalize_axis
 from funcgrad.numpy._base.plain import beside_numpys
 from funcgrad.numpy._layout.shape import as_array, moveaxis
@@ -24,7 +28,7 @@ from funcgrad.numpy._layout.shape import as_array, moveaxis
 def sliding_window_view(
     x: ArrayLike, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
 ) -> Array:
-    """Return ``numpy.lib.stride_tricks.sliding_window_view``. Windows of a traced array are a copy, and read-only."""
+    """Return ``numpy.lib.stride_tricks.sliding_window_view``. Windows of a traced array are a read-only view."""
     del subok
     x = as_array(x)
     if writeable:
@@ -42,16 +46,35 @@ def sliding_window_view(
             f"sliding_window_view: Must provide window_shape for all dimensions of `x`, or one for each axis: there "
             f"are {len(lengths)} for {len(axes)} axes of {aval_of(x)}. Name the axes with axis=."
         )
+    # An axis may be named more than once; each window of it shortens it.
     for i, length in zip(axes, lengths, strict=True):
-        count = x.shape[i] - length + 1
-        if length < 0 or count < 1:
+        taken = sum(n - 1 for j, n in zip(axes, lengths, strict=True) if j == i)
+        if length < 0 or x.shape[i] - taken < 1:
             raise ValueError(
                 f"sliding_window_view: window shape cannot be larger than input array shape, nor negative: {length} "
                 f"along axis {i} of {aval_of(x)}. Take a shorter window."
             )
-        places = np.arange(count)[:, None] + np.arange(length)
-        x = moveaxis(index_p(x, places, index=Index((*(FULL,) * i, SLOT))), i + 1, -1)
-    return x
+    windows = _Windows(lengths, axes)
+    return shown(x, windows) if isinstance(x, Tracer) else windows(x)
+
+
+class _Windows:
+    """The step from an array to its windows, used like a view primitive."""
+
+    __slots__ = ("axes", "lengths", "view")
+
+    def __init__(self, lengths: tuple[int, ...], axes: tuple[int, ...]) -> None:
+        self.lengths, self.axes = lengths, axes
+        self.view = View(None, numpy=self._laid_out)
+
+    def __call__(self, x: Value) -> Any:
+        for i, length in zip(self.axes, self.lengths, strict=True):
+            places = np.arange(x.shape[i] - length + 1)[:, None] + np.arange(length)
+            x = moveaxis(index_p(x, places, index=Index((*(FULL,) * i, SLOT))), i + 1, -1)
+        return x
+
+    def _laid_out(self, x: np.ndarray) -> np.ndarray:
+        return np.lib.stride_tricks.sliding_window_view(x, self.lengths, self.axes)
 
 
 @beside_numpys(np.apply_along_axis)
@@ -76,7 +99,8 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: ArrayLike, *arg
     whole = reshape(whole, (*lead, *shape))
     ndim, inner = len(whole.shape), len(shape)
     order = (*range(axis), *range(ndim - inner, ndim), *range(axis, ndim - inner))
-    return transpose(whole, order)
+    # The stack of a single result is a view of it.
+    return copy(transpose(whole, order))
 
 
 @beside_numpys(np.apply_over_axes)

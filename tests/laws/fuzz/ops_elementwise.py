@@ -160,7 +160,12 @@ def _select(d: Draw) -> str:
 def _piecewise(d: Draw) -> str:
     # The result for numbers beyond an integer dtype is not defined.
     x = d.name(is_float)
-    parts = [d.one("lambda t: t * t", "np.exp", d.one("1", "0.5", "-1", "2.5", "True")) for _ in range(2)]
+    parts = [
+        d.one(
+            "lambda t: t * t", "np.exp", "lambda t: np.where(t > 1, 2 * t, t)", d.one("1", "0.5", "-1", "2.5", "True")
+        )
+        for _ in range(2)
+    ]
     return f"np.piecewise({x}, [{x} > 0], [{', '.join(parts)}])"
 
 

@@ -371,3 +371,88 @@ def test_a_write_into_an_argument_that_is_not_differentiated_says_so() -> None:
         fg.grad(moved)(np.ones(2), np.ones(2))
     slope = fg.grad(moved, argnums=(0, 1))(np.ones(2), np.ones(2))[0]
     np.testing.assert_allclose(slope, [0.22, 0.22])
+
+
+# NumPy returns the array itself, or a view of it, where it makes another array from a traced one.
+FOLLOWING: dict[str, Callable[[Any], Any]] = {
+    "asarray": np.asarray,
+    "asanyarray": np.asanyarray,
+    "ascontiguousarray": np.ascontiguousarray,
+    "asfortranarray": np.asfortranarray,
+    "array without a copy": lambda y: np.array(y, copy=None),
+    "asarray_chkfinite": np.asarray_chkfinite,
+    "a part": lambda y: np.asarray(y)[1:],
+    "of a view": lambda y: np.asarray(y.T),
+    "of gaps": lambda y: np.asarray(y[::2]),
+    "a copy of gaps": lambda y: np.ascontiguousarray(y[::2]),
+    "a copy of another order": lambda y: np.ascontiguousarray(y.T),
+    "a copy": np.array,
+    "objects": lambda y: np.asarray(y, object),
+}
+
+
+def _written(y: Any) -> None:
+    """Write in several ways, by an index, an array of them, ufuncs and a view."""
+    y[1] = 5.0
+    y[np.array([1, 0])] -= 1.0
+    np.add.at(y, [0, 0], 0.5)
+    np.multiply(y, 2.0, out=y)
+    y.T[0] += 3.0
+
+
+@pytest.mark.filterwarnings("ignore::funcgrad.errors.ObjectArrayWarning")
+@pytest.mark.parametrize("shape", [(4,), (2, 3)], ids=len)
+@pytest.mark.parametrize("make", FOLLOWING.values(), ids=FOLLOWING)
+def test_an_array_that_numpy_takes_for_the_traced_one_follows_writes(make: Any, shape: tuple[int, ...]) -> None:
+    def f(x: Any) -> Any:
+        y = x * 1.5
+        other = make(y)
+        number = other.reshape(-1)[-1]
+        _written(y)
+        return np.sum(other * other) + 100.0 * number + np.sum(y)
+
+    def of_plain_numbers(x: Any) -> Any:
+        y = fnp.zeros(shape)
+        other = make(y)
+        y[...] = 1.0
+        _written(y)
+        return np.sum(other * other) + np.sum(y) + np.sum(x)
+
+    x = np.linspace(0.5, 3.0, int(np.prod(shape))).reshape(shape)
+    for function in (f, of_plain_numbers):
+        for run in (
+            fg.jit(function),
+            fg.jit(function, engine="numpy"),
+            lambda x, f=function: fg.value_and_grad(f)(x)[0],
+        ):
+            np.testing.assert_allclose(run(x), function(x), rtol=1e-12)
+    fg.check_grads(f, (x,), order=1)
+
+
+@pytest.mark.filterwarnings("ignore::funcgrad.errors.ObjectArrayWarning")
+def test_ndenumerate_shows_elements_that_the_loop_has_written() -> None:
+    def f(x: Any) -> Any:
+        y, total = x * 1.0, 0.0
+        for (i,), v in np.ndenumerate(y):
+            total = total + v * v
+            y[(i + 1) % 4] = v * 3.0
+        return total + np.sum(y)
+
+    x = np.arange(1.0, 5.0)
+    for run in (fg.jit(f), lambda x: fg.value_and_grad(f)(x)[0], lambda x: fg.vmap(f)(x[None])[0]):
+        np.testing.assert_allclose(run(x), f(x.copy()), rtol=1e-12)
+    fg.check_grads(f, (x,), order=1)
+
+
+@pytest.mark.filterwarnings("ignore::funcgrad.errors.ObjectArrayWarning")
+def test_an_array_of_numbers_holds_no_traced_value() -> None:
+    def f(x: Any) -> Any:
+        y = fnp.zeros(3)
+        other = np.asarray(y)
+        y[1] = x[0]
+        return np.sum(other)
+
+    with pytest.raises(TracerAssignmentError, match=r"of plain numbers.*np\.asarray"):
+        fg.grad(f)(np.ones(3))
+    with pytest.raises(UnsupportedFunctionError, match=r"numpy\.require"):
+        fg.grad(lambda x: np.sum(np.require(x * 2.0, requirements="W")))(np.ones(3))

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import funcgrad as fg
+from funcgrad.errors import NonConcreteBooleanIndexError
 from tests.numpy._surface import check_surface, same
 
 X = np.array([[-1.5, -0.2, 0.3], [0.9, 1.7, 4.0]])
@@ -122,6 +123,46 @@ def test_piecewise(name: str) -> None:
     np.testing.assert_allclose(pullback(np.ones(5))[0], slope(x))
     np.testing.assert_allclose(fg.make_graph(f)(x)(x), f(x))
     np.testing.assert_allclose(fg.jvp(f, (x,), (np.ones(5),))[1], slope(x))
+
+
+# Functions that combine the elements they get.
+COMBINING: dict[str, Callable[[Any], Any]] = {
+    "mean": lambda x: np.piecewise(x, [x > 0], [lambda v: v - v.mean(), np.cumsum]),
+    "overlapping": lambda x: np.piecewise(x, [x > 0, x > 1], [lambda v: 2 * v, lambda v: v[::-1]]),
+    "not called for nothing": lambda x: np.piecewise(x, [x > 100, x < 100], [lambda v: v / v.max(), np.negative]),
+    "rows": lambda x: np.piecewise(np.outer(x, x), [x > 0], [lambda v: v * v.sum(0), lambda v: v[:, :1] * 2]),
+}
+
+
+@pytest.mark.parametrize("name", COMBINING)
+def test_a_piece_is_the_selected_part(name: str) -> None:
+    f = COMBINING[name]
+    x = np.array([-2.0, -0.5, 0.5, 1.5, 4.0])
+    expected = f(x)
+    for run in (lambda x: fg.vjp(f, x)[0], lambda x: fg.jvp(f, (x,), (x,))[0], fg.jit(f, paths=2, engine="numpy")):
+        np.testing.assert_allclose(run(x), expected, rtol=1e-12)
+    fg.check_grads(f, (x,), order=2)
+    # The part is not known here, and elements must not be combined with others.
+    for run in (fg.jit(f), fg.make_graph(f), lambda x: fg.vmap(f)(np.stack([x, x]))):
+        with pytest.raises(NonConcreteBooleanIndexError, match=r"piecewise: the function of a piece applies"):
+            run(x)
+
+
+def test_pieces_of_unknown_conditions_compute_element_by_element() -> None:
+    scale = np.arange(3.0)
+
+    def doubled(v: Any) -> Any:
+        v *= 2
+        return np.where(v > 1, v, np.clip(v.astype(np.float32), 0.25, 9) * np.sum(scale))
+
+    for f in (
+        lambda x: np.piecewise(x, [x > 0], [doubled, np.abs]),
+        lambda x: np.piecewise(x, True, [lambda v: 3 * v]),
+        lambda x: np.piecewise(x[0] * np.ones(()), [x[0] < 0], [lambda v: v**2]),
+    ):
+        x = np.array([-2.0, -0.5, 0.5, 1.5, 0.0])
+        for run in (fg.jit(f), fg.jit(f, engine="numpy"), lambda x, f=f: fg.vmap(f)(np.stack([x, x]))[1]):
+            np.testing.assert_allclose(run(x), f(x), rtol=1e-6)
 
 
 ODD = np.array([1.0, np.nan, np.inf, -np.inf, 0.0, -0.0, -3.0])

@@ -126,3 +126,38 @@ def test_padding_is_refused() -> None:
     ):
         with pytest.raises(error, match=match):
             fg.make_graph(f)(x)
+
+
+def test_windows_show_writes_and_refuse_them() -> None:
+    def f(x: Any) -> Any:
+        y = x * 1.0
+        windows, pairs = sliding_window_view(y, 2), sliding_window_view(y.reshape(2, 2), (2, 1))
+        y[0] = 5.0
+        y *= 2.0
+        y[1:] += y[:-1]
+        return np.sum(windows**2) + np.sum(pairs[..., 1:, 0] * pairs[..., :1, 0])
+
+    x = np.arange(1.0, 5.0)
+    expected = f(x.copy())
+    for run in (fg.jit(f), fg.jit(f, engine="numpy"), lambda x: fg.value_and_grad(f)(x)[0]):
+        same(run(x), expected, 1e-14)
+    fg.check_grads(f, (x,), order=2)
+
+    def written(x: Any) -> Any:
+        sliding_window_view(x * 1.0, 2)[0, 0] = 1.0
+
+    for run in (written, fg.make_graph(written)):
+        with pytest.raises(ValueError, match="read-only"):
+            run(x)
+
+
+def test_the_result_of_a_function_along_an_axis_is_new() -> None:
+    def f(x: Any) -> Any:
+        y = x * 1.0
+        z = np.apply_along_axis(lambda v: v, 0, y)
+        y *= 2.0
+        return np.sum(z * y)
+
+    x = np.arange(1.0, 5.0)
+    for run in (fg.jit(f), lambda x: fg.value_and_grad(f)(x)[0]):
+        same(run(x), f(x), 1e-14)
