@@ -30,16 +30,32 @@ PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _VARIABLE = "FUNCGRAD_FULL_TRACEBACKS"
 _JAXS_NOTE = "JAX_TRACEBACK_FILTERING"
 
-# Advice for an error at a write of a traced value into a plain array.
-TAKES_TRACED = (
-    "Make one that takes traced values: np.zeros(n, like=x), where x is traced, or fnp.zeros(n) of funcgrad.numpy. "
-    "If you cannot edit the code, call it inside: with fg.intercept(). If its function f calls np.ndarray(n), a type, "
-    "name it: with fg.intercept(f). If it is an argument, differentiate with respect to it, too."
-)
-WRITTEN_INTO_PLAIN = (
-    "out[i] = value: a traced value was written into an array of plain numbers, where it would carry no derivative. "
-    + TAKES_TRACED
-)
+# Whether the code runs inside of ``fg.intercept()``.
+inside_intercept: ContextVar[bool] = ContextVar("funcgrad_intercept", default=False)
+
+
+def takes_traced() -> str:
+    """Return advice for a write of a traced value into a plain array."""
+    if inside_intercept.get():
+        return (
+            "fg.intercept() did not see how this array was made: by np.random, by .copy() of an array from outside, "
+            "with a structured dtype, or by a function of NumPy's kept under another name. Write a = np.array(a) after "
+            "it. If its function f calls np.ndarray(n), a type, name it: with fg.intercept(f)."
+        )
+    return (
+        "Make one that takes traced values: np.zeros(n, like=x), where x is traced, or fnp.zeros(n) of funcgrad.numpy. "
+        "If you cannot edit the code, call it inside: with fg.intercept(). If its function f calls np.ndarray(n), a "
+        "type, name it: with fg.intercept(f). If it is an argument, differentiate with respect to it, too."
+    )
+
+
+def written_into_plain() -> str:
+    """Return the message for ``out[i] = value`` with a traced value."""
+    return (
+        "out[i] = value: a traced value was written into an array of plain numbers, where it would carry no "
+        f"derivative. {takes_traced()}"
+    )
+
 
 _STORE = opcode.opmap["STORE_SUBSCR"]
 
@@ -135,8 +151,8 @@ def _explain(error: BaseException) -> None:
     cause = error.__cause__
     if type(error) is ValueError and isinstance(cause, ConcretizationTypeError) and "sequence" in str(error):
         # NumPy replaces the message of any error in a conversion to a number by this one.
-        error.args = (WRITTEN_INTO_PLAIN if _at_write(error.__traceback__) else str(cause),)
-    note = _of_scipy(error.__traceback__) or _of_assertion(error) or _of_memory(error)
+        error.args = (written_into_plain() if _at_write(error.__traceback__) else str(cause),)
+    note = _of_scipy(error.__traceback__) or _of_assertion(error) or _of_memory(error) or _of_numba(error)
     if note and not isinstance(error, UnsupportedFunctionError) and note not in getattr(error, "__notes__", ()):
         error.add_note(note)
 
@@ -195,7 +211,17 @@ def _of_memory(error: BaseException) -> str | None:
             "A traced value has no memory that memoryview, np.frombuffer or bytes could read. Write x itself, or "
             "x.reshape(...) for another shape; fg.stop_gradient(x) gives plain numbers outside of jit and vmap."
         )
-    return f"If the value is traced: {WRITTEN_INTO_PLAIN}" if said.startswith(_IN_C) else None
+    return f"If the value is traced: {written_into_plain()}" if said.startswith(_IN_C) else None
+
+
+def _of_numba(error: BaseException) -> str | None:
+    """Return advice for a function that the user has compiled with Numba, which has no hook for traced values."""
+    if not type(error).__module__.startswith("numba.") or "Tracer'" not in str(error):
+        return None
+    return (
+        "A function compiled by Numba (@njit) met a traced value; its machine code reads plain numbers only. Call "
+        "f.py_func(...), the function as it was written, or call f by fg.call_numpy inside a fg.custom_jvp function."
+    )
 
 
 def _of_scipy(entries: TracebackType | None) -> str | None:

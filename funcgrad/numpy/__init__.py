@@ -7,6 +7,7 @@ from funcgrad._public import publish as _publish
 from funcgrad.numpy._base.plain import shortcuts as _shortcuts
 from funcgrad.numpy._base.rest import array_api as _array_api, of_numpys as _of_numpys
 from funcgrad.numpy._array import attach as _protocols, ufunc_methods as _ufunc_methods
+from funcgrad.numpy._math import scimath as _scimath
 from funcgrad.numpy import fft as fft, linalg as linalg
 
 # The imports are unformatted, because one name per line would take 300 lines.

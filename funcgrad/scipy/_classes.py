@@ -17,11 +17,18 @@ Asked = Callable[[tuple, dict[str, Any]], bool]
 _METHODS = ("__call__", "integrate")
 
 
-def standing(theirs: type, ours: type, is_ours: Asked) -> type:
+def standing(theirs: type, ours: Call, is_ours: Asked, kind: type | None = None) -> type:
     """Return a subclass that replaces a class of SciPy's.
 
     It constructs ours or SciPy's, and behaves like SciPy's otherwise.
+
+    Args:
+        theirs: SciPy's class.
+        ours: our class, or a function that makes an object.
+        is_ours: whether a call is ours to handle.
+        kind: the class of what ``ours`` makes; ``ours`` itself by default.
     """
+    made: Any = kind or ours
 
     def make(cls: Any, *args: Any, **kwargs: Any) -> Any:
         if cls is not stand:
@@ -30,10 +37,11 @@ def standing(theirs: type, ours: type, is_ours: Asked) -> type:
         return ours(*args, **kwargs) if is_ours(args, kwargs) else theirs(*args, **kwargs)
 
     def has_instance(cls: Any, x: ArrayLike) -> bool:
-        return isinstance(x, theirs | ours) if cls is stand else type.__instancecheck__(cls, x)
+        return theirs in type(x).__mro__ or isinstance(x, made) if cls is stand else type.__instancecheck__(cls, x)
 
     def has_subclass(cls: Any, kind: type) -> bool:
-        return issubclass(kind, theirs) if cls is stand else type.__subclasscheck__(cls, kind)
+        # An abstract class asks its subclasses, of which the stand-in is one.
+        return theirs in kind.__mro__ if cls is stand else type.__subclasscheck__(cls, kind)
 
     names = {"__call__": make, "__instancecheck__": has_instance, "__subclasscheck__": has_subclass}
     metaclass = type("Standing", (type(theirs),), names)

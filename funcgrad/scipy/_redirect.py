@@ -18,7 +18,7 @@ import numpy as np
 
 from funcgrad._core.lazy import load
 from funcgrad.numpy.extend import StandIns, holds_tracer, is_intercepted
-from funcgrad.scipy._classes import answering, standing
+from funcgrad.scipy._classes import Asked, answering, standing
 
 Call = Callable[..., Any]
 
@@ -33,14 +33,14 @@ def _is_ours(args: tuple, kwargs: dict[str, Any]) -> bool:
     return is_intercepted() and any(map(holds_tracer, (*args, *kwargs.values())))
 
 
-def _stand_in(theirs: Call, ours: Call) -> Call:
+def _stand_in(theirs: Call, ours: Call, is_ours: Asked = _is_ours) -> Call:
     # A ufunc takes ``out`` and the other options, and finds ours. SciPy decorates its ufuncs if SCIPY_ARRAY_API=1.
     within = getattr(theirs, "__wrapped__", None) if isinstance(theirs, FunctionType) else None
     ours = within if isinstance(within, np.ufunc) else ours
 
     @functools.wraps(theirs)
     def call(*args: Any, **kwargs: Any) -> Any:
-        return ours(*args, **kwargs) if _is_ours(args, kwargs) else theirs(*args, **kwargs)
+        return ours(*args, **kwargs) if is_ours(args, kwargs) else theirs(*args, **kwargs)
 
     return call
 
@@ -143,6 +143,9 @@ class _Redirect:
         self.rooms.add(room)
         module, scipys = load(f"{_PACKAGE}.{room}"), sys.modules[f"scipy.{room}"]
         self._prepare(getattr(module, "PREPARED", {}), scipys)
+        # A module may decide itself which calls are its own, and replace classes of SciPy's by functions.
+        is_ours: Asked = getattr(module, "IS_OURS", _is_ours)
+        made: dict[str, type] = getattr(module, "MADE", {})
         for name in module.__all__:
             ours, theirs = getattr(module, name), getattr(scipys, name, None)
             if theirs is None or isinstance(theirs, np.ufunc | ModuleType) or ours is theirs:
@@ -150,20 +153,27 @@ class _Redirect:
             if isinstance(theirs, type):
                 if hasattr(ours, "from_scipy"):
                     self._add_class(name, theirs, ours)
+                elif name in made:
+                    self.functions.add(name, theirs, standing(theirs, ours, is_ours, made[name]))
                 continue
             if isinstance(ours, FunctionType):
                 for each in _layers(theirs):
-                    self.functions.add(name, each, (_calling if room in _CALLING else _stand_in)(each, ours))
+                    call = _calling(each, ours) if room in _CALLING else _stand_in(each, ours, is_ours)
+                    self.functions.add(name, each, call)
                 continue
-            self.objects[_kind(theirs)] = ours
-            for owner, method in _methods(ours, type(theirs)):
-                if (owner, method) not in self.methods:
-                    original = vars(owner)[method]
-                    self.methods[owner, method] = original, _method(method, original, self.objects)
-            frozen = _frozen_kind(ours, theirs)
-            for owner, method in _methods(ours, frozen) if frozen else ():
+            self._add_object(ours, theirs)
+
+    def _add_object(self, ours: Any, theirs: Any) -> None:
+        """Replace the methods of a distribution."""
+        self.objects[_kind(theirs)] = ours
+        for owner, method in _methods(ours, type(theirs)):
+            if (owner, method) not in self.methods:
                 original = vars(owner)[method]
-                self.methods[owner, method] = original, _frozen_method(method, original, ours)
+                self.methods[owner, method] = original, _method(method, original, self.objects)
+        frozen = _frozen_kind(ours, theirs)
+        for owner, method in _methods(ours, frozen) if frozen else ():
+            original = vars(owner)[method]
+            self.methods[owner, method] = original, _frozen_method(method, original, ours)
 
     def _prepare(self, changes: dict[str, Callable[[Call], Call]], scipys: ModuleType) -> None:
         """Replace functions that compute with traced values if their arguments are prepared."""

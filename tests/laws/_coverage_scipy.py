@@ -135,6 +135,7 @@ _FIRST: dict[str, Example] = {
     "eigh_tridiagonal": (lambda f, x, y: f(x, y[:2], eigvals_only=True), (_VECTOR, _POINTS[1])),
     "eigvalsh_tridiagonal": (lambda f, x, y: f(x, y[:2]), (_VECTOR, _POINTS[1])),
     "funm": (lambda f, x: f(x, np.exp), (_MATRIX,)),
+    "diags": (lambda f, x: f([x], [1]).toarray(), (_VECTOR,)),
     "diags_array": (lambda f, x: f([x], offsets=[1]).toarray(), (_VECTOR,)),
     "leslie": (lambda f, x, y: f(x, y[:2]), (_VECTOR, _POINTS[1])),
     "odeint": (lambda f, y, t, w: f(lambda y, t: -w * y, y, t), (_POINTS[0], _POINTS[2], _NUMBERS[1])),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -124,3 +125,45 @@ def test_refused(name: str) -> None:
         f()
     if name == "singular":
         assert np.isnan(fg.jit(lambda data: sparse.linalg.spsolve(made(sparse, data), B))(0 * DATA)).all()
+
+
+# Programs that call SciPy's own functions, as they stand, inside of ``fg.intercept()``.
+FIXED = np.array([[2.0, 1.0, 0.0], [0.0, 3.0, 1.0], [1.0, 0.0, 4.0]])
+ENDS = (np.array([0, 1, 1]), np.array([0, 2, 2]))
+LINALG: Any = scipy.sparse.linalg
+PROGRAMS: dict[str, Callable[[Any], Any]] = {
+    "diagonals of constants": lambda x: THEIRS.diags([np.ones(3)], [0]) @ x,
+    "diagonals": lambda x: THEIRS.diags([x, x[1:]], [0, 1], format="csr") * x,
+    "diagonals of an array": lambda x: THEIRS.diags_array([x, x[1:]], offsets=[0, 1]) @ x,
+    "coo": lambda x: THEIRS.coo_matrix((x * 2, ENDS), shape=(3, 3)).tocsr() * x,
+    "coo array": lambda x: (THEIRS.coo_array((x * 2, ENDS), shape=(3, 3)) * x[0]).toarray(),
+    "csr": lambda x: THEIRS.csr_matrix((x * 2, [0, 2, 1], [0, 2, 2, 3]), shape=(3, 3)) * x,
+    "csc": lambda x: THEIRS.csc_matrix((x * 2, [0, 2, 1], [0, 2, 2, 3]), shape=(3, 3)).T @ x,
+    "assembled and solved": lambda x: LINALG.spsolve(
+        (THEIRS.coo_matrix((x, ENDS), shape=(3, 3)) + THEIRS.csc_matrix(FIXED)).tocsc(), x
+    ),
+    "factors": lambda x: LINALG.splu(THEIRS.csc_matrix(FIXED)).solve(x),
+    "factors, transposed": lambda x: LINALG.splu(THEIRS.csc_matrix(FIXED)).solve(x, "T"),
+    "factors of traced elements": lambda x: LINALG.splu(
+        (THEIRS.coo_matrix((x, ENDS), shape=(3, 3)) + THEIRS.csc_matrix(FIXED)).tocsc()
+    ).solve(np.ones(3)),
+    "factorized": lambda x: (
+        LINALG.factorized(THEIRS.csc_matrix(FIXED))(x) + LINALG.factorized(THEIRS.csc_matrix(FIXED))(np.ones(3))
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs_with_scipys_names(name: str) -> None:
+    def f(x: Any) -> Any:
+        return np.sum(PROGRAMS[name](x) ** 2)
+
+    x = np.array([0.7, 2.0, -1.5])
+    expected = f(x)
+    with fg.intercept():
+        for run in (f, fg.jit(f), fg.jit(f, engine="numpy"), lambda x: fg.value_and_grad(f)(x)[0]):
+            np.testing.assert_allclose(run(x), expected, rtol=1e-12)
+        fg.check_grads(f, (x,), order=1)
+        assert isinstance(THEIRS.coo_matrix(FIXED), THEIRS.coo_matrix)
+        assert issubclass(THEIRS.csr_matrix, THEIRS.csr_matrix)
+    assert type(THEIRS.coo_matrix(FIXED)) is THEIRS.coo_matrix

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import functools
 import math
 import sys
@@ -160,9 +161,13 @@ def _array_namespace(self: Tracer, api_version: Any = None) -> Any:
     return sys.modules["funcgrad.numpy"]
 
 
-def _view(self: Tracer, *dtype_and_type: Any) -> Any:
+def _view(self: Tracer, dtype: Any = None, type: Any = None) -> Any:  # noqa: A002  (NumPy's name)
     """``x.view()``."""
-    if dtype_and_type:
+    for each in (dtype, type):
+        if each is None or each is np.ndarray:
+            continue
+        if isinstance(each, builtins.type) and issubclass(each, np.ndarray):
+            refuse_option("ndarray.view", "type", f"A traced array becomes no {each.__name__}: use x itself.")
         refuse_option("ndarray.view", "dtype", "The bits of a traced array have no derivative: convert it by .astype.")
     # The view of a number is a number.
     return indexing.getitem(self, () if is_number(self) else ...)

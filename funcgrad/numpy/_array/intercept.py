@@ -7,7 +7,6 @@ import functools
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextvars import ContextVar
 from types import ModuleType
 from typing import Any
 
@@ -15,6 +14,7 @@ import numpy as np
 
 from funcgrad._core.bind import active_trace
 from funcgrad._core.lazy import LazyModule
+from funcgrad._core.tracebacks import inside_intercept
 from funcgrad.numpy._base.caller import Caller, caller
 from funcgrad.numpy._base.dispatch import functions
 from funcgrad.numpy._base.plain import without_number
@@ -22,7 +22,6 @@ from funcgrad.numpy._layout import creation, makers
 
 Maker = Callable[..., Any]
 
-_inside: ContextVar[bool] = ContextVar("funcgrad_intercept", default=False)
 # Packages that compile, compute or differentiate. For them NumPy's functions stay unchanged.
 _OTHERS = frozenset(
     {"funcgrad", "jax", "jaxlib", "llvmlite", "ml_dtypes", "numba", "numpy", "opt_einsum", "optree", "torch"}
@@ -44,8 +43,12 @@ def intercept(*code: Callable[..., Any] | ModuleType) -> Iterator[None]:
     ``np.ndarray(n)`` to make an array, name the function that does: ``fg.intercept(f)``. In the module of ``f``, the
     names of NumPy and of its type are replaced inside the context.
 
+    An array that comes from elsewhere (``np.random``, ``a.copy()`` of an array from outside, a structured dtype, a maker
+    that a class keeps) takes traced values after ``a = np.array(a)``.
+
     SciPy's functions and distributions that do not take traced values (``scipy.linalg.cho_factor``,
-    ``scipy.stats.norm.logpdf``) are replaced by those of ``funcgrad.scipy`` for traced arguments.
+    ``scipy.stats.norm.logpdf``) are replaced by those of ``funcgrad.scipy`` for traced arguments,
+    and so are SciPy's sparse matrices of traced elements (``coo_matrix``, ``csr_matrix``, ``csc_matrix``, ``diags``).
 
     The functions of Python's ``math`` that return a float (``math.sin``, ``math.atan2``) take traced numbers of
     float64, and their results are float64. Where Python raises an error for a number that is not known yet, the result
@@ -85,7 +88,7 @@ def intercept(*code: Callable[..., Any] | ModuleType) -> Iterator[None]:
         >>> float(slope)
         17.0
     """
-    token = _inside.set(True)
+    token = inside_intercept.set(True)
     _take_math_in()
     if "numpy.polynomial" in sys.modules:
         _take_fits_in()
@@ -97,12 +100,12 @@ def intercept(*code: Callable[..., Any] | ModuleType) -> Iterator[None]:
     finally:
         _redirect.leave()
         _STAND_INS.leave()
-        _inside.reset(token)
+        inside_intercept.reset(token)
 
 
 def is_intercepted() -> bool:
     """Return whether the code runs inside of `intercept` and of a transform."""
-    return _inside.get() and active_trace() is not None
+    return inside_intercept.get() and active_trace() is not None
 
 
 def _stand_in(function: Maker, ours: Maker, name: str = "") -> Maker:
@@ -116,7 +119,7 @@ def _stand_in(function: Maker, ours: Maker, name: str = "") -> Maker:
 
     @functools.wraps(function)
     def make(*args: Any, **kwargs: Any) -> Any:
-        if _inside.get() and active_trace() is not None and not _is_apart(caller(), name, make):
+        if inside_intercept.get() and active_trace() is not None and not _is_apart(caller(), name, make):
             return ours(*args, **kwargs)
         return function(*args, **without_number(kwargs))
 
@@ -168,8 +171,9 @@ class StandIns:
         self.lock = threading.Lock()
         self.entered = 0
         self.pairs: dict[str, list[tuple[Maker, Maker]]] = {}
-        # Modules that were searched, and the places where a module has one of the functions under its name.
-        self.known: set[str] = set()
+        # Modules that were searched, and the places where a module has one of the functions under its name. A module
+        # that is removed from ``sys.modules`` and imported again is another one.
+        self.known: dict[str, ModuleType | None] = {}
         self.places: dict[Any, tuple[Any, str, tuple[Any, Any]]] = {}
         for pair in pairs:
             self.add(*pair)
@@ -208,8 +212,8 @@ class StandIns:
 
     def _find(self) -> None:
         """Search new modules. The names of the user's own module may change at any time, so it is searched again."""
-        new = sys.modules.keys() - self.known
-        self.known |= new
+        new = [key for key, module in tuple(sys.modules.items()) if self.known.get(key, self) is not module]
+        self.known.update({key: sys.modules.get(key) for key in new})
         for key in (*new, "__main__"):
             module = sys.modules.get(key)
             if isinstance(module, ModuleType) and (key in _NUMPYS or key.partition(".")[0] not in _OTHERS):

@@ -18,9 +18,9 @@ from funcgrad._core.aval import is_inexact, is_integral
 from funcgrad._core.bind import Tracer, active_trace
 from funcgrad._core.trace.place import array_like, settled
 from funcgrad._core.tracebacks import (
-    TAKES_TRACED,
-    WRITTEN_INTO_PLAIN,
     caller_level,
+    takes_traced,
+    written_into_plain,
 )
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.layout.shape import reshape
@@ -61,7 +61,7 @@ def _as_index(x: Tracer, by: Caller) -> np.ndarray:
     if by.at_write:
         raise TracerAssignmentError(
             f"out[i] = value: the index is a value {x.aval} that is traced under {transform}, and out is an array of "
-            f"plain numbers, which cannot hold what depends on it. {TAKES_TRACED}"
+            f"plain numbers, which cannot hold what depends on it. {takes_traced()}"
         )
     other = (
         "np.where(mask, array, 0) for array[mask]"
@@ -122,7 +122,7 @@ def to_array(self: Tracer, dtype: DTypeLike = None, copy: bool | None = None) ->
         )
     if dtype is not None and np.dtype(dtype) != object:
         if by.at_write:
-            raise TracerAssignmentError(WRITTEN_INTO_PLAIN)
+            raise TracerAssignmentError(written_into_plain())
         raise TracerArrayConversionError(
             f"numpy.asarray: a traced value {self.aval} was to become an array of dtype {np.dtype(dtype).name}, "
             f"which would carry no derivative under {self._owner.transform}. "

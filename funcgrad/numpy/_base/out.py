@@ -12,7 +12,7 @@ import numpy as np
 
 from funcgrad._core.aval import aval_of, is_inexact
 from funcgrad._core.bind import Tracer
-from funcgrad._core.tracebacks import TAKES_TRACED
+from funcgrad._core.tracebacks import takes_traced
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.index.write import WHOLE, shape_text, write
 from funcgrad._types import Array, ArrayLike
@@ -126,7 +126,8 @@ def deliver(
     if isinstance(y, Tracer):
         raise TracerAssignmentError(
             f"numpy.{name}: out= is an array {aval_of(out)} of plain numbers, where a traced result would carry no "
-            f"derivative. {TAKES_TRACED} Or use the returned value: t = t + x instead of t += x or np.add(t, x, out=t)."
+            f"derivative. {takes_traced()} Or use the returned value: t = t + x instead of t += x or "
+            "np.add(t, x, out=t)."
         )
     np.copyto(out, y, casting=casting)
     return out

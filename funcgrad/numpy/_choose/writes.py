@@ -12,7 +12,7 @@ from funcgrad._core.aval import aval_of
 from funcgrad._core.bind import Tracer
 from funcgrad._core.numbers import PYTHON_NUMBERS
 from funcgrad._core.trace.place import is_number, settled
-from funcgrad._core.tracebacks import TAKES_TRACED
+from funcgrad._core.tracebacks import takes_traced
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.index.gather import index
@@ -40,7 +40,7 @@ def check_target(x: ArrayLike, name: str) -> None:
     if not isinstance(x, Tracer):
         raise TracerAssignmentError(
             f"numpy.{name}: a traced value was to be written into an array {aval_of(as_value(x))} of plain numbers, "
-            f"where it would carry no derivative. {TAKES_TRACED}"
+            f"where it would carry no derivative. {takes_traced()}"
         )
     if is_number(x):
         raise TypeError(f"numpy.{name}: argument 1 must be an array, and is a number {x.aval}.")

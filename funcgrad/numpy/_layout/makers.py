@@ -21,7 +21,7 @@ from funcgrad._ops.layout.copy import copy as copy_op
 from funcgrad._ops.layout.copy import in_one_piece
 from funcgrad._ops.layout.shape import reshape
 from funcgrad._types import Array, ArrayLike, DeviceLike, DTypeLike, ShapeLike
-from funcgrad.numpy._base.concrete import no_number
+from funcgrad.numpy._base.concrete import concrete_value, no_number
 from funcgrad.numpy._base.convert import assigned
 from funcgrad.numpy._base.dispatch import implements
 from funcgrad.numpy._base.foreign import holds_tracer
@@ -57,7 +57,7 @@ ones = maker(np.ones)
 empty = maker(np.empty, by=np.zeros)
 eye = maker(np.eye)
 identity = maker(np.identity)
-arange = maker(np.arange)
+_arange = maker(np.arange)
 tri = maker(np.tri)
 frombuffer = maker(np.frombuffer)
 fromfile = maker(np.fromfile)
@@ -65,6 +65,39 @@ fromfunction = maker(np.fromfunction)
 fromstring = maker(np.fromstring)
 genfromtxt = maker(np.genfromtxt)
 loadtxt = maker(np.loadtxt)
+
+
+@implements(np.arange)
+def arange(*bounds: ArrayLike, dtype: DTypeLike = None, device: DeviceLike = None, like: ArrayLike = None) -> Any:
+    """Return ``numpy.arange``; while a transform runs, an array that traced values can be written into.
+
+    Args:
+        bounds: ``stop``, or ``start, stop``, or ``start, stop, step``. Traced ones have a derivative; the length
+            depends on their numbers, which have to be known.
+        dtype: the dtype; by default that of the bounds.
+        device: NumPy's argument.
+        like: NumPy's argument; the result is the same.
+
+    Returns:
+        x: [n], the numbers from ``start`` to before ``stop``.
+
+    Raises:
+        ConcretizationTypeError: the numbers of a bound are not known.
+
+    Example:
+        >>> import funcgrad as fg
+        >>> import funcgrad.numpy as fnp
+        >>> fg.grad(lambda step: fnp.arange(0.0, 1.0, step).sum())(0.25).item()
+        6.0
+    """
+    if not any(map(holds_tracer, bounds)):
+        return _arange(*bounds, dtype=dtype, device=device, like=like)
+    known = [concrete_value(x, "numpy.arange, whose length depends on its bounds,", has_path=True) for x in bounds]
+    whole = np.arange(*known, dtype=dtype)
+    start, step = (bounds[0], bounds[2] if len(bounds) > 2 else 1) if len(bounds) > 1 else (0, 1)
+    # NumPy adds multiples of the difference of the first two numbers, which is rounded.
+    start = as_array(start)
+    return cast(start + np.arange(whole.size) * ((start + step) - start), whole.dtype)
 
 
 @implements(np.asarray)

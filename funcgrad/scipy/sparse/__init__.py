@@ -15,8 +15,39 @@ traced elements is made here, where SciPy's class would take them for objects:
 
 from funcgrad._public import publish
 from funcgrad.scipy.sparse import linalg as linalg
-from funcgrad.scipy.sparse._array import SparseArray, coo_array, csr_array, diags_array
+from funcgrad.scipy.sparse._array import (
+    SparseArray,
+    SparseMatrix,
+    coo_array,
+    coo_matrix,
+    csc_array,
+    csc_matrix,
+    csr_array,
+    csr_matrix,
+    diags,
+    diags_array,
+    has_traced_elements,
+)
 
-__all__ = ["SparseArray", "coo_array", "csr_array", "diags_array", "linalg"]
+__all__ = [
+    "SparseArray",
+    "SparseMatrix",
+    "coo_array",
+    "coo_matrix",
+    "csc_array",
+    "csc_matrix",
+    "csr_array",
+    "csr_matrix",
+    "diags",
+    "diags_array",
+    "linalg",
+]
+
+# ``fg.intercept()`` reads these: which calls are ours, and what our functions make in the place of SciPy's classes.
+IS_OURS = has_traced_elements
+MADE = {
+    **dict.fromkeys(("coo_array", "csc_array", "csr_array"), SparseArray),
+    **dict.fromkeys(("coo_matrix", "csc_matrix", "csr_matrix"), SparseMatrix),
+}
 
 __dir__ = publish(__name__)

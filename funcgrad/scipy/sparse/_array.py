@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._core.aval import type_text
+from funcgrad._core.bind import Tracer
+from funcgrad._core.trace.place import settled
 from funcgrad._ops.index.scatter import scatter_add_p
 from funcgrad._ops.index.sparse import ROWS, sparse_product
-from funcgrad._types import ArrayLike
-from funcgrad.numpy.extend import as_value, concrete_value, elements_of_sparse, is_sparse, promote
+from funcgrad._types import ArrayLike, DTypeLike
+from funcgrad.numpy.extend import (
+    as_value,
+    concrete_value,
+    elements_of_sparse,
+    holds_tracer,
+    is_intercepted,
+    is_object_array,
+    is_sparse,
+    promote,
+)
 
 Shape = tuple[int, int]
 
@@ -56,7 +67,11 @@ class SparseArray:
     def T(self) -> SparseArray:  # noqa: N802  (NumPy's name)
         """Return the transposed matrix."""
         rows, columns, _ = self.places
-        return coo_array((self.data, (columns, rows)), shape=self.shape[::-1])
+        return self._like(coo_array((self.data, (columns, rows)), shape=self.shape[::-1]))
+
+    def _like(self, a: SparseArray) -> SparseArray:
+        """Return a matrix as one of this class."""
+        return type(self)(a.data, a.places, a.shape)
 
     def __repr__(self) -> str:
         return f"<sparse {type_text(self.shape, self.dtype)} of {self.nnz} elements>"
@@ -86,7 +101,7 @@ class SparseArray:
             raise ValueError(
                 f"{self!r} * x: x has shape {np.shape(number)}; needed a number. Write a @ x for the product."
             )
-        return SparseArray(self.data * number, self.places, self.shape)
+        return type(self)(self.data * number, self.places, self.shape)
 
     __rmul__ = __mul__
 
@@ -102,7 +117,7 @@ class SparseArray:
             raise ValueError(f"{self!r} + {other!r}: the shapes differ; needed the same. Check which is transposed.")
         data = fnp.concatenate(promote(self.data, other.data))
         places = [np.concatenate([a, b]) for a, b in zip(self.places[:2], other.places[:2], strict=True)]
-        return coo_array((data, tuple(places)), shape=self.shape)
+        return self._like(coo_array((data, tuple(places)), shape=self.shape))
 
     __radd__ = __add__
 
@@ -128,6 +143,53 @@ class SparseArray:
 
     todense = toarray
 
+    def copy(self) -> SparseArray:
+        """Return the matrix, which never changes."""
+        return self
+
+    # There is one format, in which rows lie one after another.
+    tocsr = tocsc = tocoo = copy
+
+    def asformat(self, format: str | None, copy: bool = False) -> SparseArray:  # noqa: A002  (SciPy's name)
+        """Return the matrix."""
+        del format, copy
+        return self
+
+
+class SparseMatrix(SparseArray):
+    """A sparse matrix whose ``a * x`` is the product with a vector or matrix, as SciPy's ``coo_matrix``.
+
+    It is made by `coo_matrix`, `csr_matrix`, `csc_matrix` and `diags`.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> np.ones(2) * fg.scipy.sparse.diags([np.array([1.0, 2.0])])
+        array([1., 2.])
+    """
+
+    def __mul__(self, x: ArrayLike) -> Any:
+        """Return the product with a vector or matrix, or with a number."""
+        return super().__mul__(x) if np.ndim(x) == 0 else self @ x
+
+    def __rmul__(self, x: ArrayLike) -> Any:
+        """Return the product of a vector or matrix, or of a number, with the matrix."""
+        return super().__mul__(x) if np.ndim(x) == 0 else x @ self
+
+
+def has_traced_elements(args: tuple, kwargs: dict[str, Any]) -> bool:
+    """Return whether a call inside ``fg.intercept()`` makes a matrix of traced elements.
+
+    SciPy makes those of plain numbers, which are constants. Arrays that take traced values may hold plain numbers.
+    """
+    return is_intercepted() and any(map(_holds_traced, (*args, *kwargs.values())))
+
+
+def _holds_traced(x: ArrayLike) -> bool:
+    if isinstance(x, list | tuple):
+        return any(map(_holds_traced, x))
+    return isinstance(settled(x), Tracer | SparseArray) or (is_object_array(x) and holds_tracer(x))
+
 
 def as_sparse(a: ArrayLike) -> SparseArray:
     """Return a sparse matrix of SciPy's, or one of ours, as ours."""
@@ -142,12 +204,16 @@ def as_sparse(a: ArrayLike) -> SparseArray:
     return SparseArray(data, places, (int(a.shape[0]), int(a.shape[1])))
 
 
-def coo_array(arg1: ArrayLike, shape: Sequence[int] | None = None) -> SparseArray:
+def coo_array(
+    arg1: ArrayLike, shape: Sequence[int] | None = None, dtype: DTypeLike = None, copy: bool = False
+) -> SparseArray:
     """Make a sparse matrix of elements and their rows and columns; those in one place are summed.
 
     Args:
         arg1: ``(data, (rows, columns))``, with f[n], which may be traced, and plain i[n]; or a sparse matrix.
         shape: the shape of the matrix; by default the smallest that contains all positions.
+        dtype: the dtype of the elements; by default that of the data.
+        copy: SciPy's; a matrix never changes.
 
     Returns:
         the matrix.
@@ -163,10 +229,12 @@ def coo_array(arg1: ArrayLike, shape: Sequence[int] | None = None) -> SparseArra
         array([[3., 0.],
                [0., 5.]])
     """
+    del copy
     if not isinstance(arg1, tuple):
-        return as_sparse(arg1)
+        a = as_sparse(arg1)
+        return a if dtype is None else SparseArray(fnp.asarray(a.data, dtype), a.places, a.shape)
     data, where = arg1
-    data = fnp.asarray(as_value(data))
+    data = fnp.asarray(as_value(data), dtype)
     rows, columns = [np.asarray(concrete_value(i, "scipy.sparse.coo_array by places")) for i in where]
     found = (
         tuple(map(int, shape)) if shape is not None else tuple([int(i.max(initial=-1)) + 1 for i in (rows, columns)])
@@ -195,7 +263,9 @@ def _check_places(data: ArrayLike, rows: np.ndarray, columns: np.ndarray, shape:
         )
 
 
-def csr_array(arg1: ArrayLike, shape: Sequence[int] | None = None) -> SparseArray:
+def csr_array(
+    arg1: ArrayLike, shape: Sequence[int] | None = None, dtype: DTypeLike = None, copy: bool = False
+) -> SparseArray:
     """Make a sparse matrix of elements row by row: ``(data, columns, starts)``, or as `coo_array`.
 
     Example:
@@ -206,17 +276,84 @@ def csr_array(arg1: ArrayLike, shape: Sequence[int] | None = None) -> SparseArra
                [2., 0.]])
     """
     if not isinstance(arg1, tuple) or len(arg1) != 3:
-        return coo_array(arg1, shape)
+        return coo_array(arg1, shape, dtype, copy)
     data, columns, starts = arg1
     starts = np.asarray(starts)
     rows = np.repeat(np.arange(starts.size - 1), np.diff(starts))
     if shape is None:
         shape = (starts.size - 1, int(np.max(columns, initial=-1)) + 1)
-    return coo_array((data, (rows, np.asarray(columns))), shape)
+    return coo_array((data, (rows, np.asarray(columns))), shape, dtype)
+
+
+def csc_array(
+    arg1: ArrayLike, shape: Sequence[int] | None = None, dtype: DTypeLike = None, copy: bool = False
+) -> SparseArray:
+    """Make a sparse matrix of elements column by column: ``(data, rows, starts)``, or as `coo_array`.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> fg.scipy.sparse.csc_array((np.array([1.0, 2.0]), [1, 0], [0, 1, 2])).toarray()
+        array([[0., 2.],
+               [1., 0.]])
+    """
+    if not isinstance(arg1, tuple) or len(arg1) != 3:
+        return coo_array(arg1, shape, dtype, copy)
+    return csr_array(arg1, None if shape is None else tuple(shape)[::-1], dtype).T
+
+
+def _matrix(of: Callable[..., SparseArray], name: str) -> Callable[..., SparseMatrix]:
+    """Return SciPy's older function, whose matrix multiplies with ``*``."""
+
+    def make(
+        arg1: ArrayLike, shape: Sequence[int] | None = None, dtype: DTypeLike = None, copy: bool = False
+    ) -> SparseMatrix:
+        a = of(arg1, shape, dtype, copy)
+        return SparseMatrix(a.data, a.places, a.shape)
+
+    make.__name__ = make.__qualname__ = name
+    make.__doc__ = f"""Make a sparse matrix whose ``a * x`` is ``a @ x``; otherwise as ``{of.__name__}``.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> a = fg.scipy.sparse.{name}((np.array([2.0, 3.0]), (np.array([0, 1]), np.array([1, 0]))))
+        >>> a * np.array([1.0, 10.0])
+        array([20.,  3.])
+    """
+    return make
+
+
+coo_matrix, csr_matrix = _matrix(coo_array, "coo_matrix"), _matrix(csr_array, "csr_matrix")
+csc_matrix = _matrix(csc_array, "csc_matrix")
+
+
+def diags(
+    diagonals: Sequence[Any],
+    offsets: int | Sequence[int] = 0,
+    shape: Sequence[int] | None = None,
+    format: str | None = None,  # noqa: A002  (SciPy's name)
+    dtype: DTypeLike = None,
+) -> SparseMatrix:
+    """Make a sparse matrix of its diagonals whose ``a * x`` is ``a @ x``; otherwise as `diags_array`.
+
+    Example:
+        >>> import numpy as np
+        >>> import funcgrad as fg
+        >>> (fg.scipy.sparse.diags([np.array([1.0, 2.0])], [1]) * np.ones(3)).tolist()
+        [1.0, 2.0, 0.0]
+    """
+    a = diags_array(diagonals, offsets=offsets, shape=shape, format=format, dtype=dtype)
+    return SparseMatrix(a.data, a.places, a.shape)
 
 
 def diags_array(
-    diagonals: Sequence[Any], *, offsets: int | Sequence[int] = 0, shape: Sequence[int] | None = None
+    diagonals: Sequence[Any],
+    *,
+    offsets: int | Sequence[int] = 0,
+    shape: Sequence[int] | None = None,
+    format: str | None = None,  # noqa: A002  (SciPy's name)
+    dtype: DTypeLike = None,
 ) -> SparseArray:
     """Make a sparse matrix of its diagonals.
 
@@ -224,6 +361,8 @@ def diags_array(
         diagonals: f[n] each, which may be traced; one of them where ``offsets`` is a number.
         offsets: above the main one (positive) or below it.
         shape: the shape of the matrix; by default square, from the length of the first diagonal.
+        format: SciPy's; there is one format.
+        dtype: the dtype of the elements; by default that of the diagonals.
 
     Returns:
         the matrix.
@@ -235,6 +374,7 @@ def diags_array(
         array([[1., 5.],
                [0., 2.]])
     """
+    del format
     offsets, diagonals = ([offsets], [diagonals]) if isinstance(offsets, int) else (list(offsets), list(diagonals))
     rows_of = [fnp.asarray(as_value(each)) for each in diagonals]
     if shape is None:
@@ -247,4 +387,5 @@ def diags_array(
         data.append(fnp.broadcast_to(numbers, (length,)))
         rows.append(places + max(-k, 0))
         columns.append(places + max(k, 0))
-    return coo_array((fnp.concatenate(promote(*data)), (np.concatenate(rows), np.concatenate(columns))), shape)
+    where = np.concatenate(rows), np.concatenate(columns)
+    return coo_array((fnp.concatenate(promote(*data)), where), shape, dtype)

@@ -9,6 +9,8 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._core.aval import type_text
+from funcgrad._core.bind import Tracer
+from funcgrad._core.trace.place import settled
 from funcgrad._ops.linalg.sparse import sparse_solve
 from funcgrad._public import publish
 from funcgrad._types import ArrayLike
@@ -25,7 +27,7 @@ INSTEAD = {
         ("bicg", "bicgstab", "cg", "cgs", "gcrotmk", "gmres", "lgmres", "lsmr", "lsqr", "minres", "qmr", "tfqmr"),
         f"{_ITERATIVE}.",
     ),
-    "splu": "its factors are SciPy's own object. Use spsolve, or factorized.",
+    "splu": "its factors are SciPy's own object. Use spsolve or factorized, or call it inside fg.intercept().",
     "spilu": "its factors are SciPy's own object. Use spsolve, or factorized.",
     "spsolve_triangular": "use spsolve, which finds that there is nothing to eliminate.",
     "inv": "the inverse of a sparse matrix is seldom sparse. Use spsolve.",
@@ -92,6 +94,52 @@ def factorized(A: ArrayLike) -> Callable[[Any], Any]:  # noqa: N803  (SciPy's na
     """
     a = as_sparse(A)
     return lambda b: spsolve(a, b)
+
+
+class _Factors:
+    """SciPy's factors of a matrix, whose ``solve`` takes traced right sides, too.
+
+    Args:
+        A: the matrix, SciPy's or one of traced elements.
+        theirs: SciPy's factors, if the matrix is SciPy's.
+    """
+
+    def __init__(self, A: ArrayLike, theirs: Any) -> None:  # noqa: N803  (SciPy's name)
+        # SciPy's matrix may be written to later, and its factors do not change then.
+        self.a, self.theirs = as_sparse(A.copy()), theirs
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.theirs, name)
+
+    def solve(self, rhs: ArrayLike, trans: str = "N") -> Any:
+        """Return the solution for a right side. ``trans`` is ``"T"`` or ``"H"`` for the transposed matrix."""
+        if self.theirs is not None and not isinstance(settled(rhs), Tracer):
+            return self.theirs.solve(np.asarray(rhs), trans)
+        a = self.a if trans == "N" else self.a.T
+        return spsolve(SparseArray(fnp.conj(a.data), a.places, a.shape) if trans == "H" else a, rhs)
+
+
+def _splu(theirs: Callable[..., Any]) -> Callable[..., Any]:
+    """Return SciPy's ``splu`` for right sides, or matrices, that are traced."""
+
+    def splu(A: ArrayLike, *args: Any, **kwargs: Any) -> Any:  # noqa: N803  (SciPy's name)
+        return _Factors(A, None if isinstance(A, SparseArray) else theirs(A, *args, **kwargs))
+
+    return splu
+
+
+def _factorized(theirs: Callable[..., Any]) -> Callable[..., Any]:
+    """Return SciPy's ``factorized`` for right sides, or matrices, that are traced."""
+
+    def made(A: ArrayLike) -> Callable[[Any], Any]:  # noqa: N803  (SciPy's name)
+        solve, a = None if isinstance(A, SparseArray) else theirs(A), as_sparse(A.copy())
+        return lambda b: spsolve(a, b) if solve is None or isinstance(settled(b), Tracer) else solve(np.asarray(b))
+
+    return made
+
+
+# ``fg.intercept()`` puts these in the place of SciPy's functions.
+PREPARED = {"factorized": _factorized, "splu": _splu}
 
 
 def __getattr__(name: str) -> Any:

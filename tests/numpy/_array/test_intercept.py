@@ -163,9 +163,61 @@ def test_arrays_from_outside_are_not_written_to() -> None:
         outside[0] = x[0]
         return np.sum(outside)
 
-    with fg.intercept(), pytest.raises((TracerAssignmentError, ValueError), match="like=x"):
+    with fg.intercept(), pytest.raises((TracerAssignmentError, ValueError), match=r"did not see.*a = np\.array\(a\)"):
         fg.grad(f)(X)
     assert not outside.any()
+
+
+def test_arrays_made_unseen_become_arrays_that_take_traced_values() -> None:
+    outside = np.zeros(5)
+
+    def f(x: Any) -> Any:
+        drawn, copied = np.array(np.random.default_rng(0).normal(size=5)), np.array(outside.copy())
+        drawn[1], copied[2] = x[0], x[1] ** 2
+        return np.sum(drawn * copied) + np.sum(copied)
+
+    with fg.intercept():
+        fg.check_grads(f, (X,), order=1)
+
+
+def test_a_module_that_was_imported_again_is_intercepted() -> None:
+    def imported() -> Any:
+        module = ModuleType("funcgrad_imported_again")
+        exec("from numpy import zeros\ndef f(x):\n    y = zeros(2)\n    y[0] = x\n    return y.sum()", vars(module))
+        sys.modules[module.__name__] = module
+        return module
+
+    for _ in range(2):
+        module = imported()
+        with fg.intercept():
+            np.testing.assert_allclose(fg.grad(module.f)(3.0), 1.0)
+        assert module.zeros is ZEROS
+    del sys.modules["funcgrad_imported_again"]
+
+
+def test_a_range_between_traced_numbers() -> None:
+    def f(x: Any) -> Any:
+        return np.sum(np.arange(x[0], 4.0, x[1]) ** 2) + np.sum(np.arange(x[1] * 7.0))
+
+    x = np.array([0.3, 0.45])
+    with fg.intercept():
+        value, slope = fg.value_and_grad(f)(x)
+        assert fg.vjp(lambda x: np.arange(x[0], 4.0, x[1]), x)[0].tolist() == np.arange(x[0], 4.0, x[1]).tolist()
+        with pytest.raises(fg.errors.ConcretizationTypeError, match=r"numpy\.arange, whose length depends"):
+            fg.jit(f)(x)
+    np.testing.assert_allclose(value, f(x))
+    np.testing.assert_allclose(slope, [(f(x + h) - f(x - h)) / 2e-6 for h in 1e-6 * np.eye(2)], rtol=1e-6)
+
+
+def test_errors_of_code_compiled_by_numba_say_what_to_call() -> None:
+    kind = type("TypingError", (TypeError,), {"__module__": "numba.core.errors"})
+
+    def f(x: Any) -> Any:
+        raise kind(f"Cannot determine Numba type of {type(x)}")
+
+    with pytest.raises(TypeError) as caught:
+        fg.grad(f)(1.0)
+    assert "f.py_func" in caught.value.__notes__[0]
 
 
 @pytest.mark.parametrize("family", ["polynomial", "chebyshev", "legendre", "laguerre", "hermite", "hermite_e"])
