@@ -134,6 +134,7 @@ LINALG: Any = scipy.sparse.linalg
 PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "diagonals of constants": lambda x: THEIRS.diags([np.ones(3)], [0]) @ x,
     "diagonals": lambda x: THEIRS.diags([x, x[1:]], [0, 1], format="csr") * x,
+    "one diagonal": lambda x: THEIRS.diags([x]) @ x + THEIRS.diags(x) @ x,
     "diagonals of an array": lambda x: THEIRS.diags_array([x, x[1:]], offsets=[0, 1]) @ x,
     "coo": lambda x: THEIRS.coo_matrix((x * 2, ENDS), shape=(3, 3)).tocsr() * x,
     "coo array": lambda x: (THEIRS.coo_array((x * 2, ENDS), shape=(3, 3)) * x[0]).toarray(),

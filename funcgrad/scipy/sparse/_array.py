@@ -375,7 +375,10 @@ def diags_array(
                [0., 2.]])
     """
     del format
-    offsets, diagonals = ([offsets], [diagonals]) if isinstance(offsets, int) else (list(offsets), list(diagonals))
+    if isinstance(offsets, int):
+        # One diagonal, with or without a list around it.
+        offsets, diagonals = [offsets], diagonals if np.ndim(diagonals[0]) else [diagonals]
+    offsets, diagonals = list(offsets), list(diagonals)
     rows_of = [fnp.asarray(as_value(each)) for each in diagonals]
     if shape is None:
         size = rows_of[0].shape[0] + abs(offsets[0])
