@@ -164,7 +164,7 @@ class SparseMatrix(SparseArray):
     Example:
         >>> import numpy as np
         >>> import funcgrad as fg
-        >>> np.ones(2) * fg.scipy.sparse.diags([np.array([1.0, 2.0])])
+        >>> np.ones(2) * fg.scipy.sparse.diags(np.array([1.0, 2.0]))
         array([1., 2.])
     """
 
@@ -375,10 +375,13 @@ def diags_array(
                [0., 2.]])
     """
     del format
-    if isinstance(offsets, int):
-        # One diagonal, with or without a list around it.
-        offsets, diagonals = [offsets], diagonals if np.ndim(diagonals[0]) else [diagonals]
-    offsets, diagonals = list(offsets), list(diagonals)
+    offsets, diagonals = ([offsets], [diagonals]) if isinstance(offsets, int) else (list(offsets), list(diagonals))
+    if any(np.ndim(each) > 1 for each in diagonals) or len(offsets) != len(diagonals):
+        raise ValueError(
+            f"diags: {len(diagonals)} diagonals and {len(offsets)} offsets were given; needed one offset for each "
+            "diagonal, and a diagonal without a list around it for a single number. Different number of diagonals and "
+            "offsets."
+        )
     rows_of = [fnp.asarray(as_value(each)) for each in diagonals]
     if shape is None:
         size = rows_of[0].shape[0] + abs(offsets[0])
