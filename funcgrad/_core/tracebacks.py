@@ -40,7 +40,8 @@ def takes_traced() -> str:
         return (
             "fg.intercept() did not see how this array was made: by np.random, by .copy() of an array from outside, "
             "with a structured dtype, or by a function of NumPy's kept under another name. Write a = np.array(a) after "
-            "it. If its function f calls np.ndarray(n), a type, name it: with fg.intercept(f)."
+            "it; in place of a structured dtype, keep an array for each field. If its function f calls np.ndarray(n), "
+            "a type, name it: with fg.intercept(f)."
         )
     return (
         "Make one that takes traced values: np.zeros(n, like=x), where x is traced, or fnp.zeros(n) of funcgrad.numpy. "

@@ -43,8 +43,8 @@ def intercept(*code: Callable[..., Any] | ModuleType) -> Iterator[None]:
     ``np.ndarray(n)`` to make an array, name the function that does: ``fg.intercept(f)``. In the module of ``f``, the
     names of NumPy and of its type are replaced inside the context.
 
-    An array that comes from elsewhere (``np.random``, ``a.copy()`` of an array from outside, a structured dtype, or a
-    maker that a class keeps) takes traced values after ``a = np.array(a)``.
+    An array that comes from elsewhere (``np.random``, ``a.copy()`` of an array from outside, or a maker that a class
+    keeps) takes traced values after ``a = np.array(a)``. Arrays of a structured dtype take none.
 
     SciPy's functions and distributions that do not take traced values (``scipy.linalg.cho_factor``,
     ``scipy.stats.norm.logpdf``) are replaced by those of ``funcgrad.scipy`` for traced arguments,
