@@ -3,9 +3,11 @@
 import doctest
 import os
 import sys
+from collections import defaultdict
 from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
+from zlib import crc32
 
 import pytest
 
@@ -33,6 +35,24 @@ def belongs_where_it_was_written(self: doctest.DocTestFinder, module: ModuleType
 
 
 setattr(FINDER, HOOK, belongs_where_it_was_written)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option of `make test`."""
+    parser.addoption("--rows", type=int, help="run so many rows of each test that has a table of rows (make test)")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave a sample of the rows of each test. A checksum draws it, so each run and each worker has the same one."""
+    count = config.getoption("rows")
+    if count is not None:
+        tests = defaultdict(list)
+        for item in items:
+            tests[item.nodeid.partition("[")[0]].append(item)
+        drawn = {x for rows in tests.values() for x in sorted(rows, key=lambda x: crc32(x.nodeid.encode()))[:count]}
+        config.hook.pytest_deselected(items=[item for item in items if item not in drawn])
+        items[:] = [item for item in items if item in drawn]
 
 
 @pytest.fixture(autouse=True)
