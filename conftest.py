@@ -39,20 +39,20 @@ setattr(FINDER, HOOK, belongs_where_it_was_written)
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the option of `make test`."""
-    parser.addoption("--rows", type=int, help="run so many rows of each test that has a table of rows (make test)")
+    parser.addoption("--one-in", type=int, help="run one in so many rows of each test, at least one (make test)")
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave a sample of the rows of each test. A checksum draws it, so each run and each worker has the same one."""
-    count = config.getoption("rows")
-    if count is not None:
+    size = config.getoption("one_in")
+    if size is not None:
         tests = defaultdict(list)
-        for item in items:
+        for item in sorted(items, key=lambda item: crc32(item.nodeid.encode())):
             tests[item.nodeid.partition("[")[0]].append(item)
-        drawn = {x for rows in tests.values() for x in sorted(rows, key=lambda x: crc32(x.nodeid.encode()))[:count]}
-        config.hook.pytest_deselected(items=[item for item in items if item not in drawn])
-        items[:] = [item for item in items if item in drawn]
+        drawn = {item.nodeid for rows in tests.values() for item in rows[::size]}
+        config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in drawn])
+        items[:] = [item for item in items if item.nodeid in drawn]
 
 
 @pytest.fixture(autouse=True)

@@ -7,6 +7,8 @@ import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -80,3 +82,16 @@ def test_such_commands_are_noticed() -> None:
         "lint",
         "types",
     ]
+
+
+def test_a_sample_has_rows_of_each_test(pytestconfig: pytest.Config) -> None:
+    names = ["a.py::alone", *(f"a.py::table[{i}]" for i in range(41)), "b.py::small[x[0]]", "b.py::small[y]"]
+    items = [SimpleNamespace(nodeid=name) for name in names]
+    left: list[SimpleNamespace] = []
+    config = SimpleNamespace(
+        getoption={"one_in": 20}.get, hook=SimpleNamespace(pytest_deselected=lambda items: left.extend(items))
+    )
+    plugin: Any = pytestconfig.pluginmanager.get_plugin(str(ROOT / "conftest.py"))
+    plugin.pytest_collection_modifyitems(config, items)
+    assert [item.nodeid.partition("[")[0] for item in items] == ["a.py::alone", *["a.py::table"] * 3, "b.py::small"]
+    assert sorted(item.nodeid for item in [*items, *left]) == sorted(names)
