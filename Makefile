@@ -1,9 +1,10 @@
 # Every target makes .venv if it is missing and installs what it needs. Needed beforehand: Python 3.11+, pip's index.
-#   make train ARGS="--engine numpy"      make test WORKERS=4 ARGS="tests/tree -x"      make fuzz SECONDS=600
+#   make train ARGS="--engine numpy"      make test-all WORKERS=4 ARGS="tests/tree -x"      make fuzz SECONDS=600
 
 PYTHON ?= python3
 VENV ?= .venv
 WORKERS ?= 2
+ONE_IN ?= 10
 ARGS ?=
 LOWEST_TESTS ?= tests/_core tests/_engines tests/_transforms/compiled/test_jit.py tests/interop/test_jax.py tests/optim/test_rows.py \
 	tests/laws/test_aliasing.py tests/laws/test_nesting.py tests/numpy/_layout/test_creation.py \
@@ -21,82 +22,89 @@ PYTHONS ?= $(or $(strip $(foreach version,3.11 3.12 3.13 3.13t 3.14 3.14t,\
 
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check $(if $(PIP_PRE),--pre)
+# Stretches of tests go to one worker: what neighbours share is computed once.
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
-.PHONY: help train gallery test test-python test-long test-torch record test-lowest test-without-jax tails fuzz own-tests lint format types docs package bench npbench npbench-stored pyhpc array-api clients torch clean
+.PHONY: help train gallery test test-all test-python test-long test-torch record test-lowest test-without-jax tails fuzz own-tests lint format types docs docs-check package bench npbench npbench-stored pyhpc array-api clients torch clean
 
+# The text after "##" is the target's line.
 help:
-	@echo "make train | gallery | test | test-python | test-long | test-torch | record | test-lowest | test-without-jax | tails | fuzz | own-tests | lint | format | types | docs | package | bench | npbench | npbench-stored | pyhpc | array-api | clients | torch | clean"
+	@sed -n 's/^\([a-z-]*\):.*## /\1:/p' Makefile | while IFS=: read -r name text; do printf 'make %-18s%s\n' "$$name" "$$text"; done
 
-train: $(VENV)/.has-examples
+train: $(VENV)/.has-examples ## train a classifier of handwritten digits
 	$(BIN)/python examples/digits.py $(ARGS)
 
 # All programs of the gallery, or some: make gallery ARGS="kalman_filter lens_design". Their pictures: examples/output/gallery.
-gallery: $(VENV)/.has-examples
+gallery: $(VENV)/.has-examples ## run the programs of the gallery
 	$(BIN)/python examples/run_gallery.py $(ARGS)
 
 # Some tests start processes, and each worker imports all tests. Without bytecode each of these compiles the sources again.
-test test-long: export PYTHONDONTWRITEBYTECODE =
+test test-all test-long test-torch: export PYTHONDONTWRITEBYTECODE =
 
-# Stretches of tests go to one worker: what neighbours share is computed once.
-test: $(VENV)/.has-test
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not long" $(ARGS)
+# In a fresh clone a tenth takes three minutes on two cores, and all of them take twelve.
+test: $(VENV)/.has-test ## run a sample of the tests: one in ONE_IN of each file
+	$(PYTEST) -m "not long" --one-in $(ONE_IN) $(ARGS)
 
-# The tests on another Python, in an environment of its own: make test-python PYTHON=python3.13 ARGS="tests/tree"
-test-python:
-	$(MAKE) test VENV=.venv-$(notdir $(PYTHON))
+test-all: $(VENV)/.has-test ## run all tests but the long ones
+	$(PYTEST) -m "not long" $(ARGS)
+
+# In an environment of its own: make test-python PYTHON=python3.13 ARGS="tests/tree"
+test-python: ## run test-all on another Python
+	$(MAKE) test-all VENV=.venv-$(notdir $(PYTHON))
 
 # Random programs, programs that are killed, and every rule once more under JAX and as compiled loops.
-test-long: $(VENV)/.has-test
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m long tests $(ARGS)
+test-long: $(VENV)/.has-test ## run the long tests
+	$(PYTEST) -m long tests $(ARGS)
 
 # Special functions and distributions in their tails beside mpmath: tests/tails/table.md. make tails ARGS="norm.logsf".
-tails: $(VENV)/.has-test
+tails: $(VENV)/.has-test ## compare special functions and distributions in their tails with mpmath
 	$(BIN)/python -m tests.tails $(ARGS)
 
-# The tests that compare with PyTorch, with PyTorch itself.
-test-torch: $(VENV)/.has-test $(VENV)/.has-torch
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "torch and not long" tests $(ARGS)
+test-torch: $(VENV)/.has-test $(VENV)/.has-torch ## run the tests that compare with PyTorch, with PyTorch itself
+	$(PYTEST) -m "torch and not long" tests $(ARGS)
 
 # PyTorch's answers to these tests, which are read where PyTorch is not installed: tests/*/recorded/*.json.
-record: $(VENV)/.has-test $(VENV)/.has-torch
+record: $(VENV)/.has-test $(VENV)/.has-torch ## record PyTorch's answers to these tests
 	$(BIN)/python -m pytest --record -m "torch and not long" tests $(ARGS)
 
 # Random programs with fresh seeds; what they find is printed as programs to paste.
-fuzz: $(VENV)/.has-test
+fuzz: $(VENV)/.has-test ## run fresh random programs for SECONDS
 	$(BIN)/python -m tests.laws.fuzz --seconds $(SECONDS) --workers $(WORKERS) $(ARGS)
 
 # NumPy's and SciPy's own tests, each call of a public function made once more on traced values: make own-tests ARGS="numpy/linalg"
-own-tests: $(VENV)/.has-test
+own-tests: $(VENV)/.has-test ## run NumPy's and SciPy's own tests through funcgrad
 	$(BIN)/python -m tests.own_tests --workers $(WORKERS) $(ARGS)
 
-# The core tests on the lowest releases that pyproject.toml allows.
-test-lowest: .venv-lowest/.has-lowest
+test-lowest: .venv-lowest/.has-lowest ## run the core tests on the lowest releases that pyproject.toml allows
 	.venv-lowest/bin/python -m pytest $(LOWEST_TESTS) $(ARGS)
 
-# What needs no JAX, where JAX is not installed.
-test-without-jax: .venv-without-jax/.has-all-but-jax
+test-without-jax: .venv-without-jax/.has-all-but-jax ## run the tests that need no JAX where JAX is not installed
 	.venv-without-jax/bin/python -m pytest $(TESTS_WITHOUT_JAX) $(ARGS)
 
-lint: $(VENV)/.has-test
+lint: $(VENV)/.has-test ## check the style
 	$(BIN)/python -m ruff format --check .
 	$(BIN)/python -m ruff check .
 
-format: $(VENV)/.has-test
+format: $(VENV)/.has-test ## format the code
 	$(BIN)/python -m ruff format .
 	$(BIN)/python -m ruff check --fix .
 
-types: $(VENV)/.has-test
+types: $(VENV)/.has-test ## check the types
 	$(BIN)/python -m pyright --pythonpath $(BIN)/python
 
 # The documentation, in build/docs/html. A warning is an error, and so is a link that leads nowhere within the site.
-docs: $(VENV)/.has-docs
-	$(BIN)/python -m sphinx -W --keep-going -q -b html -d build/docs/doctrees docs build/docs/html $(ARGS)
+docs: $(VENV)/.has-docs ## build the documentation in build/docs/html
+	$(BIN)/python -m sphinx -W --keep-going -q -b html -d build/docs/doctrees $(WITHOUT_RUNNING) docs build/docs/html $(ARGS)
 	$(BIN)/python docs/_site/links.py build/docs/html
 	@echo "build/docs/html/index.html"
 
+# The same in less time, and without pictures of the gallery. `make docs` and `make gallery` run all programs.
+docs-check: WITHOUT_RUNNING := -D plot_gallery=0 -D nb_execution_mode=off
+docs-check: docs ## build it without running the programs of the gallery and the cells of the pages
+
 # The archive and the wheel, in dist. On each Python of PYTHONS the wheel is installed where nothing else is, imported, and
 # computes a gradient.
-package: $(VENV)/.has-build
+package: $(VENV)/.has-build ## build the archive and the wheel, and try the wheel in an empty environment
 	rm -rf dist .venv-package*
 	$(BIN)/python -m build --outdir dist .
 	set -e; for python in $(PYTHONS); do \
@@ -107,16 +115,16 @@ package: $(VENV)/.has-build
 		$$fresh/bin/python -P -W error tests/installed.py; \
 	done
 
-bench: $(VENV)/.has-bench
+bench: $(VENV)/.has-bench ## measure beside other libraries
 	$(BIN)/python -m benchmarks $(ARGS)
 
 # The gradients of NPBench's programs beside JAX's versions, from a checkout of spcl/npbench: make npbench CHECKOUT=../npbench
-npbench: $(VENV)/.has-bench
+npbench: $(VENV)/.has-bench ## measure the gradients of NPBench's programs (CHECKOUT=../npbench)
 	$(BIN)/python -m benchmarks.npbench $(CHECKOUT) $(ARGS)
 
 # The stored results of sizes S and M, on a machine that does nothing else: some 20 minutes on two cores. A program
 # that takes longer than 30 seconds or more than 12 GB of memory is a row that says so.
-npbench-stored: $(VENV)/.has-bench
+npbench-stored: $(VENV)/.has-bench ## measure the stored results of NPBench again
 	$(BIN)/python -m benchmarks.npbench $(CHECKOUT) --limit 30 --seconds 0.3
 	$(BIN)/python -m benchmarks.npbench $(CHECKOUT) $(NPBENCH_M) --size M --limit 30 --seconds 0.3 --without eager xla
 
@@ -124,22 +132,22 @@ npbench-stored: $(VENV)/.has-bench
 NPBENCH_M := adi durbin jacobi_1d jacobi_2d heat_3d fdtd_2d cavity_flow hdiff softmax gesummv gemver doitgen conv2d_bias lenet resnet atax bicg go_fast mvt gemm k2mm k3mm mlp
 
 # Three parts of an ocean model, from a checkout of dionhaefner/pyhpc-benchmarks: make pyhpc CHECKOUT=../pyhpc-benchmarks
-pyhpc: $(VENV)/.has-bench
+pyhpc: $(VENV)/.has-bench ## measure three parts of an ocean model (CHECKOUT=../pyhpc-benchmarks)
 	$(BIN)/python -m benchmarks.pyhpc $(CHECKOUT) $(ARGS)
 
 # The Array API's own test suite on traced values: it is cloned into build/ from where it is published.
-array-api: $(VENV)/.has-array-api
+array-api: $(VENV)/.has-array-api ## run the Array API's test suite on traced values
 	$(BIN)/python -m tests.array_api $(ARGS)
 
 # The suites of packages written for autograd, with autograd and with funcgrad.interop.autograd in its place.
 #   make clients ARGS="--repeat 3 pymanopt"      make clients ARGS=autograd
-clients: .venv-clients/.has-clients
+clients: .venv-clients/.has-clients ## run the suites of packages that were written for autograd
 	.venv-clients/bin/python -m tests.clients $(ARGS)
 
 # Without PyTorch the tests compare with its recorded answers.
-torch: $(VENV)/.has-torch
+torch: $(VENV)/.has-torch ## install PyTorch
 
-clean:
+clean: ## remove the environments and all that was built
 	rm -rf $(VENV) .venv-python* .venv-clients .venv-package* .venv-lowest .venv-without-jax build dist .jax_cache .kernel_cache .pytest_cache .ruff_cache .hypothesis examples/output
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -3,9 +3,11 @@
 import doctest
 import os
 import sys
+from collections import defaultdict
 from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
+from zlib import crc32
 
 import pytest
 
@@ -33,6 +35,24 @@ def belongs_where_it_was_written(self: doctest.DocTestFinder, module: ModuleType
 
 
 setattr(FINDER, HOOK, belongs_where_it_was_written)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option of `make test`."""
+    parser.addoption("--one-in", type=int, help="run one in so many tests of each file, at least one (make test)")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave a sample of the tests of each file. Checksums draw it, so each run and each worker has the same one."""
+    size = config.getoption("one_in")
+    if size is not None:
+        files = defaultdict(list)
+        for item in sorted(items, key=lambda item: crc32(item.nodeid.encode())):
+            files[item.nodeid.partition("::")[0]].append(item)
+        drawn = {item.nodeid for tests in files.values() for item in tests[::size]}
+        config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in drawn])
+        items[:] = [item for item in items if item.nodeid in drawn]
 
 
 @pytest.fixture(autouse=True)

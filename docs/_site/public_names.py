@@ -149,8 +149,11 @@ def mirrors(value: Any, module: str) -> bool:
 
 
 def mirrored(value: Any, module: str) -> str:
-    """The name in NumPy or SciPy of what a function mirrors: by its docstring, or by its own name; ``""`` for none."""
-    if not module.startswith(MIRRORS):
+    """The name in NumPy or SciPy of what a function mirrors: by its docstring, or by its own name; ``""`` for none.
+
+    A namespace mirrors no function, though it has a name of theirs.
+    """
+    if not (module.startswith(MIRRORS) and callable(value)):
         return ""
     said = inspect.getdoc(value) or ""
     if said.startswith(("``numpy.", "``scipy.", "``torch.")):

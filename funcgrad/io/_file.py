@@ -261,6 +261,6 @@ def _need_safetensors() -> None:
         _ = safetensors.safe_open
     except ModuleNotFoundError as error:
         raise ImportError(
-            "save: files are written by safetensors, which is not installed. Install it: pip install 'funcgrad[io]'.",
+            "save: files are written by safetensors, which is not installed. Install it: pip install safetensors.",
             name=error.name,
         ) from error

@@ -22,7 +22,7 @@ def save(path: str | os.PathLike[str], tree: PyTree) -> None:
 
     JAX's arrays that belong to several processes are saved by all these processes: each calls `save` with the same tree
     and the same path. If each process has the whole of every array, the first process writes the file, and the others
-    wait. If some arrays are in parts, the path becomes a folder, in which orbax (``pip install 'funcgrad[orbax]'``)
+    wait. If some arrays are in parts, the path becomes a folder, in which orbax (``pip install orbax-checkpoint``)
     writes the parts of each process; `load` reads it on any number of processes.
 
     Args:
@@ -34,7 +34,7 @@ def save(path: str | os.PathLike[str], tree: PyTree) -> None:
         TypeError: A leaf has another type; the message has its path, and no file has been written.
         OSError: The folder is missing, the disk is full, or this process or another may not write the file; no partial
             file is left.
-        ImportError: safetensors is not installed (``pip install 'funcgrad[io]'``), or orbax is not, if it is needed.
+        ImportError: safetensors is not installed (``pip install safetensors``), or orbax is not, if it is needed.
 
     Example:
         >>> import os, tempfile

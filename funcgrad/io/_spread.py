@@ -203,6 +203,6 @@ def _need_orbax(asked: str) -> None:
     except ModuleNotFoundError as error:
         raise ImportError(
             f"{asked}: arrays that are spread over several processes need orbax, which is not installed. Install it: "
-            "pip install 'funcgrad[orbax]'.",
+            "pip install orbax-checkpoint.",
             name=error.name,
         ) from error

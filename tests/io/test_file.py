@@ -365,5 +365,5 @@ def test_the_callers_arrays_and_those_that_come_back_are_apart(tmp_path: Path) -
 def test_without_safetensors_the_error_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "safetensors", None)
     monkeypatch.setattr(file, "safetensors", file.LazyModule("safetensors"))
-    with pytest.raises(ImportError, match=r"pip install 'funcgrad\[io\]'"):
+    with pytest.raises(ImportError, match="pip install safetensors"):
         fg.save(tmp_path / "x", 1.0)

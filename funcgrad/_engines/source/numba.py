@@ -204,7 +204,7 @@ def _needed() -> None:
             raise
         raise ModuleNotFoundError(
             'jit: engine "numba" was asked for, which compiles with LLVM; there is no module named '
-            f"{error.name!r}. Install it (pip install 'funcgrad[numba]'), or compile without it: "
+            f"{error.name!r}. Install it (pip install llvmlite), or compile without it: "
             'fg.jit(f, engine="numpy").',
             name=error.name,
         ) from None

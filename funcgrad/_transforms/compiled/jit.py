@@ -91,7 +91,7 @@ def jit(
         out_shardings: the same for the result; ``None`` leaves the choice to the compiler. An argument that is returned
             unchanged stays where it is. Both are ignored if the function is part of another program, as inside `grad`.
         engine: ``"xla"``, by ``jax.jit``, on CPU, GPU or TPU; ``"numpy"``, straight-line NumPy code without JAX; or
-            ``"numba"``, the same with loops compiled by LLVM, which ``pip install 'funcgrad[numba]'`` installs.
+            ``"numba"``, the same with loops compiled by LLVM, which ``pip install llvmlite`` installs.
             Its numbers equal those of ``"numpy"`` to the last bit, except for sums over rows of large arrays, which
             are computed block by block. Its loops give no warnings of arithmetic.
         paths: the most paths through the branches of ``f`` that are compiled, for arguments of the same types. With 1,
