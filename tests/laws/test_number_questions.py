@@ -1,4 +1,4 @@
-"""The package asks ``type(x)`` whether a value is a number: a traced number answers ``isinstance`` as the number does."""
+"""The package asks ``type(x)`` whether a value is a number, because a traced number is an instance of its class."""
 
 import ast
 from pathlib import Path

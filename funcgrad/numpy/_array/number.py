@@ -7,17 +7,21 @@ and would drop the derivative of a subclass of float in silence.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from funcgrad._core.aval import WeakComplex, WeakFloat
-from funcgrad._core.bind import Tracer
-from funcgrad._core.trace.place import bare_value, is_number
-from funcgrad.numpy._base.caller import caller
+from funcgrad._core.bind import NUMPY_TYPES, Tracer
+from funcgrad._core.trace.place import bare_value, is_number, is_place
 
-_CLASSES: dict[type, type] = {WeakFloat: float, WeakComplex: complex, int: int, float: float, complex: complex}
+_CLASSES: dict[type, type] = {
+    **{kind: kind for kind in NUMPY_TYPES if issubclass(kind, np.generic | int | float | complex)},
+    WeakFloat: float,
+    WeakComplex: complex,
+}
 _WEAK: dict[str, type] = {"i": int, "f": float, "c": complex}
 
 
@@ -26,27 +30,29 @@ def class_of(self: Tracer) -> type:
     if not self.shape:
         return _class_of_number(self) or type(self)
     # ``numpy.polynomial`` has no hook: it takes anything that is no ndarray for one point, and the number is wrong.
-    return np.ndarray if caller().module.startswith("numpy.polynomial.") else type(self)
+    asking = sys._getframe(1).f_globals.get("__name__", "")
+    return np.ndarray if asking.startswith("numpy.polynomial.") else type(self)
 
 
 def _class_of_number(x: Tracer) -> type | None:
     """Return the class of the number that a tracer without axes stands for; ``None`` if it stands for an array."""
+    if is_place(x):
+        return None
+    bare = bare_value(x)
+    if not isinstance(bare, Tracer):
+        return _CLASSES.get(type(bare))
     try:
         if not is_number(x):
             return None
     except TypeError:
         # The functions of a `cond` differ: one returned a number, and the other an array.
         return None
-    bare = bare_value(x)
-    if isinstance(bare, Tracer):
-        aval = bare.aval
-        return _WEAK.get(aval.dtype.kind) if aval.weak else aval.dtype.type
-    kind = type(bare)
-    return _CLASSES.get(kind, kind if issubclass(kind, np.generic) else None)
+    aval = bare.aval
+    return _WEAK.get(aval.dtype.kind) if aval.weak else aval.dtype.type
 
 
 class _NoLengthError(AttributeError, TypeError):
-    """A number has no length. `hasattr` looks for the first class, and NumPy's ``len`` of a number raises the second."""
+    """A number has no length. `hasattr` looks for the first class, and ``len`` of a number raises the second."""
 
 
 class Length:
