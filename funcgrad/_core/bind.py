@@ -142,6 +142,9 @@ class Trace:
     note: tuple[str, str] | None = None
     keeps_backward = False  # whether `backward` of tensors may run inside, because the trace keeps no value of theirs
     made_objects = ""  # "arrays" or "lists" if NumPy made objects of tracers, or of lists of them, and compares these
+    # Whether comparisons and roundings of its values are noted, and the places (`trace/reads.py`).
+    notes_reads = False
+    reads: dict[Any, Any] = {}  # noqa: RUF012  (a dictionary is replaced, never changed)
     alive = True  # until the transform has ended
     # Whether `apply` may begin at once: the trace has not ended and has no hook. Each operation reads only this field.
     direct = True
