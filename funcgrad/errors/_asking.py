@@ -288,7 +288,7 @@ class HiddenDependenceWarning(UserWarning):
 
     >>> import funcgrad as fg
     >>> def root(a):
-    ...     return fg.scipy.optimize.brentq(lambda x: x * x - a, 0.0, 10.0)  # rather than a loop that halves an interval
+    ...     return fg.scipy.optimize.brentq(lambda x: x * x - a, 0.0, 10.0)  # rather than a loop that halves [0, 10]
     >>> round(float(fg.grad(root)(4.0)), 6)
     0.25
 

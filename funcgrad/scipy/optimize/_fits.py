@@ -141,7 +141,8 @@ def least_squares(  # noqa: PLR0913, PLR0917  (SciPy's arguments)
 
     Raises:
         UnsupportedFunctionError: ``loss`` is a function, and something is traced.
-        NotDifferentiableError: an option is traced, or ``fun`` branches on numbers and closes over traced ones.
+        NotDifferentiableError: an option is traced; or ``fun`` branches on numbers and closes over traced ones, under
+            `jit` or `vmap`.
         LinAlgError: the second derivatives are singular.
 
     Example:

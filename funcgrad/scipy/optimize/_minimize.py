@@ -106,8 +106,9 @@ def minimize(  # noqa: PLR0917  (SciPy's arguments)
     gives infinities or NaN.
 
     Args:
-        fun: a function of a vector and ``args`` that returns a number, written with NumPy. If it branches on its
-            argument, it has derivatives with respect to its arguments, but not to its closure.
+        fun: a function of a vector and ``args`` that returns a number, written with NumPy. It may branch on its
+            argument: the derivative is that of the branch at the solution. Under `jit` and `vmap` the solution is not
+            known; there a function that branches must get traced values in ``args``.
         x0: f64[n], the start of the search.
         args: further arguments, pytrees.
         method: one of SciPy's.
@@ -127,7 +128,8 @@ def minimize(  # noqa: PLR0917  (SciPy's arguments)
 
     Raises:
         UnsupportedFunctionError: a constraint is no dictionary, and a value is traced.
-        NotDifferentiableError: an option is traced, or ``fun`` branches on numbers and closes over traced ones.
+        NotDifferentiableError: an option is traced; or ``fun`` branches on numbers and closes over traced ones, under
+            `jit` or `vmap` or with constraints.
         LinAlgError: the second derivatives are singular.
 
     Example:

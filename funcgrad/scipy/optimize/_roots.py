@@ -90,8 +90,9 @@ def root(  # noqa: PLR0917  (SciPy's arguments)
     singular Jacobian raises ``LinAlgError`` eagerly; on XLA it gives infinities or NaN.
 
     Args:
-        fun: a function of a vector and ``args`` that returns as many numbers. If it branches on its argument, it has
-            derivatives with respect to its arguments, but not to its closure.
+        fun: a function of a vector and ``args`` that returns as many numbers. It may branch on its argument: the
+            derivative is that of the branch at the solution. Under `jit` and `vmap`, where the solution is not known, a
+            function that branches must get traced values in ``args``.
         x0: f64[n], the start of the search.
         args: further arguments, pytrees.
         method: one of SciPy's.
@@ -106,7 +107,8 @@ def root(  # noqa: PLR0917  (SciPy's arguments)
 
     Raises:
         TreeMismatchError: there are more equations than unknowns, or fewer.
-        NotDifferentiableError: an option is traced, or ``fun`` branches on numbers and closes over traced ones.
+        NotDifferentiableError: an option is traced; or ``fun`` branches on numbers and closes over traced ones, under
+            `jit` or `vmap`.
         LinAlgError: the Jacobian is singular.
 
     Example:

@@ -53,8 +53,9 @@ def root_scalar(  # noqa: PLR0917  (SciPy's arguments)
     """``scipy.optimize.root_scalar``: where a function of a number is 0; the root is differentiable, as `root`'s is.
 
     Args:
-        f: a function of a number and ``args`` that returns a number, written with NumPy. If it branches on its
-            argument, it has derivatives with respect to its arguments, but not to its closure.
+        f: a function of a number and ``args`` that returns a number, written with NumPy. It may branch on its
+            argument: the derivative is that of the branch at the solution. Under `jit` and `vmap` the solution is not
+            known; there a function that branches must get traced values in ``args``.
         args: further arguments, pytrees.
         method: one of SciPy's.
         bracket: between which numbers to search; the root does not depend on them.
@@ -71,7 +72,8 @@ def root_scalar(  # noqa: PLR0917  (SciPy's arguments)
         SciPy's result with ``root``; under `jit` and `vmap` it has only ``root`` and ``converged``.
 
     Raises:
-        NotDifferentiableError: an option is traced, or ``f`` branches on numbers and closes over traced ones.
+        NotDifferentiableError: an option is traced; or ``f`` branches on numbers and closes over traced ones, under
+            `jit` or `vmap`.
         LinAlgError: the function has no slope at the root, so that the root has no derivative.
 
     Example:
