@@ -30,6 +30,7 @@ BASES = {
     "LargeProgramWarning": UserWarning,
     "PatternSizeError": MemoryError,
     "ProgramSizeError": MemoryError,
+    "HiddenDependenceWarning": UserWarning,
     "PathsWarning": UserWarning,
     "ObjectArrayWarning": UserWarning,
     "StagedRandomWarning": UserWarning,

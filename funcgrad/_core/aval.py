@@ -225,7 +225,7 @@ def _promote(kinds: tuple[tuple[np.dtype, bool], ...]) -> np.dtype:
         if strong and weak:
             common = np.result_type(*strong)
             # A float of ml_dtypes takes in Python ints and floats. NumPy's own tables do not contain this rule.
-            absorbed = common.kind == "V" and not any(isinstance(scalar, complex) for scalar in weak)
+            absorbed = common.kind == "V" and not any(issubclass(type(scalar), complex) for scalar in weak)
             dtype = common if absorbed else np.result_type(common, *weak)
         else:
             dtype = np.result_type(*strong, *weak)

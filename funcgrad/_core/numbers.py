@@ -109,7 +109,7 @@ def _number(x: Value, dtype: np.dtype) -> Any:
 
 def refuse_number(x: Value, dtype: np.dtype) -> NoReturn:
     """Refuse a Python number, or a result of Python numbers alone, that the dtype of the array cannot hold."""
-    kind = "float" if isinstance(x, float) else "integer"
+    kind = "float" if issubclass(type(x), float) else "integer"
     raise OverflowError(
         f"Python {kind} {x} out of bounds for {dtype.name}, the dtype of the array beside it. It is not wrapped, as "
         "NumPy does not; cast the array to a wider dtype first."

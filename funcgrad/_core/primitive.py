@@ -144,6 +144,7 @@ class Primitive:
         "operator",
         "recorders",
         "recorders_with_params",
+        "rounds",
         "view",
         "xla",
     )
@@ -190,6 +191,9 @@ class Primitive:
         self.effect = False
         # Whether its equations are guards: conditions that select one of several recorded paths of a program.
         self.guards = False
+        # Whether it rounds to a number of digits (``decimals``), which programs do for people, and which has no
+        # derivative.
+        self.rounds = False
         # How the results are views, if it is a `ViewPrimitive`.
         self.view: View | None = None
         # For up to three operands: the functions that run on bare values and record at once, by set of active operands.

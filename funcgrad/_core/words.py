@@ -79,9 +79,9 @@ def described(x: object) -> str:
     """Describe an argument for messages: an array by its type, an option by its value."""
     if isinstance(x, type):
         return f"the class {x.__name__}"
-    if x is not None and not isinstance(x, bool | int | float | str) and is_value(x):
+    if x is not None and not issubclass(type(x), bool | int | float | str) and is_value(x):
         return str(aval_of(x))
-    return shown(x) if x is None or isinstance(x, bool | int | float | str) else f"a {type(x).__name__}"
+    return shown(x) if x is None or issubclass(type(x), bool | int | float | str) else f"a {type(x).__name__}"
 
 
 def shown(x: object) -> str:

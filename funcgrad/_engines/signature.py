@@ -55,7 +55,9 @@ class Signature(NamedTuple):
 
 def is_plain(leaf: Any) -> bool:
     """Return whether argument checks can check a leaf: an array of NumPy's own class, or a number."""
-    return type(leaf) is np.ndarray or type(leaf) in _NUMBERS or (isinstance(leaf, np.generic) and _is_numpys(leaf))
+    return (
+        type(leaf) is np.ndarray or type(leaf) in _NUMBERS or (issubclass(type(leaf), np.generic) and _is_numpys(leaf))
+    )
 
 
 def _is_numpys(leaf: Any) -> bool:

@@ -23,7 +23,7 @@ def called_value(given: tuple[Any, ...], dtype: DTypeLike = None) -> np.ndarray:
     sizes = tuple(parts[0]) if len(parts) == 1 and isinstance(parts[0], Shape) else tuple(parts)
     if all(isinstance(n, int | np.integer) and not isinstance(n, bool) for n in sizes):
         return np.zeros(sizes or 0, kind)
-    if len(parts) != 1 or isinstance(parts[0], int | float | complex | str):
+    if len(parts) != 1 or issubclass(type(parts[0]), int | float | complex | str):
         raise TypeError(
             f"new(): data must be a sequence (got {type(parts[0]).__name__}). Pass sizes, as in Tensor(2, 3), or one "
             "sequence of numbers. For a tensor of one number write torch.tensor(x)."

@@ -61,7 +61,7 @@ def _copied(data: Array, dtype: np.dtype | None) -> Array:
     data = data._value if isinstance(data, TensorBase) else converted(data)
     if isinstance(data, np.ndarray) and is_foreign_array(data):
         data = as_value(data)
-    if isinstance(data, np.ndarray | np.generic) or not hasattr(data, "dtype"):
+    if issubclass(type(data), np.ndarray | np.generic) or not hasattr(data, "dtype"):
         strong = hasattr(data, "dtype")
         try:
             array = np.array(_plain(data))

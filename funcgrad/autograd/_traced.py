@@ -197,7 +197,7 @@ def lift(tree: PyTree, trace: TracedTrace | None = None) -> Any:
     trace = TracedTrace() if trace is None else trace
 
     def lifted(x: Array) -> Any:
-        if is_tensor(x) or isinstance(x, bool | int | float | complex) or not is_value(x):
+        if is_tensor(x) or issubclass(type(x), bool | int | float | complex) or not is_value(x):
             return x
         return trace.around(x)
 

@@ -280,6 +280,23 @@ class ObjectArrayWarning(UserWarning):
     """
 
 
+class HiddenDependenceWarning(UserWarning):
+    """A result depends on an argument through branches or rounding alone, so that its derivative is 0.
+
+    A search by comparisons ends at a number that the argument moves, but no operation leads from the argument to it.
+    The warning names the lines that compare or round. This function has the derivative that the search lacks:
+
+    >>> import funcgrad as fg
+    >>> def root(a):
+    ...     return fg.scipy.optimize.brentq(lambda x: x * x - a, 0.0, 10.0)  # rather than a loop that halves [0, 10]
+    >>> round(float(fg.grad(root)(4.0)), 6)
+    0.25
+
+    The warning is given if a comparison gave both answers, as in a search. If the result is constant between the
+    branches, compare ``fg.stop_gradient(a)``.
+    """
+
+
 class StagedRandomWarning(UserWarning):
     """A staged function drew from `numpy.random`. Its numbers are constants in the compiled program.
 

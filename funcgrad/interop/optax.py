@@ -92,7 +92,7 @@ def to_optax(init: Init, update: Update, **options: Any) -> Any:
 
 def _is_data(value: Value) -> bool:
     """Return whether a hyperparameter may be another array in the next call."""
-    return is_value(value) and not isinstance(value, int | float | complex | np.generic | np.ndarray)
+    return is_value(value) and not issubclass(type(value), int | float | complex | np.generic | np.ndarray)
 
 
 def _difference(new: Value, old: Value) -> Any:

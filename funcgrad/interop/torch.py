@@ -100,7 +100,7 @@ def _from_tensor(x: ArrayLike) -> Any:
 
 
 def _to_tensor(torch: Any, x: ArrayLike) -> Any:
-    if isinstance(x, int | float | complex | np.generic) or not (is_tensor(x) or is_value(x)):
+    if issubclass(type(x), int | float | complex | np.generic) or not (is_tensor(x) or is_value(x)):
         return x
     value = np.array(x._value if is_tensor(x) else x)
     if value.dtype == _BFLOAT16:

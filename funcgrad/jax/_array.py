@@ -174,14 +174,14 @@ def tree_of_arrays(y: ArrayLike) -> Any:
         return {key: tree_of_arrays(each) for key, each in y.items()}
     if kind in _LEAVES or issubclass(kind, Tracer):
         return y
-    return arrays(y) if isinstance(y, np.ndarray | np.generic) else tree_map(_leaf, y)
+    return arrays(y) if issubclass(type(y), np.ndarray | np.generic) else tree_map(_leaf, y)
 
 
 _LEAVES = frozenset({Array, bool, int, float, complex, str, type(None)})
 
 
 def _leaf(y: ArrayLike) -> Any:
-    return arrays(y) if isinstance(y, np.ndarray | np.generic) else y
+    return arrays(y) if issubclass(type(y), np.ndarray | np.generic) else y
 
 
 def with_arrays(f: F, arguments: tuple[str, ...] = ()) -> F:

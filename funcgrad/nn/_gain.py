@@ -34,7 +34,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     Source: ``torch.nn.init.calculate_gain``.
     """
     if nonlinearity == "leaky_relu":
-        if isinstance(param, bool) or not isinstance(param, int | float | None):
+        if isinstance(param, bool) or not issubclass(type(param), int | float | None):
             raise ValueError(f"negative_slope {param} not a valid number")
         return math.sqrt(2.0 / (1 + (0.01 if param is None else param) ** 2))
     if nonlinearity not in _GAINS:

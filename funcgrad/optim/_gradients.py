@@ -112,7 +112,7 @@ def clip_by_value(tree: PyTree, max_value: ScalarLike) -> PyTree:
     _check_limit("clip_by_value", "max_value", max_value)
 
     def clipped(x: ArrayLike) -> Array:
-        limit = cast(np.float64(max_value) if isinstance(max_value, int | float) else max_value, aval_of(x).dtype)
+        limit = cast(np.float64(max_value) if issubclass(type(max_value), int | float) else max_value, aval_of(x).dtype)
         return fnp.minimum(fnp.maximum(x, -limit), limit)
 
     for x in _checked("clip_by_value", tree)[0]:

@@ -11,7 +11,7 @@ are known.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -21,12 +21,14 @@ from funcgrad._core.graph.ir import Graph, trusted_graph
 from funcgrad._core.graph.key import canonical
 from funcgrad._core.graph.same import same_value
 from funcgrad._core.graph.simplify import simplify
+from funcgrad._core.trace.path import PathTrace
 from funcgrad._core.trace.place import settled
 from funcgrad._core.trace.staging import StagingTrace
 from funcgrad._engines import NUMPY, is_abstract
 from funcgrad._ops.program.callback import callback_p
 from funcgrad._ops.program.custom import custom_jvp_p, runs_at_once
 from funcgrad._ops.program.derived import staged_graph
+from funcgrad._ops.program.guard import answer_to, record_guard
 from funcgrad._types import Arguments, Array, ArrayLike, PyTree
 from funcgrad.errors import NotDifferentiableError
 from funcgrad.numpy.extend import as_value
@@ -65,6 +67,30 @@ class Closed(NamedTuple):
         return Closed(self.name, graph.evaluate, graph)
 
 
+class ReadsTracedError(NotDifferentiableError):
+    """A function that branches on its numbers closes over a traced value."""
+
+
+def refuse_closure(name: str, why: Exception | None) -> NoReturn:
+    """Refuse a function that branches on its numbers and closes over a traced value."""
+    raise ReadsTracedError(
+        f"{name}: the function branches on the numbers of its arguments, and closes over a traced value; a "
+        "function that branches has derivatives only by its arguments. Pass the value in args, or choose with "
+        "np.where."
+    ) from why
+
+
+def on_path(f: Closed, *numbers: np.ndarray) -> tuple[Closed, list[Any]]:
+    """Return a function that branches as the graph of its path at these numbers, and the values that it closes over."""
+    trace = PathTrace(f.name, record_guard, answer_to)
+    inputs = [trace.input_with(aval_of(x), x[()]) for x in numbers]
+    with trace:
+        graph = trace.graph(f.evaluate(*inputs), f.name)
+    # The path is right close to these numbers, so nothing has to be checked there.
+    equations = [equation for equation in graph.equations if not equation.primitive.guards]
+    return _with_operands(simplify(trusted_graph(graph.inputs, graph.constants, equations, graph.outputs, f.name)))
+
+
 def _derived(graph: Graph, make: Callable[..., Flat], avals: Sequence[Aval], *key: Any) -> Graph:
     return staged_graph(make(graph.evaluate, *key), avals, f"{make.__name__.strip('_')}_{graph.name}")
 
@@ -92,11 +118,7 @@ def plainly(name: str, f: Callable[..., Any], why: Exception | None = None) -> C
         with untraced():
             y = f(*xs)
         if traced_leaves(y):
-            raise NotDifferentiableError(
-                f"{name}: the function branches on the numbers of its arguments, and closes over a traced value; a "
-                "function that branches has derivatives only by its arguments. Pass the value in args, or choose with "
-                "np.where."
-            ) from why
+            refuse_closure(name, why)
         return y
 
     return run
@@ -139,11 +161,16 @@ def close(
         except Exception as error:  # noqa: BLE001  (a user's function may raise anything, and will again on numbers)
             return _as_it_is(name, f, len(avals), args, settle, error)
         graph = simplify(staging.graph(settle(out), name))
+    return _with_operands(graph)
+
+
+def _with_operands(graph: Graph) -> tuple[Closed, list[Any]]:
+    """Return a graph as a function whose traced constants are operands, and these."""
     hidden = [(var, x) for var, x in graph.constants if is_traced(x)]
     constants = [(var, np.asarray(x)) for var, x in graph.constants if not is_traced(x)]
     inputs = [*graph.inputs, *[var for var, _ in hidden]]
     graph = canonical(trusted_graph(inputs, constants, graph.equations, graph.outputs, graph.name))
-    return Closed(name, graph.evaluate, graph), [x for _, x in hidden]
+    return Closed(graph.name, graph.evaluate, graph), [x for _, x in hidden]
 
 
 def _as_it_is(

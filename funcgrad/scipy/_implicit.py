@@ -11,6 +11,7 @@ to Sensitivity and Stability Analysis in Nonlinear Programming* (1983), section 
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -25,7 +26,7 @@ from funcgrad._ops.layout.fill import ones_like, zeros_like
 from funcgrad._types import Array, ArrayLike
 from funcgrad.numpy.extend import known_value
 from funcgrad.numpy.linalg import solve
-from funcgrad.scipy._closed import Closed, Flat, Solver, solved
+from funcgrad.scipy._closed import Closed, Flat, Solver, on_path, refuse_closure, solved, traced_leaves
 from funcgrad.scipy._tangents import all_directions, directions_of, moves, parts_of, pushed
 
 # ``find(solver, given, rest)`` returns SciPy's solution for plain numbers, whether it converged, and SciPy's other
@@ -49,11 +50,16 @@ class _Implicit(Solver):
         rest: the number of operands that it reads.
     """
 
+    # Whether the derivative needs the function alone, so that it can be taken on the path of the solution.
+    follows = True
+
     def __init__(self, name: str, f: Closed, find: Find, x: Aval, given: int, rest: int) -> None:
         super().__init__(name, given + rest)
         self.f = f
         self.x = x
         self.given = given
+        # Whether the function branches on its numbers and gave values that an outer transform traces.
+        self.reads_traced = False
         self._find = find
 
     @property
@@ -68,7 +74,10 @@ class _Implicit(Solver):
         return [found, np.asarray(float(np.all(success)))], result
 
     def solve(self, *xs: np.ndarray) -> list[np.ndarray]:
-        return self.ask(xs)[0]
+        found = self.ask(xs)[0]
+        if self.reads_traced:
+            refuse_closure(self.name, self.f.why)
+        return found
 
     def push(self, xs: Sequence[Any], x_dots: Sequence[Any]) -> tuple[list, list]:
         ys = solved(self, xs)
@@ -87,8 +96,31 @@ class _Implicit(Solver):
 
     def bound(self, closed: Closed, rest: Sequence[np.ndarray]) -> Callable[[Any], Any]:
         """Return the function of ``x`` alone, on plain arrays."""
-        program, dtype = closed.program(), self.x.dtype
+        program, dtype = (
+            self._on_numbers(closed) if self.follows and closed.graph is None else closed.program(),
+            self.x.dtype,
+        )
         return lambda x: program(np.asarray(x, dtype)[()], *rest)[0]
+
+    def _on_numbers(self, closed: Closed) -> Flat:
+        """Return a function that branches, on plain numbers; `answer` finds what the results depend on."""
+
+        def run(*xs: ArrayLike) -> list[Any]:
+            with untraced():
+                ys = closed.evaluate(*xs)
+            self.reads_traced = self.reads_traced or bool(traced_leaves(ys))
+            numbers = [known_value(y) for y in ys]
+            return refuse_closure(self.name, closed.why) if any(y is None for y in numbers) else numbers
+
+        return run
+
+    def on_path(self, x: np.ndarray, rest: Sequence[np.ndarray]) -> tuple[Any, list[Any]]:
+        """Return the solver of the function's path at the solution, and the values that the function closes over."""
+        solver = copy.copy(self)
+        solver.f, hidden = on_path(self.f, x, *rest)
+        solver.arity += len(hidden)
+        solver.reads_traced = False
+        return solver, hidden
 
     def made(self, make: Callable[..., Flat], rest: Sequence[Any]) -> Closed:
         """Return a function of the same arguments that is derived from this one."""
@@ -103,6 +135,10 @@ def answer(solver: _Implicit, operands: Sequence[Any]) -> tuple[Any, Any, Any]:
         numbers = [np.asarray(x) for x in known]
         with untraced():
             found, result = solver.ask(numbers)
+        if solver.reads_traced:
+            solver, hidden = solver.on_path(found[0], numbers[solver.given :])
+            operands = [*operands, *hidden]
+            numbers += [np.asarray(known_value(x)) for x in hidden]
         solver.remember(numbers, found)
     x, success = solved(solver, operands)
     return x, success > 0, result

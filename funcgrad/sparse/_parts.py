@@ -47,7 +47,9 @@ class Parts(NamedTuple):
 def parts_of(graph: Graph, *, in_parts: bool) -> Parts:
     """Return the parts of the outputs: their summands if they are padded sums, and otherwise the outputs themselves."""
     makers = {var: equation for equation in graph.equations for var in equation.results}
-    known: dict[Any, Any] = {var: value for var, value in graph.constants if isinstance(value, np.ndarray | np.generic)}
+    known: dict[Any, Any] = {
+        var: value for var, value in graph.constants if issubclass(type(value), np.ndarray | np.generic)
+    }
     fixed = [np.zeros(var.aval.size, var.aval.dtype) for var in graph.outputs]
     found: list[tuple[Any, Part]] = []
     left = [(var, Part(i, np.arange(var.aval.size))) for i, var in enumerate(graph.outputs)]

@@ -217,7 +217,7 @@ def _chosen(equation: Equation, c: ArrayLike, a: ArrayLike, b: ArrayLike) -> _Su
 
     def held(factor: ArrayLike) -> Any:
         # A choice between two Python numbers would have the dtype of the condition.
-        return dtype.type(_one(factor)) if factor is None or isinstance(factor, int | float) else factor
+        return dtype.type(_one(factor)) if factor is None or issubclass(type(factor), int | float) else factor
 
     first = _summand(a).broadcast(shape).scaled(lambda factor: broadcast_to(select(c, held(factor), 0), shape))
     second = _summand(b).broadcast(shape).scaled(lambda factor: broadcast_to(select(c, 0, held(factor)), shape))

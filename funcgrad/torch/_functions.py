@@ -87,7 +87,7 @@ def as_tensor_argument(name: str, x: Array, argument: str = "input", position: i
     """Return an argument as a tensor: tensors as they are, arrays and traced values with a tensor around them."""
     if is_tensor(x):
         return x
-    if isinstance(x, bool | int | float | complex) or not is_value(x) or is_torchs(x):
+    if issubclass(type(x), bool | int | float | complex) or not is_value(x) or is_torchs(x):
         refuse_input(name, x, argument, position)
     return lift(x)
 
@@ -213,7 +213,7 @@ def of_tensors(function: Function) -> Function:
 def _lifted(x: Array) -> Any:
     if type(x) in (list, tuple):
         return type(x)([_lifted(one) for one in x])
-    return x if isinstance(x, np.generic) else lift(x)
+    return x if issubclass(type(x), np.generic) else lift(x)
 
 
 def _lowered(x: Array) -> Any:

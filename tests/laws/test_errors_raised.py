@@ -382,7 +382,14 @@ def test_a_program_of_thousands_of_equations_warns_once_for_a_function(monkeypat
 
 
 def test_every_class_is_raised_above() -> None:
-    names = ("LargeProgramWarning", "ObjectArrayWarning", "PathsWarning", "StagedRandomWarning", "WideningWarning")
+    names = (
+        "HiddenDependenceWarning",
+        "LargeProgramWarning",
+        "ObjectArrayWarning",
+        "PathsWarning",
+        "StagedRandomWarning",
+        "WideningWarning",
+    )
     warned = {getattr(errors, name) for name in names}
     raised = {error for _, error, _ in MISTAKES.values()} | warned
     raised.add(errors.ProgramSizeError)  # in test_program_size.py

@@ -355,7 +355,20 @@ def test_scipys_own_names(case: str) -> None:
         (lambda a: optimize.root(lambda x: np.stack([x[0], a]), [0.5]).x[0], TreeMismatchError, "as many equations"),
         (lambda a: optimize.root(lambda x: 1j * a * x, [0.5]).x[0], TypeError, "a complex guess"),
         (lambda a: optimize.minimize(lambda x: x * a, [0.5, 1.0]).x[0], TypeError, "needed a real number"),
-        (lambda a: optimize.brentq(lambda x: x - a if x > 0 else -a, -1, 9), NotDifferentiableError, "branches on"),
+        (
+            fg.jit(lambda a: optimize.brentq(lambda x: x - a if x > 0 else -a, -1, 9), engine="numpy"),
+            NotDifferentiableError,
+            "branches on",
+        ),
+        (
+            lambda a: optimize.minimize(
+                lambda x: (x[0] - a) ** 2 if x[0] > 0 else x[0],
+                [0.5],
+                constraints={"type": "ineq", "fun": lambda x: x[0]},
+            ).x[0],
+            NotDifferentiableError,
+            "branches on",
+        ),
         (lambda a: optimize.root(lambda x: x - a, [0.5], tol=a).x[0], NotDifferentiableError, "option tol is traced"),
         (
             lambda a: optimize.minimize(lambda x: (x[0] - a) ** 2, [0.5], constraints=LINEAR).x[0],
@@ -381,3 +394,56 @@ def test_scipys_own_names(case: str) -> None:
 def test_refused(call: Callable[[Any], Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         fg.grad(call)(0.5)
+
+
+def positive(residual: Any) -> Any:
+    """A residual that is another one where the unknown is not positive, by a branch."""
+    return lambda x: residual(x) if np.all(x > 0) else x - 1
+
+
+# Each closes over `a`, and branches on the unknown. The second function gives the same numbers without branches.
+BRANCHING: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "brentq": (
+        lambda a: optimize.brentq(lambda x: -1.0 if x == 0 else np.sin(x) - a / 4 * x, 0.1, 3.0),
+        lambda a: optimize.brentq(lambda x: np.sin(x) - a / 4 * x, 0.1, 3.0),
+    ),
+    "root_scalar": (
+        lambda a: optimize.root_scalar(positive(lambda x: x**3 - a), bracket=(-1.0, 5.0)).root,
+        lambda a: a ** (1 / 3),
+    ),
+    "newton": (lambda a: optimize.newton(positive(lambda x: x**3 - a), 1.0), lambda a: a ** (1 / 3)),
+    "newton, fprime": (
+        lambda a: optimize.newton(positive(lambda x: x**3 - a), 1.0, fprime=lambda x: 3 * x**2),
+        lambda a: a ** (1 / 3),
+    ),
+    "fsolve": (lambda a: optimize.fsolve(positive(lambda x: x**3 - a), 1.0)[0], lambda a: a ** (1 / 3)),
+    "root": (lambda a: optimize.root(positive(lambda x: x**3 - a), [1.0]).x[0], lambda a: a ** (1 / 3)),
+    "fixed_point": (
+        lambda a: optimize.fixed_point(lambda x: 0.5 * (x + a / x) if x > 0 else x + 1, 1.0),
+        lambda a: a**0.5,
+    ),
+    "minimize": (
+        lambda a: optimize.minimize(
+            lambda x: np.sum((x**3 - a) ** 2) if x[0] > 0 else 9.0, [1.0], jac=lambda x: 6 * x**2 * (x**3 - a), tol=1e-12
+        ).x[0],
+        lambda a: a ** (1 / 3),
+    ),
+    "minimize_scalar": (
+        lambda a: optimize.minimize_scalar(lambda x: np.cosh(x - a**2) if x > 0 else 9.0, bounds=(0.1, 9.0)).x,
+        lambda a: a**2,
+    ),
+    "least_squares": (
+        lambda a: optimize.least_squares(positive(lambda x: x**3 - a), 1.0, **TIGHT).x[0],
+        lambda a: a ** (1 / 3),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BRANCHING)
+def test_what_branches_on_its_unknown_has_derivatives_by_its_closure(case: str) -> None:
+    call, expected = BRANCHING[case]
+    tolerance = 1e-4 if case.startswith("minimize_scalar") else 1e-6
+    np.testing.assert_allclose(call(1.5), expected(1.5), rtol=tolerance)
+    np.testing.assert_allclose(fg.grad(call)(1.5), fg.grad(expected)(1.5), rtol=tolerance)
+    np.testing.assert_allclose(fg.jvp(call, (1.5,), (2.0,))[1], 2 * fg.grad(expected)(1.5), rtol=tolerance)
+    np.testing.assert_allclose(fg.hessian(call)(1.5), fg.hessian(expected)(1.5), rtol=10 * tolerance, atol=1e-6)

@@ -55,7 +55,7 @@ def params_key(params: dict[str, Any]) -> Any:
 
 def value_key(value: Value) -> Any:
     """Return a key of a static value. The keys of 1, 1.0 and True differ, and so do those of 0.0 and -0.0."""
-    if isinstance(value, NUMBERS):
+    if issubclass(type(value), NUMBERS):
         return type(value), repr(value)
     if isinstance(value, tuple):
         return (type(value), *map(value_key, value))

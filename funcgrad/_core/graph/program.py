@@ -202,7 +202,7 @@ def _report(name: str, *args: Any, **options: Any) -> Any:
 
 
 def _check_picklable(where: str, name: str, value: Any) -> None:
-    if isinstance(value, str | int | float | complex | None | GraphMethods):
+    if issubclass(type(value), str | int | float | complex | None | GraphMethods):
         return
     try:
         pickle.dumps(value)

@@ -84,7 +84,7 @@ def same_value(a: Value, b: Value) -> bool:
 
 
 def _same_of_a_kind(a: Value, b: Value) -> bool:
-    if isinstance(a, NUMBERS):
+    if issubclass(type(a), NUMBERS):
         # 0.0 and -0.0 compare equal, but differ. Two NaNs compare unequal, but are the same.
         return repr(a) == repr(b)
     if isinstance(a, MethodType):

@@ -140,7 +140,7 @@ class Names:
     def __call__(self, x: Operand) -> str:
         value = getattr(x, "value", None)
         if value is not None:
-            return repr(value.item() if isinstance(value, np.generic | np.ndarray) else value)
+            return repr(value.item() if issubclass(type(value), np.generic | np.ndarray) else value)
         if x not in self._names:
             self._names[x] = next(self._letters)
         return self._names[x]

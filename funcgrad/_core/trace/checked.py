@@ -120,7 +120,7 @@ checks: ContextVar[Checks | None] = ContextVar("funcgrad_checks", default=None)
 def has_nan(x: Value) -> bool:
     """Return whether a bare array or number contains NaN."""
     dtype = getattr(x, "dtype", None)
-    inexact = isinstance(x, float) if dtype is None else is_inexact(dtype)
+    inexact = issubclass(type(x), float) if dtype is None else is_inexact(dtype)
     return inexact and bool(np.isnan(x).any())
 
 

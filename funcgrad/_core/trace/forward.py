@@ -11,6 +11,7 @@ import numpy as np
 from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.bind import NUMPY_TYPES, Trace, Tracer, active_trace, bind, keeps, next_serial
 from funcgrad._core.trace.place import writable
+from funcgrad._core.trace.reads import rounded
 from funcgrad._types import Value
 from funcgrad.tree import register_leaf
 
@@ -73,6 +74,7 @@ class ForwardTrace(Trace):
     """Runs each primitive on the primals and computes the tangents by its derivative at once."""
 
     transform = "jvp"
+    notes_reads = True
 
     def __init__(self, scope_of: Callable[[Sequence[Any]], AbstractContextManager[Any]] | None = None) -> None:
         """``scope_of`` returns the mode in which rules run on given values, if some are not NumPy's."""
@@ -112,6 +114,8 @@ class ForwardTrace(Trace):
         y = bind(primitive, primals, params)
         y_dot = primitive.derivative.push(primitive, primals, tangents, y, params)
         if y_dot is None:
+            if primitive.rounds:
+                rounded(self, primitive, (), params)
             return y
         dtype = getattr(y, "dtype", None)
         if dtype is not None and dtype.kind == "V" and y_dot.dtype != dtype:

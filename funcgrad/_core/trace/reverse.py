@@ -13,6 +13,7 @@ from funcgrad._core.trace.derivative import NodeMaker, lasting
 from funcgrad._core.trace.joint import component, hub
 from funcgrad._core.trace.kept import SMALL, Watched
 from funcgrad._core.trace.place import frozen
+from funcgrad._core.trace.reads import rounded
 from funcgrad._core.trace.tape import LEAF, Node, next_serial, primitive_of
 from funcgrad._types import Value
 from funcgrad.tree import register_leaf
@@ -60,6 +61,7 @@ class ReverseTrace(Trace):
     """Runs each primitive on the values beneath and records a node if the result depends on an input."""
 
     transform = "grad"
+    notes_reads = True
     # The types of tracers and nodes. The imperative layer replaces them.
     tracer_type = ReverseTracer
     node_type: Callable[[Any], Node] = tuple
@@ -152,7 +154,11 @@ class ReverseTrace(Trace):
         y = bind(primitive, primals, params)
         make_node = primitive.node_makers.get(active) or _prepare(primitive, active, params)
         node = make_node(self, primals, nodes, y, params)
-        return self.constant(y) if node is None else self.tracer_type(self, y, node)
+        if node is not None:
+            return self.tracer_type(self, y, node)
+        if primitive.rounds:
+            rounded(self, primitive, nodes, params)
+        return self.constant(y)
 
     def keep(self, x: np.ndarray) -> np.ndarray:
         """Return a plain array for a node to keep: a copy if it is small, else the array itself, which is watched."""

@@ -337,7 +337,7 @@ def _taken(inside: Writer, w: Writer, inputs: Sequence[Var], operands: Sequence[
 def as_number(w: Writer, x: Operand, dtype: np.dtype) -> str:
     """Return the text of a value; if it has no axes, as NumPy's number."""
     text = w.name(x)
-    known = isinstance(x.value, np.generic) if type(x) is Literal else x in w.numbers and x not in w.inputs
+    known = issubclass(type(x.value), np.generic) if type(x) is Literal else x in w.numbers and x not in w.inputs
     return text if x.aval.shape or known else f"{w.scalar(dtype)}({text})"
 
 

@@ -124,7 +124,7 @@ class Writer:
         if type(x) is Literal or (var.aval.weak and x not in around.numbers):
             text = around.name(x)
             self.numbers.discard(var)
-            known = type(x) is Literal and isinstance(x.value, np.generic)
+            known = type(x) is Literal and issubclass(type(x.value), np.generic)
             # Python raises on division by zero; NumPy's numbers do not.
             if not known and (not var.aval.weak or var.aval.dtype == np.float64):
                 text, known = f"{self.scalar(var.aval.dtype)}({text})", True
@@ -219,7 +219,7 @@ class Writer:
 
     def number(self, x: Operand) -> str:
         """Return the text of an operand next to a NumPy number. A Python float takes the dtype of that number."""
-        if type(x) is Literal and isinstance(x.value, np.floating) and np.isfinite(x.value):
+        if type(x) is Literal and issubclass(type(x.value), np.floating) and np.isfinite(x.value):
             text = repr(float(x.value))
             return f"({text})" if text.startswith("-") else text
         return self.name(x)
@@ -227,7 +227,7 @@ class Writer:
     def array(self, x: Operand) -> str:
         """Return the text of an operand next to arrays: a ufunc reads a 0-d array in half the time of a number."""
         if type(x) is Literal:
-            if isinstance(x.value, np.generic):
+            if issubclass(type(x.value), np.generic):
                 return self.value("c", np.asarray(x.value), key=("c", str(x.value.dtype), x.value.tobytes()))
             return self._literal(x.value)
         if x not in self.numbers:

@@ -115,7 +115,7 @@ def on_all(x: Value, mesh: Mesh) -> Any:
 
 def spread_one(x: Value, mesh: Mesh, axis: str) -> Any:
     """Return an array sharded over one more axis of a mesh; a value that is no array is returned as it is."""
-    if not isinstance(x, np.ndarray | np.generic | jax.Array):
+    if not issubclass(type(x), np.ndarray | np.generic | jax.Array):
         return x
     sharding = getattr(x, "sharding", None)
     spec: list[Any] = [None] * x.ndim

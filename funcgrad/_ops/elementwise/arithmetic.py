@@ -156,7 +156,7 @@ def _pow_base_map(t: Value, a: Value, b: Value, y_aval: Aval) -> Value:
 
 
 def _pow_exponent_map(t: Value, y: Value, y_aval: Aval, a: Value, b: Value) -> Value:
-    if isinstance(a, int | float | complex | np.generic):
+    if issubclass(type(a), int | float | complex | np.generic):
         # A fixed base needs only its logarithm, not the power again; a Python base has no dtype of its own.
         a = cast(a, y_aval.dtype)
         return t * (y * log_p(select(a == 0, 1, a)))

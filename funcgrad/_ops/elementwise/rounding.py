@@ -60,6 +60,7 @@ round_p = elementwise(
     maps=CONSTANT,
     flops=3,
 )
+round_p.rounds = True
 
 
 def _differ_in_sign(lax: Lax, a: Value, b: Value) -> Value:

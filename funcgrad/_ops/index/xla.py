@@ -276,7 +276,7 @@ def _positions(lax: Lax, plan: ResolvedIndex, arrays: tuple) -> tuple[Any, bool]
     """
     lengths = [plan.base[axis] for axis in plan.array_axes]
     dtype = np.dtype(np.int32 if max(lengths) < 2**31 else np.int64)
-    known = [isinstance(a, np.ndarray | np.generic) for a in arrays]
+    known = [issubclass(type(a), np.ndarray | np.generic) for a in arrays]
     columns = [
         _checked(a, n, axis).astype(dtype) if is_known else _wrapped(lax, a, n, dtype)
         for a, n, axis, is_known in zip(arrays, lengths, plan.array_axes, known, strict=True)

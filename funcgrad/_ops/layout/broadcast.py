@@ -220,6 +220,6 @@ def spread(y: Value, shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bo
     if axes and not keepdims and len(y.shape) and len(axes) != len(shape):
         kept = reduced_shape(shape, axes, True)
         y = y.reshape(kept) if bare else reshape(y, kept)
-    if (bare and y.shape != shape) or (shape and isinstance(y, np.floating)):
+    if (bare and y.shape != shape) or (shape and issubclass(type(y), np.floating)):
         return _broadcast_numpy(y, shape=shape)
     return broadcast_to(y, shape)

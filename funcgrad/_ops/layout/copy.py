@@ -36,10 +36,10 @@ def copy(x: Value) -> Value:
 
     A number needs no copy.
     """
-    if isinstance(x, int | float | complex) and not isinstance(x, np.generic):
+    if issubclass(type(x), int | float | complex) and not issubclass(type(x), np.generic):
         # NumPy returns its own number for a Python number.
         return np.asarray(x)[()]
-    return x if isinstance(x, np.generic) else kept_here(copy_p(x))
+    return x if issubclass(type(x), np.generic) else kept_here(copy_p(x))
 
 
 def kept_here(y: Value) -> Value:

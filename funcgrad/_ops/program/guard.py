@@ -34,7 +34,7 @@ ASKED: dict[str, Callable[[Any], Any]] = {
 
 def answer_to(asked: str, value: Value) -> Value:
     """Return the answer of Python's function to a value of any engine."""
-    return ASKED[asked](value if isinstance(value, int | float | complex | Tracer) else np.asarray(value)[()])
+    return ASKED[asked](value if issubclass(type(value), int | float | complex | Tracer) else np.asarray(value)[()])
 
 
 def record_guard(trace: PathTrace, x: StagedTracer, asked: str, answer: Any) -> None:

@@ -38,7 +38,7 @@ def _number(site: Site, x: Operand) -> Any:
     value = site.constant(x)
     if type(value) is np.ndarray and 0 < value.size <= _SEARCH_LIMIT and value.dtype.kind in "fiub":
         return value.flat[0] if _is_one_number(value) else None
-    return value if isinstance(value, np.generic) else None
+    return value if issubclass(type(value), np.generic) else None
 
 
 def _is_one_number(values: np.ndarray) -> bool:
@@ -156,7 +156,7 @@ def _selected(site: Site) -> Operand | None:
     """Simplify equal branches, a known condition, and a choice nested in a choice by the same condition."""
     c, a, b = site.operands
     known = _number(site, c)
-    if a is b or isinstance(known, np.bool):
+    if a is b or issubclass(type(known), np.bool):
         chosen = a if a is b or known else b
         return chosen if chosen.aval.shape == site.aval.shape else None
     inner = site.made(a, select_p)

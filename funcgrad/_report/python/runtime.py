@@ -100,7 +100,7 @@ def number(x: Value, name: str, kind: type) -> Any:
     """Return a Python number among the arguments, or raise."""
     if (
         np.ndim(x)
-        or not isinstance(x, (int, float, complex, np.generic))
+        or not issubclass(type(x), (int, float, complex, np.generic))
         or not np.can_cast(type(x), kind, "same_kind")
     ):
         raise TypeError(f"{name} is a {type(x).__name__}; needed a Python {kind.__name__}, which this was written for")

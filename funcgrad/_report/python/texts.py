@@ -315,14 +315,14 @@ def _indented(text: str) -> str:
 
 def _simple(value: Value) -> str | None:
     """Return a number's text; ``None`` for any other value."""
-    kind = f"np.{value.dtype.name}" if isinstance(value, np.generic) else ""
-    if isinstance(value, np.bool_):
+    kind = f"np.{value.dtype.name}" if issubclass(type(value), np.generic) else ""
+    if issubclass(type(value), np.bool_):
         return f"np.bool_({bool(value)})"
     if isinstance(value, np.integer):
         return f"{kind}({int(value)})"
-    if isinstance(value, float) or (isinstance(value, np.floating) and value.dtype.itemsize <= 8):
+    if issubclass(type(value), float) or (issubclass(type(value), np.floating) and value.dtype.itemsize <= 8):
         return f"{kind}({_float(float(value))})" if kind else _float(float(value))
-    if isinstance(value, complex) or (isinstance(value, np.complexfloating) and value.dtype.itemsize <= 16):
+    if issubclass(type(value), complex) or (issubclass(type(value), np.complexfloating) and value.dtype.itemsize <= 16):
         parts = f"complex({_float(float(value.real))}, {_float(float(value.imag))})"
         return f"{kind}({parts})" if kind else parts
     return None

@@ -135,7 +135,7 @@ def _lifted(graph: Graph) -> tuple[Graph, list[Any]]:
     captured: list[tuple[Var, Any]] = list(graph.constants)
 
     def lifted(x: Operand) -> Operand:
-        if type(x) is not Literal or not isinstance(x.value, np.generic):
+        if type(x) is not Literal or not issubclass(type(x.value), np.generic):
             return x
         captured.append((Var(x.aval), x.value))
         return captured[-1][0]

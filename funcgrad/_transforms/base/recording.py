@@ -14,6 +14,7 @@ from funcgrad._core.lazy import LazyModule
 from funcgrad._core.numbers import differentiated, plain
 from funcgrad._core.trace.backward import backward_pass
 from funcgrad._core.trace.place import had_writes, original, settled
+from funcgrad._core.trace.reads import warn_if_hidden
 from funcgrad._core.trace.reverse import ReverseTrace, ReverseTracer
 from funcgrad._core.trace.staging import StagedTracer, StagingTrace
 from funcgrad._core.trace.tape import Node
@@ -92,6 +93,8 @@ class Recording:
         else:
             with scope:
                 bars = backward_pass(seeds, sparse=sparse)
+        if self.trace.reads and not all(x._node in bars for x in self.primals):
+            warn_if_hidden(self.trace, bars)
         seen = set(map(memory_of, given)) if given else set()
         return [
             _cotangent(tracers[0], bars, seen, given)

@@ -11,6 +11,7 @@ from funcgrad._core.graph.ir import Graph
 from funcgrad._core.graph.simplify import simplify
 from funcgrad._core.numbers import plain
 from funcgrad._core.trace.forward import ForwardTrace, ForwardTracer
+from funcgrad._core.trace.reads import warn_if_hidden
 from funcgrad._core.trace.staging import StagingTrace
 from funcgrad._core.tracebacks import folded
 from funcgrad._engines import engine_scope, lasting
@@ -83,7 +84,10 @@ def jvp(
     with trace:
         out, aux = split_aux(f, f(*args), "jvp") if has_aux else (f(*args), None)
         leaves, out_tree = flatten(out)
-        pairs = [_primal_and_tangent(returned("jvp", name_of(f), y), trace) for y in leaves]
+        found = [returned("jvp", name_of(f), y) for y in leaves]
+        pairs = [_primal_and_tangent(y, trace) for y in found]
+    if trace.reads and not any(type(y) is ForwardTracer and y._owner is trace for y in found):
+        warn_if_hidden(trace, None)
     out_dots = owned([x_dot for _, x_dot in pairs], [*given, *[x for x, _ in pairs]])
     result = unflatten(out_tree, [lasting(x, given) for x, _ in pairs]), unflatten(out_tree, out_dots)
     return (*result, _ended(aux)) if has_aux else result

@@ -257,7 +257,7 @@ def _check_chances(chances: ArrayLike) -> None:
 
 def _bernoulli_by_rows(self: Tensor, p: ArrayLike) -> Any:
     """Draw for all rows of a map at once, as PyTorch does. The probabilities of mapped values are not checked."""
-    if isinstance(value_of(p), np.ndarray | int | float):
+    if issubclass(type(value_of(p)), np.ndarray | int | float):
         _check_chances(value_of(p))
     digits = np.float32 if getattr(p, "dtype", None) == np.float32 else np.float64
     drawn = drawn_by_rows(lambda whole: self._owner.constant(default_generator.random(whole, digits)), self.shape)

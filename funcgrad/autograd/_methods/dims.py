@@ -154,7 +154,7 @@ def norm(self: Tensor, p: ScalarLike = 2, dim: Any = None, keepdim: bool = False
         raise RuntimeError(f"norm: the tensor is {self.aval}; needed floating or complex numbers. Convert it first.")
     if p == "nuc":
         return fnp.linalg.norm(self, "nuc", (-2, -1) if dim is None else tuple(dim), keepdims=keepdim)
-    if not isinstance(p, int | float | np.number) and p not in (None, "fro"):
+    if not issubclass(type(p), int | float | np.number) and p not in (None, "fro"):
         raise RuntimeError(f"norm: the order is {p!r}; needed a number, 'fro' or 'nuc'. Write 2, for example.")
     axes = normalize_axes(_axis("norm", self, dim, None), len(self.shape))
     if p in (np.inf, -np.inf) and 0 in self.shape:

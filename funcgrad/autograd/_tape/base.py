@@ -97,7 +97,7 @@ class TensorBase(ReverseTracer):
             return
         # The value is the result of a recorded operation.
         own = TensorNode(node)
-        if type(value) is not _NDARRAY and isinstance(value, np.generic):
+        if type(value) is not _NDARRAY and issubclass(type(value), np.generic):
             scalar, value = value, _asarray(value)
             # If the node keeps its result, it must keep the array as well.
             for slot, kept in enumerate(node):
@@ -283,7 +283,7 @@ def _keeps(kept: Any, value: Array) -> bool:
 
 def owned_array(value: Array) -> Array:
     """Return a value with memory that can be shared and written to: numbers become arrays."""
-    return np.asarray(value) if isinstance(value, np.generic | int | float | complex) else value
+    return np.asarray(value) if issubclass(type(value), np.generic | int | float | complex) else value
 
 
 def set_value(tensor: TensorBase, value: Array) -> None:

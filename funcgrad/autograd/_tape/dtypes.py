@@ -131,8 +131,8 @@ def result_dtype(values: Sequence[Any], ufunc: np.ufunc | None = None) -> np.dty
     if ufunc is np.matmul:
         _check_product(*values)
         ufunc = None
-    numbers = [_number_dtype(x) for x in values if isinstance(x, _NUMBERS)]
-    avals = [aval_of(x) for x in values if not isinstance(x, _NUMBERS)]
+    numbers = [_number_dtype(x) for x in values if issubclass(type(x), _NUMBERS)]
+    avals = [aval_of(x) for x in values if not issubclass(type(x), _NUMBERS)]
     arrays = _joined([aval.dtype for aval in avals if aval.shape])
     points = _joined([aval.dtype for aval in avals if not aval.shape])
     dtype = _over(_over(arrays, points), _joined(numbers))
@@ -159,7 +159,7 @@ def refuse_bools(*values: Any) -> None:
 
 def _check_product(x: Array, y: Array) -> None:
     """Refuse a product with a number, or of tensors of two dtypes, in PyTorch's words; an array is converted."""
-    if isinstance(x, _NUMBERS) or isinstance(y, _NUMBERS):
+    if issubclass(type(x), _NUMBERS) or issubclass(type(y), _NUMBERS):
         kinds = ["'Tensor'" if hasattr(z, "requires_grad") else f"'{type(z).__name__}'" for z in (x, y)]
         raise TypeError(f"unsupported operand type(s) for @: {' and '.join(kinds)}")
     if not (hasattr(x, "requires_grad") and hasattr(y, "requires_grad")) or x.dtype == y.dtype:

@@ -175,7 +175,7 @@ def _as_gradient(hooks: Hooks, bar: Array) -> Any:
     gradient = conjugated(bar)
     if is_tensor(gradient):
         return gradient
-    return hooks.trace.constant(np.array(gradient) if isinstance(gradient, np.ndarray | np.generic) else gradient)
+    return hooks.trace.constant(np.array(gradient) if issubclass(type(gradient), np.ndarray | np.generic) else gradient)
 
 
 def _as_cotangent(gradient: Tensor | None, is_recorded: bool) -> Any:

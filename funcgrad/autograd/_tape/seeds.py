@@ -123,7 +123,7 @@ def implicit_seed(i: int, x: TensorBase) -> Seed:
     if x.dtype.kind == "c":
         raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {x.dtype}")
     value = x._value
-    if not isinstance(value, np.ndarray | np.generic):
+    if not issubclass(type(value), np.ndarray | np.generic):
         return node, ones_like(value)
     return node, np.ones(x.shape, x.dtype) if x.shape else x.dtype.type(1)
 

@@ -81,7 +81,7 @@ class CrossEntropyLoss(_ClassLoss):
         label_smoothing: float = 0.0,
     ) -> None:
         super().__init__(weight, size_average, ignore_index, reduce, reduction)
-        if not isinstance(label_smoothing, int | float):
+        if not issubclass(type(label_smoothing), int | float):
             raise TypeError(
                 f"CrossEntropyLoss: label_smoothing is {shown(label_smoothing)}; needed a number from 0 to 1. "
                 "Pass 0.1, for example."
@@ -230,7 +230,7 @@ class HuberLoss(LossBase):
     """
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
-        if not isinstance(delta, int | float):
+        if not issubclass(type(delta), int | float):
             raise TypeError(f"delta must be a float or int, got: {type(delta)}")
         super().__init__(reduction=reduction)
         self.delta = delta

@@ -17,7 +17,7 @@ from funcgrad.nn._parameter import Parameter
 
 def length(name: str, argument: str, value: Any) -> int:
     """Return an axis length, or raise an error that names the argument."""
-    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer) or value < 0:
+    if issubclass(type(value), bool | np.bool_) or not isinstance(value, int | np.integer) or value < 0:
         error = RuntimeError if isinstance(value, int | np.integer) else TypeError
         raise error(f"{name}: {argument} is {value!r}; needed an integer, 0 or greater. Pass the length of the axis.")
     return int(value)

@@ -223,7 +223,7 @@ def _permuted(x: Array, order: Any) -> Array:
 
 
 def _check_options(bias: Array, batch_first: Any, dropout: Any, num_layers: Any) -> None:
-    if not isinstance(dropout, int | float) or isinstance(dropout, bool) or not 0 <= dropout <= 1:
+    if not issubclass(type(dropout), int | float) or isinstance(dropout, bool) or not 0 <= dropout <= 1:
         raise ValueError(
             "dropout should be a number in range [0, 1] representing the probability of an element being zeroed"
         )

@@ -141,7 +141,7 @@ def gaussian_nll_loss(
     """
     x = inexact(input)
     y = floats_for(target, x)
-    variance = fnp.full(x.shape, var, x.dtype) if isinstance(var, float) else inexact(var)
+    variance = fnp.full(x.shape, var, x.dtype) if issubclass(type(var), float) else inexact(var)
     known = known_value(variance)
     if known is not None and (known < 0).any():
         raise ValueError("var has negative entry/entries")

@@ -38,7 +38,7 @@ def linear(input: Array, weight: Array, bias: Array = None) -> Any:
         >>> F.linear(np.array([1.0, 2.0]), np.array([[1.0, 1.0], [0.0, 3.0]]))
         array([3., 6.])
     """
-    if isinstance(input, int | float | complex):
+    if issubclass(type(input), int | float | complex):
         raise TypeError(f"linear(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
     x, weight = inexact(input), inexact(weight)
     if x.shape and len(weight.shape) in (1, 2) and x.shape[-1] != weight.shape[-1]:

@@ -97,7 +97,7 @@ def get_total_norm(
             "To disable this error and scale the gradients by the non-finite norm anyway, set "
             "`error_if_nonfinite=False`"
         )
-    return rebuild(np.asarray(total) if isinstance(total, np.generic) else total, False)
+    return rebuild(np.asarray(total) if issubclass(type(total), np.generic) else total, False)
 
 
 def clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Tensor, foreach: bool | None = None) -> None:

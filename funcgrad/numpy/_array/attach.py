@@ -16,7 +16,7 @@ from funcgrad._core.bind import NO_PARAMS, Tracer, keeps
 from funcgrad._core.trace.place import is_number, settled, writable
 from funcgrad._core.words import BARE, retell
 from funcgrad._types import Array, ArrayLike, DTypeLike
-from funcgrad.numpy._array import memory
+from funcgrad.numpy._array import memory, number
 from funcgrad.numpy._array.operators import OPERATORS
 from funcgrad.numpy._array.ufunc_at import ufunc_at
 from funcgrad.numpy._array.ufunc_folds import fold
@@ -193,7 +193,8 @@ _ELEMENTS = (
 METHODS: dict[str, Any] = {
     "__getitem__": indexing.getitem,
     "__setitem__": setitem,
-    "__len__": indexing.length,
+    "_class_of": number.class_of,
+    "__len__": number.Length(indexing.length),
     "__iter__": indexing.iterate,
     "__contains__": lambda self, x: bool(reductions.any_(e.equal(self, x))),
     "__delitem__": writes.refused_method("__delitem__", "Write y = np.delete(x, index)."),

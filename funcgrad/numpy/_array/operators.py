@@ -13,6 +13,8 @@ import numpy as np
 from funcgrad._core.bind import NO_PARAMS, NUMPY_TYPES, Tracer
 from funcgrad._core.numbers import is_weak, number_of
 from funcgrad._core.primitive import Primitive
+from funcgrad._core.trace import reads
+from funcgrad._core.trace.path import PathTrace
 from funcgrad._core.trace.place import writable
 from funcgrad._ops.contract.dot import matmul_p
 from funcgrad._ops.elementwise import arithmetic as ops
@@ -184,15 +186,25 @@ def _comparison(function: Function, unlike: bool | None = None, *, orders: bool 
             return NotImplemented if unlike is None or not self.shape else np.full(self.shape, unlike)
         if defers_to(other) and not isinstance(other, np.ndarray):
             return NotImplemented
-        if not self.shape:
-            by = caller()
+        by = None if self.shape else caller()
+        if by is not None:
             refuse_comparison(by)
             if orders and not by.module.startswith("funcgrad."):
                 refuse_nan(self, other, by)
         result = function(self, other)
+        if by is not None and not by.module.startswith("funcgrad.") and (answer := _answer(result)) is not None:
+            reads.compared((self, other), by.position, answer)
         return bool(result) if type(result) is np.bool_ and is_weak(self) and is_weak(other) else result
 
     return compare
+
+
+def _answer(result: ArrayLike) -> bool | None:
+    """Return the answer of a comparison of numbers, ``None`` if it is not known."""
+    if type(result) is np.bool_ or type(result) is bool:
+        return bool(result)
+    trace = result._owner if isinstance(result, Tracer) and not result.shape else None
+    return bool(trace.number(result._variable)) if isinstance(trace, PathTrace) else None
 
 
 _BINARY: dict[str, Methods] = {

@@ -83,7 +83,7 @@ def _rounds(
     if not arrays or index.unique:
         return [(None, (index, arrays))]
     known = [innermost(a) for a in arrays]
-    if not all(isinstance(a, np.ndarray | np.generic) for a in known):
+    if not all(issubclass(type(a), np.ndarray | np.generic) for a in known):
         raise UnsupportedFunctionError(
             f"numpy.{ufunc.__name__}.at: the indices are traced, so it is not known which of them are equal. Sums "
             "(np.add.at, np.subtract.at) work without this. Otherwise take the indices from static arguments, or write "

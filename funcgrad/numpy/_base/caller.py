@@ -60,6 +60,11 @@ class Caller:
         return self._frame.f_code.co_name
 
     @property
+    def position(self) -> tuple[CodeType, int]:
+        """The operation that the function is at."""
+        return self.code, self._frame.f_lasti
+
+    @property
     def code(self) -> CodeType:
         """The code of the function. It distinguishes NumPy's own function from a user's of the same name."""
         return self._frame.f_code

@@ -45,12 +45,16 @@ def innermost(x: ArrayLike) -> Any:
 
 def no_number(y: ArrayLike) -> Any:
     """Return a result as a writable array, even if it has no axes, where NumPy makes an array."""
-    if isinstance(y, np.generic):
+    if issubclass(type(y), np.generic):
         return np.asarray(y)
     if not isinstance(y, Tracer) or not is_number(y):
         return y
     # A value with known numbers becomes an array here. For a staged value an equation has to record it.
-    return bind(reshape_p, (y,), {"shape": ()}) if isinstance(innermost(y), np.generic) else new_place(y, owned=False)
+    return (
+        bind(reshape_p, (y,), {"shape": ()})
+        if issubclass(type(innermost(y)), np.generic)
+        else new_place(y, owned=False)
+    )
 
 
 def is_array_without_axes(x: ArrayLike) -> bool:

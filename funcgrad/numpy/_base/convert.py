@@ -172,7 +172,7 @@ def assigned(x: ArrayLike, dtype: np.dtype) -> Any:
     """Return a value in the dtype of the array that it is put into. A number must fit, alone or in lists."""
     if is_integer(dtype):
         for number in leaves(x) if isinstance(x, list | tuple) else (x,):
-            if type(number) in _ROOMED or (number is not x and isinstance(number, np.number)):
+            if type(number) in _ROOMED or (number is not x and issubclass(type(number), np.number)):
                 require_room(number, dtype)
     return cast(array_of(as_value(x)), dtype)
 

@@ -27,9 +27,9 @@ _RULES = ("__array_ufunc__", "__array_function__", *[f"__{r}{name}__" for name i
 
 def number_of(x: ArrayLike) -> Any:
     """Return ``x`` as a Python or NumPy number, else ``None``. ``Fraction`` and ``Decimal`` become floats."""
-    if isinstance(x, bool | int | float | complex):
+    if issubclass(type(x), bool | int | float | complex):
         return x
-    if isinstance(x, np.generic):
+    if issubclass(type(x), np.generic):
         return x if is_number_dtype(x.dtype) else None
     if isinstance(x, numbers.Integral):
         return int(x)

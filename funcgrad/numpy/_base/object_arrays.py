@@ -198,7 +198,7 @@ def _flat(operands: Sequence[Any]) -> Iterator[Any]:
             yield from _flat(x)
         elif isinstance(x, np.ndarray):
             yield from x.flat if x.dtype == object else ()
-        elif isinstance(x, float | np.generic):
+        elif issubclass(type(x), float | np.generic):
             yield x
 
 

@@ -161,7 +161,7 @@ _MAKERS = ("creation", "makers")
 
 def without_number(options: dict[str, Any]) -> dict[str, Any]:
     """Return a maker's options, without ``like`` if that is a number: NumPy's makers refuse numbers there."""
-    if isinstance(options.get("like"), int | float | complex | np.generic):
+    if issubclass(type(options.get("like")), int | float | complex | np.generic):
         return {name: value for name, value in options.items() if name != "like"}
     return options
 

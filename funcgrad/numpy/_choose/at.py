@@ -104,7 +104,7 @@ class Selection:
     def _updated(self, primitive: Any, method: str, value: ArrayLike) -> Array:
         value = as_value(value)
         dtype = self._x.dtype
-        if not isinstance(value, int | float | complex) and not np.can_cast(value.dtype, dtype, "same_kind"):
+        if not issubclass(type(value), int | float | complex) and not np.can_cast(value.dtype, dtype, "same_kind"):
             raise TypeError(
                 f"x.at[...].{method}: the value is of dtype {value.dtype}, the array of dtype {dtype}, which cannot "
                 "hold it. Convert one of them with astype."

@@ -76,7 +76,7 @@ def _flat_key(key: IndexLike) -> Any:
         key = as_value(key)
     if isinstance(key, Tracer):
         known = innermost(key)
-        return known if isinstance(known, np.ndarray | np.generic) else key
+        return known if issubclass(type(known), np.ndarray | np.generic) else key
     return key
 
 
@@ -156,7 +156,7 @@ def bounded(positions: ArrayLike, size: int, mode: str) -> Any:
     if mode != "raise":
         raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
     known = innermost(positions)
-    if isinstance(known, np.ndarray | np.generic):
+    if issubclass(type(known), np.ndarray | np.generic):
         positions = np.asarray(known)
         wrong = positions[(positions < -size) | (positions >= size)]
         if wrong.size:

@@ -96,7 +96,7 @@ def _entry(entry: IndexLike) -> Any:
         return normalized_slice(entry)
     if isinstance(entry, range):
         entry = list(entry)
-    if isinstance(entry, bool | np.bool_):
+    if issubclass(type(entry), bool | np.bool_):
         return np.asarray(entry)
     if isinstance(entry, list | tuple):
         value = as_value(entry)
@@ -118,7 +118,7 @@ def _array_entry(value: ArrayLike) -> Any:
     dtype = aval_of(value).dtype
     if not is_integral(dtype):
         raise IndexError("arrays used as indices must be of integer (or boolean) type" if np.shape(value) else _INVALID)
-    if dtype.kind != "b" and isinstance(value, np.ndarray | np.generic) and value.ndim == 0:
+    if dtype.kind != "b" and issubclass(type(value), np.ndarray | np.generic) and value.ndim == 0:
         return int(value)
     return value
 

@@ -109,7 +109,7 @@ def full_like(
         else:
             like = a if isinstance(a, np.ndarray) else array_like(a)
             y = np.full_like(like, fill_value, dtype, order, shape=lengths)
-        return new_place(np.asarray(y) if isinstance(y, np.generic) else y)
+        return new_place(np.asarray(y) if issubclass(type(y), np.generic) else y)
     return new_place(no_number(copy_op(broadcast_op(cast(fill_value, dtype), lengths))))
 
 

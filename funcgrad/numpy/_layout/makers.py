@@ -138,10 +138,10 @@ def asarray(
         # Lists of several lengths, as SciPy's modules make when they are imported.
         return np.array(a, dtype, order=order or "K", copy=copy)
     value = as_array(a) if dtype is None or hasattr(a, "dtype") else assigned(a, np.dtype(dtype))
-    if isinstance(value, np.ndarray | np.generic):
+    if issubclass(type(value), np.ndarray | np.generic):
         y = np.array(value, dtype, order=order or "K", copy=copy)
         # An existing array stays plain, because its memory belongs to the user.
-        return taking(y) if copy or isinstance(a, list | tuple | int | float | complex) else y
+        return taking(y) if copy or issubclass(type(a), list | tuple | int | float | complex) else y
     y = value if dtype is None else cast(value, np.dtype(dtype))
     if (copy and y is a) or (order in ("C", "F") and not in_one_piece(y, order)):
         y = copied(y, order or "K")
@@ -287,6 +287,6 @@ def full(
     """``numpy.full``; a traced fill value keeps its derivative."""
     del device, like
     value = as_array(fill_value) if dtype is None else assigned(fill_value, np.dtype(dtype))
-    if isinstance(value, np.ndarray | np.generic):
+    if issubclass(type(value), np.ndarray | np.generic):
         return taking(np.full(shape, value, order=order))
     return copy_op(broadcast_to(value, to_shape(shape)))

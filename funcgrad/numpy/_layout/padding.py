@@ -184,10 +184,10 @@ def _widths(pad_width: ArrayLike, ndim: int) -> tuple[tuple[int, int], ...]:
 
 def _pad_constant(x: ArrayLike, widths: tuple[tuple[int, int], ...], values: ArrayLike) -> Array:
     y = fresh(pad_op(x, widths), x)
-    if isinstance(values, int | float) and values == 0:
+    if issubclass(type(values), int | float) and values == 0:
         return y
     # NumPy inserts them as Python's numbers, for every dtype.
-    values = values.tolist() if isinstance(values, np.ndarray | np.generic) else values
+    values = values.tolist() if issubclass(type(values), np.ndarray | np.generic) else values
     pairs = broadcast_to(assigned(values, y.dtype), (len(widths), 2))
     for axis, (low, high) in enumerate(widths):
         length = y.shape[axis]

@@ -98,7 +98,7 @@ def _edges(a: ArrayLike, bins: ArrayLike, limits: ArrayLike, weights: ArrayLike)
     if count < 1:
         raise ValueError(f"histogram: `bins` is {count} and must be positive, when an integer. Give at least 1.")
     first, last = _limits(a, limits)
-    kinds = [x if isinstance(x, int | float) else x.dtype for x in (first, last)]
+    kinds = [x if issubclass(type(x), int | float) else x.dtype for x in (first, last)]
     dtype = np.result_type(*kinds, a.dtype)
     dtype = np.result_type(dtype, float) if is_integral(dtype) else dtype
     edges = linspace(first, last, count + 1, dtype=dtype)
@@ -136,7 +136,7 @@ def _limits(a: ArrayLike, limits: ArrayLike) -> tuple[Any, Any]:
 
 def _edge_dtype(edge: ArrayLike, a: ArrayLike) -> np.dtype:
     """Return the dtype of an outer edge plus a half: float64 for an integer, that of the values for a Python number."""
-    dtype = dtype_of(a if isinstance(edge, int | float) else edge)
+    dtype = dtype_of(a if issubclass(type(edge), int | float) else edge)
     return np.dtype(float) if is_integral(dtype) else dtype
 
 

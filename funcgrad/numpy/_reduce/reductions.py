@@ -68,7 +68,7 @@ def masked(x: ArrayLike, where: ArrayLike, fill: ArrayLike) -> Array:
 
 def _start(initial: ArrayLike, dtype: np.dtype) -> Array:
     """Return the start value of a reduction in the dtype of its result, as in NumPy."""
-    initial = initial.item() if isinstance(initial, np.generic) and is_integer(dtype) else initial
+    initial = initial.item() if issubclass(type(initial), np.generic) and is_integer(dtype) else initial
     aval = aval_of(as_value(initial))
     given = aval.dtype
     if aval.shape:

@@ -115,7 +115,7 @@ def delta(ddof: float, correction: float | None) -> float:
     """Return the number subtracted from the count, which has two names."""
     if correction is None:
         return ddof
-    if isinstance(ddof, int | float) and ddof:
+    if issubclass(type(ddof), int | float) and ddof:
         raise ValueError(
             f"ddof={ddof} and correction={correction} cannot be provided simultaneously: both are taken off the number "
             "of elements. Leave one of them out."

@@ -215,7 +215,7 @@ class OneCycleLR(_Cycling):
     ) -> None:
         self._attach(optimizer)
         self.total_steps = _total(total_steps, epochs, steps_per_epoch)
-        if pct_start < 0 or pct_start > 1 or not isinstance(pct_start, float):
+        if pct_start < 0 or pct_start > 1 or not issubclass(type(pct_start), float):
             raise ValueError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
         if anneal_strategy not in ("cos", "linear"):
             raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}")

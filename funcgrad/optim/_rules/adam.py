@@ -46,11 +46,11 @@ def _step(p: ArrayLike, g: Array, slots: dict[str, Any], hyper: Hyper, t: ArrayL
 def _check_options(options: dict[str, Any]) -> str | None:
     """Return PyTorch's refusal of tensors as hyperparameters, or ``None``."""
     given = options["betas"]
-    tensors = [not isinstance(x, int | float) for x in given]
+    tensors = [not issubclass(type(x), int | float) for x in given]
     if any(tensors) != all(tensors) or any(isinstance(x, int) for x in given):
         return "betas must be either both floats or both Tensors"
     if options.get("foreach") and not options.get("capturable"):
-        named = {"lr": not isinstance(options["lr"], int | float), "betas[0]": tensors[0], "betas[1]": tensors[1]}
+        named = {"lr": not issubclass(type(options["lr"]), int | float), "betas[0]": tensors[0], "betas[1]": tensors[1]}
         for name, tensor in named.items():
             if tensor:
                 plural = "a Tensor is not supported for capturable=False and foreach=True"

@@ -314,7 +314,7 @@ def _stored(values: tuple[Any, ...], p: Array) -> tuple[Any, ...]:
     """Return the state of a parameter of shape [] as arrays: orbax does not restore NumPy's scalars."""
     if getattr(p, "shape", None) != ():
         return values
-    return tuple([np.array(x) if isinstance(x, np.generic) else x for x in values])
+    return tuple([np.array(x) if issubclass(type(x), np.generic) else x for x in values])
 
 
 def own(x: Array) -> Array:

@@ -117,7 +117,7 @@ def placed(values: Sequence[Any], params: Params) -> list[Any]:
     reference = next((leaf for leaf in leaves(params) if is_engine_value(leaf)), None)
     if reference is None:
         return list(values)
-    return [place_beside(x, reference) if isinstance(x, np.generic | np.ndarray) else x for x in values]
+    return [place_beside(x, reference) if issubclass(type(x), np.generic | np.ndarray) else x for x in values]
 
 
 def _wide_dtype(asked: str, given: Any) -> np.dtype:

@@ -62,7 +62,7 @@ class Schedule:
 
 def is_host(value: ScalarLike) -> bool:
     """Return whether Python has the number: it is no tracer, and not on a device."""
-    return isinstance(value, _HOST_TYPES)
+    return issubclass(type(value), _HOST_TYPES)
 
 
 def is_function(value: ScalarLike) -> bool:

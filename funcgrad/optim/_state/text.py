@@ -25,7 +25,7 @@ _LONG = 10
 
 def stored(x: ArrayLike) -> Any:
     """Return a NumPy scalar as an array of shape [], because orbax does not restore scalars."""
-    return np.array(x) if isinstance(x, np.generic) else x
+    return np.array(x) if issubclass(type(x), np.generic) else x
 
 
 def store(state: Any, *names: str) -> None:
@@ -72,7 +72,7 @@ def word_of(x: ArrayLike) -> _Word:
 
 def _number(x: ArrayLike) -> str:
     text = str(x)
-    return text if len(text) < _LONG or not isinstance(x, np.floating) else f"{x:.6g}"
+    return text if len(text) < _LONG or not issubclass(type(x), np.floating) else f"{x:.6g}"
 
 
 def _is_shown(x: ArrayLike) -> bool:

@@ -164,7 +164,7 @@ def fractional_matrix_power(A: ArrayLike, t: ArrayLike) -> Array:  # noqa: N803 
                [0., 3.]])
     """
     a = squares("scipy.linalg.fractional_matrix_power", A, "A")
-    if isinstance(t, int | float | np.integer | np.floating) and float(t).is_integer():
+    if issubclass(type(t), int | float | np.integer | np.floating) and float(t).is_integer():
         return fnp.linalg.matrix_power(a, int(t))
     refuse_infinite("fractional_matrix_power", True, a)
     return exponential.expm(as_value(t) * _principal(logarithm.logm, _double(a)))

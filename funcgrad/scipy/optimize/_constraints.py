@@ -117,6 +117,8 @@ class Constrained(Minimum):
         whole: a pair: the function that returns objective, equalities and inequalities; and the number of equalities.
     """
 
+    follows = False
+
     def __init__(self, name: str, f: Closed, find: Find, x: Aval, rest: int, whole: tuple[Closed, int]) -> None:
         super().__init__(name, f, find, x, 3, rest)
         self._whole, self._equal = whole

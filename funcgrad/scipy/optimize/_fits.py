@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -19,6 +20,7 @@ from funcgrad.numpy.linalg import cholesky, inv
 from funcgrad.scipy._closed import (
     Closed,
     Flat,
+    ReadsTracedError,
     close,
     nothing_traced,
     plainly,
@@ -139,7 +141,8 @@ def least_squares(  # noqa: PLR0913, PLR0917  (SciPy's arguments)
 
     Raises:
         UnsupportedFunctionError: ``loss`` is a function, and something is traced.
-        NotDifferentiableError: an option is traced, or ``fun`` branches on numbers and closes over traced ones.
+        NotDifferentiableError: an option is traced; or ``fun`` branches on numbers and closes over traced ones, under
+            `jit` or `vmap`.
         LinAlgError: the second derivatives are singular.
 
     Example:
@@ -168,7 +171,8 @@ def least_squares(  # noqa: PLR0913, PLR0917  (SciPy's arguments)
     named = {} if kwargs is None else kwargs
     r, rest = close(name, lambda x, args, named: fun(x, *args, **named), (x,), (tuple(args), named), _row(name))
     if not rest and not traced_leaves((x0, sides)):
-        with untraced():
+        # What branches and closes over traced values goes on below.
+        with contextlib.suppress(ReadsTracedError), untraced():
             return theirs.least_squares(plainly(name, _with(fun, given), r.why), x0, jac, bounds, method, **given)
     refuse_traced(name, {"f_scale": f_scale, **options})
     if loss not in _LOSSES:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,7 +14,16 @@ from funcgrad._core.bind import untraced
 from funcgrad._core.lazy import LazyModule
 from funcgrad._types import Arguments, ArrayLike
 from funcgrad.numpy.extend import as_value
-from funcgrad.scipy._closed import Closed, close, nothing_traced, plainly, refuse_traced, settled_array, traced_leaves
+from funcgrad.scipy._closed import (
+    Closed,
+    ReadsTracedError,
+    close,
+    nothing_traced,
+    plainly,
+    refuse_traced,
+    settled_array,
+    traced_leaves,
+)
 from funcgrad.scipy._implicit import Minimum, answer, gradient_of, hessian_of
 from funcgrad.scipy.optimize._constraints import (
     Constrained,
@@ -96,8 +106,9 @@ def minimize(  # noqa: PLR0917  (SciPy's arguments)
     gives infinities or NaN.
 
     Args:
-        fun: a function of a vector and ``args`` that returns a number, written with NumPy. If it branches on its
-            argument, it has derivatives with respect to its arguments, but not to its closure.
+        fun: a function of a vector and ``args`` that returns a number, written with NumPy. It may branch on its
+            argument: the derivative is that of the branch at the solution. Under `jit` and `vmap` the solution is not
+            known; there a function that branches must get traced values in ``args``.
         x0: f64[n], the start of the search.
         args: further arguments, pytrees.
         method: one of SciPy's.
@@ -117,7 +128,8 @@ def minimize(  # noqa: PLR0917  (SciPy's arguments)
 
     Raises:
         UnsupportedFunctionError: a constraint is no dictionary, and a value is traced.
-        NotDifferentiableError: an option is traced, or ``fun`` branches on numbers and closes over traced ones.
+        NotDifferentiableError: an option is traced; or ``fun`` branches on numbers and closes over traced ones, under
+            `jit` or `vmap` or with constraints.
         LinAlgError: the second derivatives are singular.
 
     Example:
@@ -146,7 +158,8 @@ def minimize(  # noqa: PLR0917  (SciPy's arguments)
     rows = checked(name, constraints) if known else []
     whole, rest, f = _closed(name, fun, x, as_tuple(args), rows, first=jac is True)
     if not rest and not traced_leaves((x0, pair)):
-        with untraced():
+        # What branches and closes over traced values goes on below.
+        with contextlib.suppress(ReadsTracedError), untraced():
             return theirs_of(plainly(name, fun, f.why))
     refuse_traced(name, {"tol": tol, "options": options})
     if not known:
@@ -236,7 +249,8 @@ def minimize_scalar(  # noqa: PLR0917  (SciPy's arguments)
     x = Aval((1,), np.dtype(float))
     f, rest = close(name, lambda x, *args: fun(x[0], *args), (x,), as_tuple(args), cost(name))
     if not rest and not traced_leaves((bracket, bounds)):
-        with untraced():
+        # What branches and closes over traced values goes on below.
+        with contextlib.suppress(ReadsTracedError), untraced():
             return theirs.minimize_scalar(plainly(name, fun, f.why), bracket, bounds, args, **plain)
     refuse_traced(name, plain)
     points = [] if bracket is None else [fnp.astype(fnp.asarray(as_value(each)), float) for each in bracket]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,7 +15,15 @@ from funcgrad._core.lazy import LazyModule
 from funcgrad._types import Arguments, Array, ArrayLike
 from funcgrad.errors import TreeMismatchError, UnsupportedFunctionError
 from funcgrad.numpy.extend import as_value
-from funcgrad.scipy._closed import close, nothing_traced, plainly, refuse_traced, settled_array, traced_leaves
+from funcgrad.scipy._closed import (
+    ReadsTracedError,
+    close,
+    nothing_traced,
+    plainly,
+    refuse_traced,
+    settled_array,
+    traced_leaves,
+)
 from funcgrad.scipy._implicit import Root, answer, parts_jacobian_of
 from funcgrad.scipy.optimize._result import solution
 
@@ -81,8 +90,9 @@ def root(  # noqa: PLR0917  (SciPy's arguments)
     singular Jacobian raises ``LinAlgError`` eagerly; on XLA it gives infinities or NaN.
 
     Args:
-        fun: a function of a vector and ``args`` that returns as many numbers. If it branches on its argument, it has
-            derivatives with respect to its arguments, but not to its closure.
+        fun: a function of a vector and ``args`` that returns as many numbers. It may branch on its argument: the
+            derivative is that of the branch at the solution. Under `jit` and `vmap`, where the solution is not known, a
+            function that branches must get traced values in ``args``.
         x0: f64[n], the start of the search.
         args: further arguments, pytrees.
         method: one of SciPy's.
@@ -97,7 +107,8 @@ def root(  # noqa: PLR0917  (SciPy's arguments)
 
     Raises:
         TreeMismatchError: there are more equations than unknowns, or fewer.
-        NotDifferentiableError: an option is traced, or ``fun`` branches on numbers and closes over traced ones.
+        NotDifferentiableError: an option is traced; or ``fun`` branches on numbers and closes over traced ones, under
+            `jit` or `vmap`.
         LinAlgError: the Jacobian is singular.
 
     Example:
@@ -119,7 +130,8 @@ def root(  # noqa: PLR0917  (SciPy's arguments)
     x = aval_of(start)
     f, rest = close(name, fun, (x,), as_tuple(args), residuals(name, x, first=jac is True))
     if not rest and not traced_leaves(x0):
-        with untraced():
+        # What branches and closes over traced values goes on below.
+        with contextlib.suppress(ReadsTracedError), untraced():
             return theirs.root(plainly(name, fun, f.why), x0, args, method, jac, tol, callback, options)
     refuse_traced(name, {"tol": tol, "options": options})
 
@@ -192,7 +204,8 @@ def fsolve(  # noqa: PLR0917  (SciPy's arguments)
     x = aval_of(start)
     f, rest = close(name, func, (x,), as_tuple(args), residuals(name, x))
     if not rest and not traced_leaves(x0):
-        with untraced():
+        # What branches and closes over traced values goes on below.
+        with contextlib.suppress(ReadsTracedError), untraced():
             return theirs_of(plainly(name, func, f.why))
     refuse_traced(name, options)
     if full_output:
@@ -248,7 +261,8 @@ def fixed_point(
     settle = residuals(name, x)
     f, rest = close(name, lambda x, *args: settle(func(x, *args))[0] - x, (x,), as_tuple(args), lambda y: [y])
     if not rest and not traced_leaves(x0):
-        with untraced():
+        # What branches and closes over traced values goes on below.
+        with contextlib.suppress(ReadsTracedError), untraced():
             return theirs.fixed_point(plainly(name, func, f.why), x0, args, **options)
     refuse_traced(name, options)
 

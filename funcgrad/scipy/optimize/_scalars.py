@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,7 +15,7 @@ from funcgrad._core.lazy import LazyModule
 from funcgrad._types import Arguments, Array, ArrayLike
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy.extend import as_value
-from funcgrad.scipy._closed import Flat, close, nothing_traced, plainly, refuse_traced, traced_leaves
+from funcgrad.scipy._closed import Flat, ReadsTracedError, close, nothing_traced, plainly, refuse_traced, traced_leaves
 from funcgrad.scipy._implicit import Root, RootOfEach, answer, slopes_of
 from funcgrad.scipy.optimize._result import solution
 from funcgrad.scipy.optimize._roots import as_tuple, residuals, start_of
@@ -52,8 +53,9 @@ def root_scalar(  # noqa: PLR0917  (SciPy's arguments)
     """``scipy.optimize.root_scalar``: where a function of a number is 0; the root is differentiable, as `root`'s is.
 
     Args:
-        f: a function of a number and ``args`` that returns a number, written with NumPy. If it branches on its
-            argument, it has derivatives with respect to its arguments, but not to its closure.
+        f: a function of a number and ``args`` that returns a number, written with NumPy. It may branch on its
+            argument: the derivative is that of the branch at the solution. Under `jit` and `vmap` the solution is not
+            known; there a function that branches must get traced values in ``args``.
         args: further arguments, pytrees.
         method: one of SciPy's.
         bracket: between which numbers to search; the root does not depend on them.
@@ -70,7 +72,8 @@ def root_scalar(  # noqa: PLR0917  (SciPy's arguments)
         SciPy's result with ``root``; under `jit` and `vmap` it has only ``root`` and ``converged``.
 
     Raises:
-        NotDifferentiableError: an option is traced, or ``f`` branches on numbers and closes over traced ones.
+        NotDifferentiableError: an option is traced; or ``f`` branches on numbers and closes over traced ones, under
+            `jit` or `vmap`.
         LinAlgError: the function has no slope at the root, so that the root has no derivative.
 
     Example:
@@ -96,7 +99,8 @@ def root_scalar(  # noqa: PLR0917  (SciPy's arguments)
     x = _NUMBER if bracket is not None else Aval((), aval_of(start_of(x0)).dtype)
     closed, rest = close(name, f, (x,), as_tuple(args), residuals(name, x, first=several))
     if not rest and not traced_leaves(starts):
-        with untraced():
+        # What branches and closes over traced values goes on below.
+        with contextlib.suppress(ReadsTracedError), untraced():
             return theirs_of(plainly(name, f, closed.why))
     refuse_traced(name, plain)
     ends = [] if bracket is None else [_number(end) for end in bracket]
@@ -133,7 +137,8 @@ def _bracketed(  # noqa: PLR0917  (SciPy's arguments)
         return search(f, a, b, args, full_output=full_output, **options)
     closed, rest = close(name, f, (_NUMBER,), as_tuple(args), residuals(name, _NUMBER))
     if not rest and not traced_leaves((a, b)):
-        with untraced():
+        # What branches and closes over traced values goes on below.
+        with contextlib.suppress(ReadsTracedError), untraced():
             return search(plainly(name, f, closed.why), a, b, args, full_output=full_output, **options)
     refuse_traced(name, options)
 
@@ -277,7 +282,8 @@ def newton(  # noqa: PLR0917  (SciPy's arguments)
     x = aval_of(guesses[0])
     f, rest = close(name, func, (x,), as_tuple(args), residuals(name, x))
     if not rest and not traced_leaves((x0, x1)):
-        with untraced():
+        # What branches and closes over traced values goes on below.
+        with contextlib.suppress(ReadsTracedError), untraced():
             return theirs_of(plainly(name, func, f.why))
     refuse_traced(name, options)
     if full_output:

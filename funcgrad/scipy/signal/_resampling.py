@@ -184,7 +184,7 @@ def upfirdn(  # noqa: PLR0917  (SciPy's arguments)
 
 
 def _is_other_than_zero(cval: ArrayLike) -> bool:
-    return not isinstance(cval, int | float) or cval != 0
+    return not issubclass(type(cval), int | float) or cval != 0
 
 
 def resample_poly(  # noqa: PLR0917  (SciPy's arguments)

@@ -329,9 +329,9 @@ def unless(allowed: ArrayLike) -> ArrayLike:
 
 def within(a: ArrayLike, b: ArrayLike) -> ArrayLike:
     """Return a point between the ends of a support, which may be infinite."""
-    if isinstance(a, float) and isinstance(b, float):
+    if issubclass(type(a), float) and issubclass(type(b), float):
         return (a + b) / 2 if math.isfinite(a + b) else a + 1 if a > -math.inf else b - 1 if b < math.inf else 0.0
-    a, b = [end if isinstance(end, float) else stop_gradient_p(end) for end in (a, b)]
+    a, b = [end if issubclass(type(end), float) else stop_gradient_p(end) for end in (a, b)]
     low, high = a > -math.inf, b < math.inf
     middle = (fnp.where(low, a, 0.0) + fnp.where(high, b, 0.0)) / 2
     return fnp.where(low & high, middle, fnp.where(low, a + 1.0, fnp.where(high, b - 1.0, 0.0)))

@@ -233,5 +233,5 @@ def _checked(y: ArrayLike, factor: ArrayLike) -> Any:
 
 def _beyond(z: ArrayLike, a: ArrayLike, b: ArrayLike) -> Any:
     """Return whether a point is outside a support; an infinite end has no points beyond it."""
-    below: Any = False if isinstance(a, float) and a == -math.inf else z < a
-    return below if isinstance(b, float) and b == math.inf else below | (z > b)
+    below: Any = False if issubclass(type(a), float) and a == -math.inf else z < a
+    return below if issubclass(type(b), float) and b == math.inf else below | (z > b)

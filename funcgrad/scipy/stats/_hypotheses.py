@@ -53,7 +53,7 @@ def f_oneway(*samples: Any, axis: int = 0, equal_var: bool = True) -> Significan
     """
     if len(samples) < 2:
         raise TypeError(f"scipy.stats.f_oneway: at least two samples are required; got {len(samples)}. Pass another.")
-    if not isinstance(equal_var, bool | np.bool_):
+    if not issubclass(type(equal_var), bool | np.bool_):
         raise TypeError(
             f"scipy.stats.f_oneway: Expected a boolean value for 'equal_var'; it is {equal_var!r}. Pass True or False."
         )

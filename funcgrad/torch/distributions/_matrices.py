@@ -121,7 +121,7 @@ class Wishart(ExponentialFamily):
         if len(matrix.shape) < 2:
             raise ValueError("scale_tril must be at least two-dimensional, with optional leading batch dimensions")
         n = matrix.shape[-1]
-        freedom: Any = matrix.new_full((), df) if isinstance(df, int | float) else df
+        freedom: Any = matrix.new_full((), df) if issubclass(type(df), int | float) else df
         batch = np.broadcast_shapes(matrix.shape[:-2], freedom.shape)
         self.df = freedom.expand(*batch)
         if bool((self.df.detach() <= n - 1).any()):

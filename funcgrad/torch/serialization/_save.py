@@ -77,7 +77,7 @@ class _Pickler(_Python):
             self._save_tensor(obj)
         elif isinstance(obj, np.dtype):
             self.save(_Global("torch", obj.name))
-        elif isinstance(obj, np.generic):
+        elif issubclass(type(obj), np.generic):
             self.save(obj.item())
         elif type(obj) is Shape:
             self.save_reduce(_Global("torch", "Size"), (tuple(obj),), obj=obj)

@@ -38,10 +38,10 @@ def _stacked(batch: Sequence[Any]) -> Any:
     first = batch[0]
     if is_tensor(first):
         return stack(list(batch))
-    if isinstance(first, np.ndarray | np.generic) and first.dtype.kind in "biufc":
+    if issubclass(type(first), np.ndarray | np.generic) and first.dtype.kind in "biufc":
         return TRACE.constant(np.stack([np.asarray(x) for x in batch]))
-    if isinstance(first, float | int):
-        return tensor(list(batch), dtype=np.float64 if isinstance(first, float) else None)
+    if issubclass(type(first), float | int):
+        return tensor(list(batch), dtype=np.float64 if issubclass(type(first), float) else None)
     raise TypeError(
         "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found "
         f"{getattr(first, 'dtype', type(first))}"
@@ -50,7 +50,7 @@ def _stacked(batch: Sequence[Any]) -> Any:
 
 def default_convert(data: Any) -> Any:
     """``torch.utils.data.default_convert``: make tensors of the arrays in an element, and a list of a tuple."""
-    if isinstance(data, np.ndarray | np.generic) and data.dtype.kind not in "SUO":
+    if issubclass(type(data), np.ndarray | np.generic) and data.dtype.kind not in "SUO":
         return TRACE.constant(np.asarray(data))
     if isinstance(data, Mapping):
         return {key: default_convert(value) for key, value in data.items()}
