@@ -31,7 +31,8 @@ class Tracing(Protocol):
     ``is_wide`` returns whether JAX would cut values of a dtype to 32 bits outside ``scope``. ``enter`` enters that
     scope; it returns ``WIDE_LAST`` where 64-bit values keep their bits anyway. ``leave`` takes what ``enter`` returned.
     ``spread_over`` returns a sharding for each leaf of a tree, from a prefix of the tree. ``laid_out`` shards traced
-    values so. ``put`` moves an argument to its sharding before the call, and ``typed_at`` is the type of that argument.
+    values so. ``jaxs_tree`` returns the compiler's treedef for a result, or ``None`` if its dicts would get another
+    order. ``put`` moves an argument to its sharding before the call, and ``typed_at`` is the type of that argument.
     """
 
     flatten: Callable[[Any], tuple[list[Any], Any]]
@@ -47,6 +48,7 @@ class Tracing(Protocol):
     laid_out: Callable[[Sequence[Any], Sequence[Any]], Sequence[Any]]
     put: Callable[[Any, Any], Any]
     typed_at: Callable[[Any, Any], Any]
+    jaxs_tree: Callable[[TreeDef], Any]
     rebuild: Callable[[TreeDef], Callable[[Sequence[Any]], Any]]
     PackedResults: Callable[[tuple[Any, Sequence[Any]]], Any]
     WIDE_LAST: Any

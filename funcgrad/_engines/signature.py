@@ -36,6 +36,7 @@ class Signature(NamedTuple):
         args: positional arguments. The values of static ones and the structure of the others belong to the signature.
         kwargs: keyword arguments, likewise.
         static: the positions and the names of static arguments.
+        in_order: whether the order of keyword arguments belongs to the signature.
         in_tree: the structure of the dynamic arguments, ``(args, kwargs)``.
         leaves: the dynamic leaves. The type of each array belongs to the signature; of any other leaf, its value.
         out_tree: the structure of the results.
@@ -46,6 +47,7 @@ class Signature(NamedTuple):
     args: tuple
     kwargs: dict[str, Any]
     static: tuple[Sequence[int], Sequence[str]]
+    in_order: bool
     in_tree: TreeDef
     leaves: Sequence[Any]
     out_tree: TreeDef

@@ -17,6 +17,7 @@ from funcgrad._transforms.base.pickled import picklable
 from funcgrad._transforms.base.stage import is_stageable, stage_leaves
 from funcgrad._types import ArrayLike, Value
 from funcgrad.tree import TreeDef, flatten, unflatten
+from funcgrad.tree.extend import static_key
 
 P = ParamSpec("P")
 
@@ -69,10 +70,11 @@ def converted(g: Callable[P, Any], *, compiled: bool = True) -> Callable[P, Any]
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         leaves, in_tree = flatten((args, kwargs))
         dynamic = [x for x in leaves if is_value(x)]
-        key = (in_tree, avals_of(dynamic), *[None if is_value(x) else x for x in leaves])
+        static = [None if is_value(x) else (x,) for x in leaves]
+        key = static_key((in_tree, avals_of(dynamic), *static))
         if key not in functions:
             out_trees: list[TreeDef] = []
-            flat = _flat(g, leaves, in_tree, out_trees)
+            flat = _flat(g, static, in_tree, out_trees)
             functions[key] = jax_functions.JaxFunction(flat, avals_of(dynamic), name_of(g), compiled), out_trees
         function, out_trees = functions[key]
         if not out_trees:
@@ -84,10 +86,12 @@ def converted(g: Callable[P, Any], *, compiled: bool = True) -> Callable[P, Any]
 
 
 def _flat(
-    g: Callable[..., Any], leaves: Sequence[Any], in_tree: TreeDef, out_trees: list[TreeDef]
+    g: Callable[..., Any], static: Sequence[tuple[Any] | None], in_tree: TreeDef, out_trees: list[TreeDef]
 ) -> Callable[..., list[Any]]:
-    """Return ``g`` as a function of its array leaves that returns a list; it stores the structure of the result."""
-    static = [None if is_value(x) else (x,) for x in leaves]
+    """Return ``g`` as a function of its array leaves that returns a list; it stores the structure of the result.
+
+    ``static`` has the value of each leaf that is no array, in a tuple.
+    """
 
     def flat(*xs: Any) -> list[Any]:
         rest = iter(xs)
@@ -131,9 +135,10 @@ def to_jax(f: Callable[P, Any]) -> Callable[P, Any]:
     @functools.wraps(f)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         leaves, in_tree = flatten((args, kwargs))
-        key = (in_tree, *[None if is_stageable(x) else (x,) for x in leaves])
+        static = [None if is_stageable(x) else (x,) for x in leaves]
+        key = static_key((in_tree, *static))
         if key not in compiled:
-            compiled[key] = _compiled(f, in_tree, key[1:])
+            compiled[key] = _compiled(f, in_tree, static)
         run, out_trees = compiled[key]
         results = run(*xla.as_arrays([x for x in leaves if is_stageable(x)]))
         return unflatten(out_trees[0], results)

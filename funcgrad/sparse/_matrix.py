@@ -20,6 +20,7 @@ from funcgrad.sparse._colors import Colors
 from funcgrad.sparse._pattern import rows_of
 from funcgrad.sparse._plan import CallArguments, Plan, Request
 from funcgrad.tree import flatten, leaves, unflatten
+from funcgrad.tree.extend import static_key
 
 # The most plans that a function keeps. The least recently used one is dropped first.
 _MOST_PLANS = 16
@@ -37,7 +38,7 @@ class Plans:
         """Return the plan for these arguments, and the leaves of the arguments that are arrays."""
         call = self._call(args, kwargs)
         dynamic = [leaf for leaf in call.leaves if is_stageable(leaf)]
-        key = (call.in_tree, avals_of(dynamic), *self._others(call))
+        key = static_key((call.in_tree, avals_of(dynamic), *self._others(call)))
         with self._lock:
             plan = self._kept.get(key)
             if plan is not None:

@@ -14,8 +14,9 @@ from collections import OrderedDict
 from typing import Any
 
 from funcgrad._core.graph.ir import Graph
-from funcgrad._core.graph.same import NUMBERS, graph_form
+from funcgrad._core.graph.same import graph_form
 from funcgrad._types import Value
+from funcgrad.tree.extend import set_key, static_key
 
 # Programs are kept for this many graphs, the most recently used ones.
 _LIMIT = 256
@@ -45,21 +46,15 @@ def graph_key(graph: Graph) -> Any:
 
 
 def _graph_key(graph: Graph) -> Any:
-    return graph.name, graph_form(graph, _OnlyItself, value_key)
+    return graph.name, graph_form(graph, _OnlyItself, static_key)
 
 
 def params_key(params: dict[str, Any]) -> Any:
     """Return a key that the parameters of two equations share if they are the same."""
-    return tuple([(name, value_key(value)) for name, value in params.items()])
+    return tuple([(name, static_key(value)) for name, value in params.items()])
 
 
-def value_key(value: Value) -> Any:
-    """Return a key of a static value. The keys of 1, 1.0 and True differ, and so do those of 0.0 and -0.0."""
-    if issubclass(type(value), NUMBERS):
-        return type(value), repr(value)
-    if isinstance(value, tuple):
-        return (type(value), *map(value_key, value))
-    return graph_key(value) if isinstance(value, Graph) else value
+set_key(Graph, graph_key)
 
 
 class _OnlyItself:

@@ -19,12 +19,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from funcgrad._core.graph.ir import Equation, Graph, Literal, Operand, Var, trusted_graph
-from funcgrad._core.graph.key import params_key, value_key
+from funcgrad._core.graph.key import params_key
 from funcgrad._core.graph.line import Line
 from funcgrad._core.graph.same import same_value
 from funcgrad._core.graph.simplify import drop_dead, simplify
 from funcgrad._types import Value
 from funcgrad.tree import TreeDef
+from funcgrad.tree.extend import static_key
 
 
 class Path(NamedTuple):
@@ -273,7 +274,7 @@ def _read_alike(new: Equation, old: Equation, known: dict) -> bool:
 def are_equal(x: Operand, y: Operand) -> bool:
     """Return whether two operands are the same variable or the same number."""
     if type(x) is Literal and type(y) is Literal:
-        return value_key(x.value) == value_key(y.value)
+        return static_key(x.value) == static_key(y.value)
     return x is y
 
 

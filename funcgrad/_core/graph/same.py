@@ -10,6 +10,7 @@ import numpy as np
 
 from funcgrad._core.bind import Tracer, engine_of
 from funcgrad._types import Value
+from funcgrad.tree.extend import static_key
 
 if TYPE_CHECKING:
     from funcgrad._core.graph.ir import Graph
@@ -56,7 +57,7 @@ def same_program(a: Graph, b: Graph) -> bool:
     if a is b:
         return True
     counts = [(len(g.inputs), len(g.constants), len(g.equations), len(g.outputs)) for g in (a, b)]
-    return counts[0] == counts[1] and a.trees == b.trees and _compared(a) == _compared(b)
+    return counts[0] == counts[1] and static_key(a.trees) == static_key(b.trees) and _compared(a) == _compared(b)
 
 
 def _compared(graph: Graph) -> tuple[Any, ...]:
@@ -92,12 +93,14 @@ def _same_of_a_kind(a: Value, b: Value) -> bool:
     if isinstance(a, tuple | list):
         return len(a) == len(b) and all(map(same_value, a, b))
     if isinstance(a, dict):
-        return a.keys() == b.keys() and all(same_value(a[key], b[key]) for key in a)
+        return same_value(tuple(a), tuple(b)) and all(same_value(a[key], b[key]) for key in a)
     if hasattr(a, "equations"):
         return same_program(a, b)
     engine = engine_of(a)
     if not isinstance(a, np.ndarray) and engine is None:
-        return _same_function(a, b, frozenset()) if isinstance(a, FunctionType) else bool(a == b)
+        return (
+            _same_function(a, b, frozenset()) if isinstance(a, FunctionType) else bool(static_key(a) == static_key(b))
+        )
     return not (engine and (engine.is_abstract(a) or engine.is_abstract(b))) and _same_array(a, b)
 
 

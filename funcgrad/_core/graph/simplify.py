@@ -18,7 +18,8 @@ from funcgrad._core.bind import NUMPY_TYPES, Tracer, bind
 from funcgrad._core.choose import choose
 from funcgrad._core.forms import Basic
 from funcgrad._core.graph.ir import Equation, Graph, Literal, Operand, Var, trusted_graph
-from funcgrad._core.graph.key import params_key, value_key
+from funcgrad._core.graph.key import params_key
+from funcgrad.tree.extend import static_key
 
 if TYPE_CHECKING:
     from funcgrad._core.primitive import Primitive
@@ -251,7 +252,7 @@ def _is_fresh(primitive: Primitive) -> bool:
 
 def _key(equation: Equation, operands: tuple[Operand, ...]) -> Any:
     """Return a key that equal equations share, or ``None`` if the equation cannot be compared."""
-    names = tuple([value_key(x.value) if type(x) is Literal else x for x in operands])
+    names = tuple([static_key(x.value) if type(x) is Literal else x for x in operands])
     try:
         key = (equation.primitive, names, params_key(equation.params))
         hash(key)

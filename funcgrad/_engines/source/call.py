@@ -27,8 +27,8 @@ from funcgrad._engines.source.code import function_of
 from funcgrad._engines.source.donation import Donated
 from funcgrad._engines.source.writer import Writer, results_of
 from funcgrad._types import Value
-from funcgrad.tree import TreeDef, flatten
-from funcgrad.tree.extend import dataclass_fields
+from funcgrad.tree import TreeDef, flatten, structure
+from funcgrad.tree.extend import dataclass_fields, static_key, static_test
 
 _KIND = optree.PyTreeKind
 
@@ -96,10 +96,12 @@ class _ArgumentCheck:
         self._lines: list[str] = []
 
     def lines(self) -> list[str]:
-        args, kwargs, (numbers, static_names), in_tree, *_ = self._signature
+        args, kwargs, (numbers, static_names), in_order, in_tree, *_ = self._signature
         fixed = {i % len(args) for i in numbers if -len(args) <= i < len(args)}
         named = [name for name in static_names if name in kwargs]
         self._miss(f"len(args) != {len(args)} or {f'len(kwargs) != {len(kwargs)}' if kwargs else 'kwargs'}")
+        if in_order and len(kwargs) > 1:
+            self._miss(f"[*kwargs] != {[*kwargs]}")
         positional = [self._node() for _ in args]
         if positional:
             self._lines.append(f"{', '.join(positional)}, = args")
@@ -126,8 +128,8 @@ class _ArgumentCheck:
         self._lines.append(f"if {condition}: return {self._w.value('MISS', MISS, bare=True)}")
 
     def _static(self, name: str, value: Value) -> None:
-        known, kind = self._w.value("static", value), self._w.value("kind", type(value))
-        self._miss(f"{name} is not {known} and (type({name}) is not {kind} or {name} != {known})")
+        known, key = self._w.value("static", value), self._w.value("key", static_key(value))
+        self._miss(f"{name} is not {known} and {self._w.value('static_key', static_key, bare=True)}({name}) != {key}")
 
     def _keys(self, mapping: str, keys: Sequence[Any]) -> list[str]:
         """Name the values of these keys. The length was checked, so a dict that has all the keys has no others."""
@@ -152,10 +154,7 @@ class _ArgumentCheck:
             self._miss(f"type({name}) is not {self._w.value('kind', tree.type)}")
             self._unpacked(name, tree)
         elif kind == _KIND.DICT:
-            self._miss(f"type({name}) is not dict or len({name}) != {tree.num_children}")
-            if tree.num_children:
-                for child, part in zip(self._keys(name, tree.entries()), tree.children(), strict=True):
-                    self._tree(child, part)
+            self._dict(name, tree)
         elif dataclass_fields(tree.type) is not None:
             self._dataclass(name, tree)
         else:
@@ -168,12 +167,30 @@ class _ArgumentCheck:
             for child, part in zip(names, tree.children(), strict=True):
                 self._tree(child, part)
 
+    def _dict(self, name: str, tree: TreeDef) -> None:
+        """Check the keys and their order, and name the values. Leaves are in the order of sorted keys."""
+        order = _keys_in_order(tree)
+        self._miss(f"type({name}) is not dict or len({name}) != {len(order)}")
+        if not order:
+            return
+        if {str}.issuperset(map(type, order)):
+            # Comparing each key with a text takes half the time of a comparison of lists.
+            keys = [self._node() for _ in order]
+            self._lines.append(f"{', '.join(keys)}, = {name}")
+            self._miss(" or ".join([f"{key} != {text!r}" for key, text in zip(keys, order, strict=True)]))
+        else:
+            # Keys of other types may be equal.
+            self._miss(f"not {self._w.value('test', static_test(structure(dict.fromkeys(order, 0))))}({name})")
+        names = {key: self._node() for key in order}
+        self._lines.append(f"{', '.join(names.values())}, = {name}.values()")
+        for key, part in zip(tree.entries(), tree.children(), strict=True):
+            self._tree(names[key], part)
+
     def _dataclass(self, name: str, tree: TreeDef) -> None:
         data, meta = _fields(tree)
         self._miss(f"type({name}) is not {self._w.value('kind', tree.type)}")
         for field, value in meta.items():
-            known = self._w.value(field, value)
-            self._miss(f"{name}.{field} is not {known} and {name}.{field} != {known}")
+            self._static(f"{name}.{field}", value)
         for field, part in zip(data, tree.children(), strict=True):
             child = self._node()
             self._lines.append(f"{child} = {name}.{field}")
@@ -184,7 +201,9 @@ class _ArgumentCheck:
         known = self._w.value("tree", tree)
         names, structure = [self._node() for _ in range(tree.num_leaves)], self._node()
         self._lines.append(f"{structure} = {self._w.value('flatten', flatten, bare=True)}({name})")
-        self._miss(f"{structure}[1] != {known}")
+        test = static_test(tree)
+        others = "" if test is None else f" or not {self._w.value('test', test)}({name})"
+        self._miss(f"{structure}[1] != {known}{others}")
         if names:
             self._lines.append(f"{', '.join(names)}, = {structure}[0]")
         for child in names:
@@ -207,6 +226,13 @@ class _ArgumentCheck:
 
 def _text(w: Writer, key: Any) -> str:
     return repr(key) if type(key) in (str, int) else w.value("key", key)
+
+
+def _keys_in_order(tree: TreeDef) -> list[Any]:
+    """Return the keys of a dict in the order in which they were put in."""
+    one = tree.one_level()
+    assert one is not None
+    return [*one.unflatten(range(one.num_children))]
 
 
 def _fields(tree: TreeDef) -> tuple[Sequence[str], dict[str, Any]]:
@@ -234,9 +260,7 @@ def _put_together(w: Writer, tree: TreeDef, names: Any) -> str:
     if kind == _KIND.DICT:
         # Leaves are in the order of sorted keys, but the dict must keep its own order of insertion.
         parts = dict(zip(tree.entries(), [_put_together(w, child, names) for child in tree.children()], strict=True))
-        one = tree.one_level()
-        order = parts if one is None else one.unflatten(range(len(parts)))
-        return "{" + ", ".join([f"{_text(w, key)}: {parts[key]}" for key in order]) + "}"
+        return "{" + ", ".join([f"{_text(w, key)}: {parts[key]}" for key in _keys_in_order(tree)]) + "}"
     # The node around an array without axes (``numpy/_base/kinds.py``).
     if getattr(tree.type, "makes_array", False):
         return f"{w.numpy(np.asarray)}({next(names)})"

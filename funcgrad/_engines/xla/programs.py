@@ -231,7 +231,7 @@ class XlaProgram:
             asked = self._xla.spread_over(self._out_shardings, unflatten(out_tree, range(len(graph.outputs))))
             results = [*self._xla.laid_out(results[: len(asked)], asked), *results[len(asked) :]]
         wide = [j for j, x in enumerate(graph.outputs) if self._xla.is_wide(x.aval.dtype)]
-        if not wide and not checks:
+        if not wide and not checks and self._xla.jaxs_tree(out_tree) is not None:
             return unflatten(out_tree, results)
         positions = {id(x): i for i, x in enumerate(leaves)}
         inputs: dict[Any, Any] = {x: positions.get(id(y)) for x, y in zip(graph.inputs, operands, strict=True)}
@@ -274,7 +274,7 @@ class ResultPlan:
         self.rebuild = rebuild
         self._checks = checks
         # The short path, outside the 64-bit mode: pick the result's leaves from the computed values and the arguments.
-        self.is_short = len(unchanged) > 0 and count > 1 and not wide and not checks
+        self.is_short = count > 1 and not wide and not checks
         computed = iter(range(count))
         places = [unchanged[j] + count - len(unchanged) if j in unchanged else next(computed) for j in range(count)]
         self.chosen = itemgetter(*places) if self.is_short else None

@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from funcgrad.tree.extend import static_key
+
 
 class ArraySlot:
     """Stands in an index for an index array, which is an operand of the primitive."""
@@ -56,12 +58,7 @@ class Index:
         return tuple([next(remaining) if entry is SLOT else entry for entry in self.entries])
 
     def _key(self) -> tuple:
-        # Slices are hashable only from Python 3.12 on.
-        return (
-            self.unique,
-            self.windows,
-            *[("slice", e.start, e.stop, e.step) if isinstance(e, slice) else e for e in self.entries],
-        )
+        return self.unique, self.windows, static_key(self.entries)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Index) and self._key() == other._key()

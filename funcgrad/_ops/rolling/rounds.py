@@ -18,7 +18,6 @@ import numpy as np
 
 from funcgrad._core.aval import Aval
 from funcgrad._core.graph.ir import Equation, Graph, Literal, Operand, Var, trusted_graph
-from funcgrad._core.graph.key import value_key
 from funcgrad._core.graph.repeats import LEAST_ROUNDS, Repeat
 from funcgrad._ops.index.gather import index_p
 from funcgrad._ops.index.plan import Index
@@ -26,6 +25,7 @@ from funcgrad._ops.rolling.numbering import OUTSIDE
 from funcgrad._ops.rolling.patterns import Pattern, entries_of
 from funcgrad._ops.rolling.reads import Reads, RowReads
 from funcgrad._ops.rolling.rows import is_window
+from funcgrad.tree.extend import static_key
 
 # The most bytes of separate operands that are copied into one array, so that a loop can read them one by one.
 COPIED_BYTES = 1 << 26
@@ -325,7 +325,7 @@ def is_equal(x: Operand, y: Operand) -> bool:
     """Return whether operands are the same variable, or equal numbers."""
     if x is y or type(x) is not Literal or type(y) is not Literal:
         return x is y
-    return value_key(x.value) == value_key(y.value)
+    return static_key(x.value) == static_key(y.value)
 
 
 def _around(middle: int, fits: np.ndarray) -> tuple[int, int]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import operator
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NoReturn
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from funcgrad._ops.random.bits import untyped
 from funcgrad.errors import ForeignArrayError, NotDifferentiableError
 from funcgrad.numpy.extend import argument_value, as_value, is_foreign_array, is_object_array
 from funcgrad.tree import KeyPath, TreeDef, flatten, flatten_with_path, key_path_str, unflatten
+from funcgrad.tree.extend import static_key
 
 _NDARRAY = np.ndarray
 
@@ -276,6 +278,20 @@ def positions_of(transform: str, f: Callable[..., Any], names: Sequence[str], op
     return [positional.index(name) for name in names]
 
 
+class StaticValues(NamedTuple):
+    """The static values of a call.
+
+    Args:
+        key: the key of the values, and of the order of the arguments that were passed by name if that counts.
+        values: the values, by the position or by the name of the argument.
+        positional: the number of those that were passed by position.
+    """
+
+    key: Hashable
+    values: dict[int | str, Any]
+    positional: int
+
+
 class StaticArguments:
     """The static arguments of a function: hashable values that are part of the compiled program."""
 
@@ -368,33 +384,52 @@ class StaticArguments:
         """Return the same settings as options of ``jax.jit``."""
         return {"static_argnums": self.numbers or None, "static_argnames": self.names or None}
 
-    def bind(self, args: tuple, kwargs: dict) -> tuple[Callable[..., Any], tuple, dict, Any]:
-        """Return the function of the dynamic arguments, these arguments, and the static values as a key."""
+    def bind(self, args: tuple, kwargs: dict) -> tuple[Callable[..., Any], tuple, dict, StaticValues | None]:
+        """Return the function of the dynamic arguments, these arguments, and the key of the static values."""
+        if len(kwargs) > 1 and not self.sees_order:
+            kwargs = dict(sorted(kwargs.items()))
         if not self.numbers and not self.names:
             return self._function, args, kwargs, None
         numbers = {i % len(args) for i in self.numbers if -len(args) <= i < len(args)}
         fixed = {i: args[i] for i in numbers}
         fixed_names = {name: kwargs[name] for name in self.names if name in kwargs}
-        for value in (*fixed.values(), *fixed_names.values()):
-            self._check_hashable(value)
 
         def partial(*dynamic: Any, **named: Any) -> Any:
             rest = iter(dynamic)
             return self._function(
-                *[fixed[i] if i in fixed else next(rest) for i in range(len(args))], **named, **fixed_names
+                *[fixed[i] if i in fixed else next(rest) for i in range(len(args))],
+                **{name: fixed_names[name] if name in fixed_names else named[name] for name in kwargs},
             )
 
         partial.__name__ = name_of(self._function)
-        key = tuple(fixed.items()), tuple(sorted(fixed_names.items(), key=lambda item: item[0]))
-        dynamic = tuple(x for i, x in enumerate(args) if i not in fixed)
-        return partial, dynamic, {name: x for name, x in kwargs.items() if name not in fixed_names}, key
-
-    def _check_hashable(self, value: Any) -> None:
+        values = {**fixed, **fixed_names}
+        order = tuple(kwargs) if fixed_names and self.sees_order else None
+        key = order, tuple([(which, static_key(value)) for which, value in values.items()])
         try:
-            hash(value)
+            hash(key)
         except TypeError:
-            raise ValueError(
-                f"{self._transform}: a static argument of {name_of(self._function)} is a {type(value).__name__}, which "
-                "cannot be hashed; static values are part of the cache key. Pass a tuple or another hashable value, or "
-                "make the argument dynamic."
-            ) from None
+            self._refuse_unhashable(values.values())
+        dynamic = tuple(x for i, x in enumerate(args) if i not in fixed)
+        named = {name: x for name, x in kwargs.items() if name not in fixed_names}
+        return partial, dynamic, named, StaticValues(key, values, len(fixed))
+
+    @functools.cached_property
+    def sees_order(self) -> bool:
+        """Whether the function sees the order in which arguments are passed by name, as ``**kwargs`` does."""
+        try:
+            parameters = inspect.signature(self._function, follow_wrapped=False).parameters.values()
+        except (TypeError, ValueError):
+            return True
+        return any(p.kind is p.VAR_KEYWORD for p in parameters)
+
+    def _refuse_unhashable(self, values: Iterable[Any]) -> NoReturn:
+        for value in values:
+            try:
+                hash(static_key(value))
+            except TypeError:
+                raise ValueError(
+                    f"{self._transform}: a static argument of {name_of(self._function)} is a {type(value).__name__}, "
+                    "which cannot be hashed; static values are part of the cache key. Pass a tuple or another hashable "
+                    "value, or make the argument dynamic."
+                ) from None
+        raise AssertionError("each value has a hash")

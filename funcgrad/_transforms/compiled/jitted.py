@@ -19,7 +19,7 @@ from funcgrad._engines import engine_named, is_abstract
 from funcgrad._engines.engine import Engine
 from funcgrad._engines.signature import MISS
 from funcgrad._ops.program.call import call
-from funcgrad._transforms.base.arguments import StaticArguments, checked_argnums, name_of, owned, taken
+from funcgrad._transforms.base.arguments import StaticArguments, StaticValues, checked_argnums, name_of, owned, taken
 from funcgrad._transforms.base.shape_dtype import is_array_argument
 from funcgrad._transforms.base.stage import is_stageable, stage_leaves
 from funcgrad._transforms.compiled import log
@@ -28,6 +28,7 @@ from funcgrad._transforms.debug import checked_call
 from funcgrad._transforms.tap import open_taps
 from funcgrad.numpy.extend import arrays_of, without_kinds
 from funcgrad.tree import TreeDef, flatten, leaves, unflatten
+from funcgrad.tree.extend import static_key
 
 _late: Any = LazyModule("funcgrad._ops.index.late")
 # In a program of fewer equations, large sums of pieces cost little.
@@ -58,8 +59,8 @@ class Jitted:
         self._static = static
         self._engine = engine
         self._staged: dict[Any, tuple[Graph, TreeDef]] = {}
-        # The key of the program that was staged last; the log says how the next one differs from it.
-        self._newest: Any = None
+        # The call that was staged last; the log says how the next one differs from it.
+        self._newest: log.Described | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError
@@ -158,23 +159,23 @@ class Jitted:
         function: Callable[..., Any],
         args: tuple,
         kwargs: dict,
-        static_key: Any,
+        static: StaticValues | None,
         is_array: Callable[[Any], bool] = is_array_argument,
     ) -> tuple[Graph, TreeDef, list[Any], TreeDef]:
         found, in_tree = flatten((args, kwargs))
         found = [taken(x) for x in found]
         dynamic = [leaf for leaf in found if is_stageable(leaf)]
-        others = [leaf for leaf in found if not is_stageable(leaf)]
+        others = [static_key(leaf) for leaf in found if not is_stageable(leaf)]
+        structure, fixed = static_key(in_tree), static and static.key
         avals = avals_of(dynamic)
 
-        def key_of() -> tuple:
-            arrays = arrays_of(dynamic, is_array) if self._tells_arrays else ()
-            return static_key, in_tree, avals, arrays, *others
+        def asking() -> tuple[int, ...]:
+            return arrays_of(dynamic, is_array) if self._tells_arrays else ()
 
-        cached = self._staged.get(key_of())
+        cached = self._staged.get((fixed, structure, avals, asking(), *others))
         if cached is None:
             began = perf_counter()
-            positions = self._static.others(len(args) + len(static_key[0] if static_key else ()))
+            positions = self._static.others(len(args) + (static.positional if static else 0))
             named = self._function, positions
 
             def noted(leaf: Any) -> bool:
@@ -196,10 +197,14 @@ class Jitted:
                 cached = (_late.with_late_sums(graph) if len(graph.equations) > _SHORT else graph), out_tree
             self._began = began
             # The function may have asked for arrays without axes while it was staged.
-            key = key_of()
-            log.staged(self._function, positions, key, self._newest, len(cached[0].equations), perf_counter() - began)
+            arrays = asking()
+            described = log.Described(static, in_tree, avals, arrays)
+            log.staged(
+                self._function, positions, described, self._newest, len(cached[0].equations), perf_counter() - began
+            )
             if all(is_lasting(value) for _, value in graph.constants):
-                self._staged[key], self._newest = cached, key
+                self._staged[fixed, structure, avals, arrays, *others] = cached
+                self._newest = described
         return cached[0], in_tree, dynamic, cached[1]
 
     def _call_general(self, args: tuple, kwargs: dict) -> Any:

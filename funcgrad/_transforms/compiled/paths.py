@@ -29,7 +29,7 @@ from funcgrad._engines.signature import MISS, Unknown
 from funcgrad._ops.program.branch import While
 from funcgrad._ops.program.callback import callback_p
 from funcgrad._ops.program.guard import answer_to
-from funcgrad._transforms.base.arguments import StaticArguments, name_of, owned, taken
+from funcgrad._transforms.base.arguments import StaticArguments, StaticValues, name_of, owned, taken
 from funcgrad._transforms.base.shape_dtype import is_array_argument
 from funcgrad._transforms.base.stage import is_stageable, stage_leaves, stage_path
 from funcgrad._transforms.compiled.jitted import Jitted, is_lasting
@@ -37,6 +37,7 @@ from funcgrad._types import Array, Value
 from funcgrad.errors import ConcretizationTypeError, PathsWarning
 from funcgrad.numpy.extend import arrays_of, innermost, without_kinds
 from funcgrad.tree import TreeDef, flatten, leaves, unflatten
+from funcgrad.tree.extend import static_key
 
 # A compiled program may answer a guard in another way than the staged numbers, by rounding. The call then grows the
 # tree once more. After this many times it returns the staged numbers.
@@ -235,14 +236,15 @@ class PathsFunction(Jitted):
             return self._function(*args, **kwargs)
         return self._call_general(args, kwargs)
 
-    def _bound(self, bound: tuple[Callable[..., Any], tuple, dict, Any]) -> Bound:
+    def _bound(self, bound: tuple[Callable[..., Any], tuple, dict, StaticValues | None]) -> Bound:
         """Find the paths for arguments of these types."""
         function, args, kwargs, static = bound
         found, in_tree = flatten((args, kwargs))
         found = [taken(x) for x in found]
         dynamic = [leaf for leaf in found if is_stageable(leaf)]
         arrays = arrays_of(dynamic, is_array_argument)
-        key = (static, in_tree, avals_of(dynamic), arrays, *[x for x in found if not is_stageable(x)])
+        others = [static_key(x) for x in found if not is_stageable(x)]
+        key = (static and static.key, static_key(in_tree), avals_of(dynamic), arrays, *others)
         types = self._types.get(key)
         if types is None:
             types = self._types.setdefault(key, TypedPaths(in_tree))
@@ -253,11 +255,11 @@ class PathsFunction(Jitted):
         function: Callable[..., Any],
         args: tuple,
         kwargs: dict,
-        static_key: Any,
+        static: StaticValues | None,
         is_array: Callable[[Any], bool] = is_array_argument,
     ) -> tuple[Graph, TreeDef, list[Any], TreeDef]:
         """Return the path that these numbers take, as a graph without guards."""
-        bound = self._bound((function, args, kwargs, static_key))
+        bound = self._bound((function, args, kwargs, static))
         numbers = [known(innermost(x)) for x in bound.dynamic]
         if any(isinstance(x, Tracer) or not is_value(x) for x in numbers):
             return self._stage_types(bound, args, is_array)

@@ -20,6 +20,7 @@ from funcgrad._transforms.compiled.jitted import Jitted, is_lasting
 from funcgrad._types import Value
 from funcgrad.tree import flatten_with_path, key_path_str, leaves
 from funcgrad.tree import map as map_tree
+from funcgrad.tree.extend import static_key
 
 # The number of programs that are tried before a lookup by the arguments: a guard refuses in its first lines.
 _TRIED = 8
@@ -67,9 +68,9 @@ class SourceFunction(Jitted):
         if not all(is_lasting(value) for _, value in graph.constants):
             return MISS
         _, _, _, static = self._static.bind(args, kwargs)
-        values = [] if static is None else [value for part in static for _, value in part]
-        # Equal graphs may belong to arguments of other structures, which a program checks.
-        key = (graph, signature.in_tree, *map(type, found), *map(type, values))
+        # Equal graphs may belong to arguments of other structures and static values, which a program checks.
+        kinds = [type(x) if is_stageable(x) else static_key(x) for x in found]
+        key = (graph, static and static.key, static_key(signature.in_tree), *kinds)
         program = self._programs.get(key)
         is_new = program is None
         if program is None:
@@ -95,7 +96,8 @@ class SourceFunction(Jitted):
         fixed = self._static.numbers, self._static.names
         numbers = self._donated, self.donated_names
         donated, names = donations(self._function, self._static, numbers, args, (given, named))
-        return graph, Signature(args, kwargs, fixed, in_tree, leaves((given, named)), out_tree, donated, names)
+        found, in_order = leaves((given, named)), self._static.sees_order
+        return graph, Signature(args, kwargs, fixed, in_order, in_tree, found, out_tree, donated, names)
 
     def clear_cache(self) -> None:
         super().clear_cache()

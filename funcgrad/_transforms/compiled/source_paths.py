@@ -29,7 +29,7 @@ from funcgrad.tree import TreeDef
 _TRIED = 8
 
 Program = Callable[[tuple, dict], Any]
-Key = tuple[type, ...]
+Key = tuple[Any, ...]
 
 
 class WrittenTree:
@@ -196,10 +196,9 @@ class SourcePaths(PathsFunction):
         self._recent = (recent, *others[: _TRIED - 1])
 
     def _key(self, found: Sequence[Any], args: tuple, kwargs: dict) -> Key:
-        """Return the classes of the arguments and of the static values."""
+        """Return the classes of the arguments, and the static values."""
         static = self._static.bind(args, kwargs)[3]
-        values = [] if static is None else [value for part in static for _, value in part]
-        return (*map(type, found), *map(type, values))
+        return (static and static.key, *map(type, found))
 
     def _path(self, types: TypedPaths, key: Key, number: int, args: tuple, kwargs: dict) -> tuple[Recent | None, str]:
         """Return the program of one path, and its source; ``None`` if the tree is to run."""
@@ -253,7 +252,8 @@ class SourcePaths(PathsFunction):
         numbers = self._donated, self.donated_names
         donated, names = donations(self._function, self._static, numbers, args, (given, named))
         fixed = self._static.numbers, self._static.names
-        return Signature(args, kwargs, fixed, types.in_tree, bound.found, tree, donated, names)
+        in_order = self._static.sees_order
+        return Signature(args, kwargs, fixed, in_order, types.in_tree, bound.found, tree, donated, names)
 
     @folded
     def source(self, *args: Any, **kwargs: Any) -> str:

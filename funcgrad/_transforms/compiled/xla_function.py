@@ -36,10 +36,13 @@ from funcgrad._transforms.compiled.widened import noted_widening, warn_if_widene
 from funcgrad._types import Array, Value
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy.extend import arrays_of, is_foreign_array, is_object_array
-from funcgrad.tree import TreeDef, flatten_with_path, key_path_str, leaves, unflatten
+from funcgrad.tree import TreeDef, flatten, flatten_with_path, key_path_str, leaves, structure, unflatten
 from funcgrad.tree import map as map_tree
+from funcgrad.tree.extend import static_test
 
 _MATRIX: Any = np.matrix
+
+Test = Callable[[Any], bool]
 
 
 class ClosedOverTracerError(Exception):
@@ -67,10 +70,11 @@ class XlaFunction(Jitted):
         assert engine.tracing is not None
         self._tracing: Tracing = engine.tracing
         self._fixed = bool(static.numbers or static.names)
-        # The programs, by JAX's structure of the arguments and by the static values.
-        self._programs: dict[Any, XlaProgram] = {}
-        # The last program and the structure that it serves: comparing takes a third of a lookup's time.
-        self._last: tuple[Any, XlaProgram | None] = None, None
+        # The programs, by JAX's structure of the arguments and by the static values. JAX's structures are equal also if
+        # dicts have another order or static fields another type. So each program has the test of the arguments.
+        self._programs: dict[Any, list[tuple[XlaProgram, Test | None]]] = {}
+        # The last program, its test, and the structure that it serves: comparing takes a third of a lookup's time.
+        self._last: tuple[Any, XlaProgram | None, Test | None] = None, None, None
         self._names: Any = None
         self._warned = self._warned_wide = False
 
@@ -81,19 +85,23 @@ class XlaFunction(Jitted):
             if onlookers and (y := self._call_looked_at(args, kwargs)) is not MISS:
                 return y
             flatten, enter, leave, wide = self._names or self._looked_up()
-            _, given, named, static = self._static.bind(args, kwargs) if self._fixed else (None, args, kwargs, None)
-            found, in_tree = flatten((given, named))
+            bound = self._static.bind(args, kwargs) if self._fixed else None
+            dynamic = bound[1:3] if bound else (args, kwargs)
+            found, in_tree = flatten(dynamic)
             if _MATRIX in map(type, args):
                 # JAX accepts this subclass of ndarray, alone of all, as an array.
                 raise TypeError("numpy.matrix")
-            if self._tells_arrays:
-                static = static, arrays_of(found)
             before = enter()
             try:
-                last_tree, program = self._last
-                if program is None or static is not None or in_tree != last_tree:
-                    program = self._programs.get((in_tree, static)) or self._made(args, kwargs, found, in_tree, static)
-                    self._last = in_tree, program
+                last_tree, program, test = self._last
+                if (
+                    program is None
+                    or bound is not None
+                    or self._tells_arrays
+                    or in_tree != last_tree
+                    or (test is not None and not test(dynamic))
+                ):
+                    program = self._program(bound, args, kwargs, found, in_tree)
                 out = program(found, before is wide)
             finally:
                 leave(before)
@@ -158,13 +166,32 @@ class XlaFunction(Jitted):
         args, kwargs = map_tree(_as_numbers, (args, kwargs))
         return self(*args, **kwargs)
 
-    def _made(self, args: tuple, kwargs: dict, found: Sequence[Any], in_tree: Any, key: Any) -> XlaProgram:
-        """Make the program for arguments of this structure, with these leaves, and keep it by a key."""
-        function, _, _, static = self._static.bind(args, kwargs)
+    def _program(
+        self, bound: tuple | None, args: tuple, kwargs: dict, found: Sequence[Any], in_tree: Any
+    ) -> XlaProgram:
+        """Return the program for arguments of this structure, with these leaves; make it if it is new."""
+        bound = bound or self._static.bind(args, kwargs)
+        static = bound[3]
+        key = in_tree, static and static.key, arrays_of(found) if self._tells_arrays else None
+        for program, test in self._programs.get(key, ()):
+            if test is None or test(bound[1:3]):
+                self._last = in_tree, program, test
+                return program
+        program, test = self._made(bound, args, kwargs, found, in_tree)
+        self._programs.setdefault(key, []).append((program, test))
+        self._last = in_tree, program, test
+        return program
+
+    def _made(
+        self, bound: tuple, args: tuple, kwargs: dict, found: Sequence[Any], in_tree: Any
+    ) -> tuple[XlaProgram, Test | None]:
+        """Make the program for arguments of this structure, with these leaves, and the test of the arguments."""
+        function, _, _, static = bound
+        own_tree = structure(bound[1:3])
         arrays, are_known = arrays_of(found), self._tells_arrays
 
         def stage(tracers: Sequence[Any]) -> tuple[Graph, Sequence[Any], TreeDef]:
-            given, named = in_tree.unflatten(tracers)
+            given, named = unflatten(own_tree, tracers)
             of_arrays = {id(tracers[i]) for i in arrays}
             with noted_widening(() if self._warned_wide else found) as lines:
                 bound = self._stage_bound(function, given, named, static, lambda leaf: id(leaf) in of_arrays)
@@ -193,11 +220,11 @@ class XlaFunction(Jitted):
             placed=() if asked is None else self._placed(in_tree),
             out_shardings=out_shardings,
         )
-        return self._programs.setdefault((in_tree, key), program)
+        return program, static_test(own_tree, named_in_order=self._static.sees_order)
 
     def clear_cache(self) -> None:
         super().clear_cache()
-        self._last = None, None
+        self._last = None, None, None
         self._programs.clear()
 
     def _placed(self, in_tree: Any) -> list[Any]:
@@ -250,15 +277,17 @@ class XlaFunction(Jitted):
             order, _ = self._donation(args, kwargs)
             donated = self._donated if order is None else tuple(order.index(i) for i in self._donated)
 
-            given = leaves(self._static.bind(args, kwargs)[1:3])
+            given, own_tree = flatten(self._static.bind(args, kwargs)[1:3])
             arrays = arrays_of(given, is_array_argument)
 
             @functools.wraps(self._function)
             def evaluated(*args: Any, **kwargs: Any) -> Any:
-                bound = self._static.bind(restored(args, order), kwargs)
-                tracers = leaves(bound[1:3])
+                function, given, named, static = self._static.bind(restored(args, order), kwargs)
+                tracers = leaves((given, named))
+                # JAX sorted the keys of dicts.
+                given, named = unflatten(own_tree, tracers)
                 of_arrays = {id(tracers[i]) for i in arrays}
-                staged = self._stage_bound(*bound, lambda leaf: id(leaf) in of_arrays)
+                staged = self._stage_bound(function, given, named, static, lambda leaf: id(leaf) in of_arrays)
                 graph, operands, out_tree = self._own(*staged)
                 return unflatten(out_tree, graph.evaluate(*operands))
 

@@ -5,6 +5,7 @@ Derivative rules in the rooms below use ``*`` and ``+`` on tracers, and get thes
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -15,7 +16,7 @@ from funcgrad._core.numbers import is_weak, number_of
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace import reads
 from funcgrad._core.trace.path import PathTrace
-from funcgrad._core.trace.place import writable
+from funcgrad._core.trace.place import is_number, writable
 from funcgrad._ops.contract.dot import matmul_p
 from funcgrad._ops.elementwise import arithmetic as ops
 from funcgrad._ops.elementwise.cast import cast, weak_cast_p
@@ -32,6 +33,8 @@ Function = Callable[[Any, Any], Any]
 _INT = np.dtype(np.int64)
 # Rounded floats below it fit into the integers of an array.
 _LARGEST = 2.0**62
+# A number without axes repeats them, and an array multiplies their elements.
+_SEQUENCES = list, tuple, str, bytes, bytearray, deque
 # The methods for ``x op y`` with the tracer as ``x``, and with the tracer as ``y``.
 Methods = tuple[Function, Function]
 
@@ -64,6 +67,22 @@ def _arithmetic(primitive: Primitive, function: Function) -> Methods:
         return function(_counted(other, self), self)
 
     return method, reflected
+
+
+_product_of = e.by_operator(e.multiply)
+
+
+def _times(a: ArrayLike, b: ArrayLike) -> Any:
+    """Return the product. A number repeats a sequence, as Python's and NumPy's numbers do."""
+    x, other = (a, b) if isinstance(a, Tracer) else (b, a)
+    if not isinstance(other, _SEQUENCES) or not is_number(x):
+        return _product_of(a, b)
+    if x.dtype.kind in "biu":
+        return other * concrete.to_count(x)
+    raise TypeError(
+        f"operator *: a {type(other).__name__} was multiplied by a traced number {x.aval}; needed an integer, which "
+        "repeats it, or an array. Write np.asarray(sequence) * x for the product with each element."
+    )
 
 
 def _counted(other: ArrayLike, x: Tracer) -> ArrayLike:
@@ -210,7 +229,7 @@ def _answer(result: ArrayLike) -> bool | None:
 _BINARY: dict[str, Methods] = {
     "add": _arithmetic(ops.add_p, e.add),
     "sub": _arithmetic(ops.sub_p, e.subtract),
-    "mul": _arithmetic(ops.mul_p, e.multiply),
+    "mul": _arithmetic(ops.mul_p, _times),
     "truediv": _arithmetic(ops.div_p, e.divide),
     "pow": _power(ops.power_p, e.power_by_operator),
     "matmul": _product(matmul_p, matmul_or_sparse),

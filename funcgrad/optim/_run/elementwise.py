@@ -14,7 +14,7 @@ import numpy as np
 
 from funcgrad._core.aval import aval_of
 from funcgrad._core.graph.ir import Equation, Graph, Literal, trusted_graph
-from funcgrad._core.graph.key import params_key, value_key
+from funcgrad._core.graph.key import params_key
 from funcgrad._core.graph.simplify import simplify
 from funcgrad._ops.elementwise.arithmetic import add_p
 from funcgrad._ops.elementwise.cast import cast_p, conj_p, fit_p, imag_p, real_p, weak_cast_p
@@ -29,6 +29,7 @@ from funcgrad._ops.program.barrier import stop_gradient_p
 from funcgrad._transforms.base.stage import stage_flat
 from funcgrad._types import Array, ArrayLike
 from funcgrad.errors import RuleError
+from funcgrad.tree.extend import static_key
 
 # The step is staged for both shapes. They have different sizes and ranks, and do not broadcast to each other.
 SHAPES = ((2,), (3, 5))
@@ -164,8 +165,8 @@ def _form(graph: Graph) -> tuple[Any, ...]:
     numbers = {var: i for i, var in enumerate(variables)}
 
     def place(x: Array) -> ArrayLike:
-        return value_key(x.value) if type(x) is Literal else numbers[x]
+        return static_key(x.value) if type(x) is Literal else numbers[x]
 
     lines = [(e.primitive, *map(place, e.operands), params_key(e.params)) for e in graph.equations]
-    constants = [value_key(value[()] if type(value) is np.ndarray else value) for _, value in graph.constants]
+    constants = [static_key(value[()] if type(value) is np.ndarray else value) for _, value in graph.constants]
     return lines, constants, [*map(place, graph.outputs)]

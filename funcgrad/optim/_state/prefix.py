@@ -24,6 +24,7 @@ from funcgrad.errors import HyperparameterError
 from funcgrad.optim._rules.rule import Choice, Number, Rule
 from funcgrad.optim._state.hyperparameters import FLOAT64, Schedule, as_entry, check_range, is_host, number
 from funcgrad.tree import TreeDef, broadcast_prefix, flatten_with_path, key_path_str, unflatten
+from funcgrad.tree.extend import static_key
 
 
 class NumberIndex(int):
@@ -73,7 +74,9 @@ class Prefixes:
         self._hash = hash(prefixes)
 
     def __eq__(self, other: object) -> bool:
-        return self is other or (isinstance(other, Prefixes) and self.prefixes == other.prefixes)
+        return self is other or (
+            isinstance(other, Prefixes) and static_key(self.prefixes) == static_key(other.prefixes)
+        )
 
     def __hash__(self) -> int:
         return self._hash

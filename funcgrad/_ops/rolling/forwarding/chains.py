@@ -13,7 +13,6 @@ from itertools import islice, pairwise, product
 import numpy as np
 
 from funcgrad._core.graph.ir import Equation, Literal, Operand
-from funcgrad._core.graph.key import value_key
 from funcgrad._ops.elementwise.arithmetic import add_p
 from funcgrad._ops.index.gather import index_p
 from funcgrad._ops.index.join import concatenate_p, stack_p
@@ -23,6 +22,7 @@ from funcgrad._ops.layout.shape import reshape_p
 from funcgrad._ops.rolling.forwarding.cells import Cells, Filled, RowUpdate, Run, WindowRow, WindowSum
 from funcgrad._ops.rolling.patterns import FIRST_AXIS, HOLE, Key, Pattern
 from funcgrad._ops.rolling.rows import Gatherer
+from funcgrad.tree.extend import static_key
 
 # At least this many rows of a window are read at once from an array that has them.
 _LEAST_ROWS = 8
@@ -247,7 +247,7 @@ class ChainReader(Gatherer):
         """Return a row. Two rows of one number and one shape are one array."""
         if not isinstance(value, Filled):
             return value
-        entry = value_key(value.number.value), value.shape
+        entry = static_key(value.number.value), value.shape
         if entry not in self._filled:
             self._filled[entry] = self.emit(broadcast_to_p, value.number, shape=value.shape)
         return self._filled[entry]
