@@ -30,7 +30,6 @@ from funcgrad.errors._asking import (
 from funcgrad.errors._tracing import (
     ConcretizationTypeError,
     NonConcreteBooleanIndexError,
-    OverwrittenError,
     TracerArrayConversionError,
     TracerAssignmentError,
     TracerBoolConversionError,
@@ -51,7 +50,6 @@ __all__ = [
     "NonScalarOutputError",
     "NotDifferentiableError",
     "ObjectArrayWarning",
-    "OverwrittenError",
     "PathsWarning",
     "PatternSizeError",
     "ProgramSizeError",

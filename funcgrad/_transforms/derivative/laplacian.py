@@ -7,8 +7,11 @@ import itertools
 from collections.abc import Callable
 from typing import Any, ParamSpec
 
+import numpy as np
+
 from funcgrad._core.aval import aval_of
 from funcgrad._core.numbers import plain
+from funcgrad._core.trace.kept import copied
 from funcgrad._core.tracebacks import folded
 from funcgrad._engines import lasting
 from funcgrad._ops.layout.fill import zeros_like
@@ -83,7 +86,9 @@ def laplacian(f: Callable[P, Any], argnums: int = 0) -> Callable[P, Any]:
         ends = list(itertools.accumulate([aval_of(x).size for x in found], initial=0))
         trace = LaplacianTrace(ends[-1])
         whole = list(args)
-        whole[number] = unflatten(in_tree, [trace.input(x, first) for x, first in zip(found, ends, strict=False)])
+        # Derivatives are computed later, and the function may write to the array of the caller.
+        inputs = [copied(x) if type(x) is np.ndarray else x for x in found]
+        whole[number] = unflatten(in_tree, [trace.input(x, first) for x, first in zip(inputs, ends, strict=False)])
         with trace:
             y = _scalar(f, called(*whole, **kwargs))
             result = zeros_like(y)
