@@ -12,6 +12,7 @@ computed at each use, and again before each pass. Processor time in ms (NumPy 2.
 
 from __future__ import annotations
 
+from typing import Any
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -22,34 +23,40 @@ _SMALL = 4096
 # 220 us). Larger memory is new for each copy, and takes a third of the time if NumPy asks the system for huge pages.
 _HUGE = (32 << 20) - 8192
 
-# The copies that something still keeps, by the id of the array that was copied and by their own id.
-_copies: WeakValueDictionary[int, np.ndarray] = WeakValueDictionary()
+# The copies that something still keeps, by the key of the array that was copied and by their own key.
+_copies: WeakValueDictionary[Any, np.ndarray] = WeakValueDictionary()
 
 
 def copied(x: np.ndarray) -> np.ndarray:
     """Return a copy of an array that nobody writes to: the same copy as long as the array has the same numbers."""
     if x.nbytes <= _SMALL or x.dtype.hasobject:
         return x.copy(order="K")
-    known = _copies.get(id(x))
-    # Another array may have got the id of one that was freed. Its numbers are compared, too.
-    if known is x or (known is not None and _is_copy(known, x)):
+    key = _key(x)
+    known = _copies.get(key)
+    if known is not None and (known is x or same_bits(known, x)):
         return known
     copy = np.empty_like(x)
     if x.nbytes <= _HUGE:
         copy = np.ndarray(x.shape, x.dtype, bytearray(_bytes(x, copy)), strides=copy.strides)
     else:
         copy[...] = x
-    _copies[id(x)] = _copies[id(copy)] = copy
+    _copies[key] = _copies[_key(copy)] = copy
     return copy
 
 
-def _is_copy(copy: np.ndarray, x: np.ndarray) -> bool:
+def _key(x: np.ndarray) -> Any:
+    """Return the same key for views of the same array. Another array may have it, too: numbers are always compared."""
+    return id(x) if x.base is None else (id(x.base), x.shape, x.strides)
+
+
+def same_bits(copy: np.ndarray, x: np.ndarray) -> bool:
     """Return whether a copy has the type and the bits of an array: 0.0 and -0.0 differ, and a NaN equals itself."""
     if copy.shape != x.shape or copy.dtype != x.dtype:
         return False
     found = _bytes(x, copy)
-    if type(copy.base) is bytearray:
-        return copy.base == found
+    memory: Any = copy.base
+    if type(memory) is bytearray:
+        return memory == found
     known = _bytes(copy, copy)
     if x.nbytes % 8 == 0:
         found, known = found.view(np.uint64), known.view(np.uint64)

@@ -22,6 +22,7 @@ from funcgrad._engines import lasting
 from funcgrad._ops.index.rows import Rows
 from funcgrad._ops.layout.fill import zeros_like
 from funcgrad._transforms.base.arguments import argument_name, differentiable_leaves, memory_of, own
+from funcgrad._transforms.base.own import with_read_only
 from funcgrad._types import Array, PyTree, Value
 from funcgrad.numpy.extend import as_value, holds_tracer, is_foreign_array, is_object_array
 from funcgrad.tree import LEAF, TreeDef, flatten, unflatten
@@ -122,7 +123,7 @@ def record(transform: str, f: Callable[..., Any], args: tuple, kwargs: dict, num
     """Run a function with the arguments of these numbers as inputs of a tape."""
     trace = ReverseTrace()
     trace.function = f
-    new_args = list(args)
+    new_args, kwargs = with_read_only(trace, args, kwargs, numbers)
     inputs = []
     for number in numbers:
         tracers, treedef = _trace_argument(transform, trace, f, number, args)
