@@ -14,6 +14,7 @@ from funcgrad._ops.elementwise.arithmetic import add_p
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._public import publish
 from funcgrad._transforms.base.arguments import argument_name, check_callable, differentiable_leaves, name_of, taken
+from funcgrad._transforms.base.own import call_with_own
 from funcgrad._transforms.derivative.forward import jvp
 from funcgrad._transforms.derivative.reverse import vjp
 from funcgrad._types import Array, ArrayLike
@@ -219,7 +220,7 @@ class _Checker:
 
 def _values(f: FlatFunction, xs: Arrays) -> Arrays:
     """Return the value of ``f``: called directly on NumPy arrays, and traced for the arrays of another engine."""
-    return list(vjp(f, *xs)[0]) if any(is_engine_value(x) for x in xs) else f(*xs)
+    return list(vjp(f, *xs)[0]) if any(is_engine_value(x) for x in xs) else call_with_own(f, tuple(xs), {})
 
 
 def _pairing(bars: Arrays, dots: Arrays) -> float:

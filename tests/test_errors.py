@@ -16,7 +16,6 @@ BASES = {
     "NonConcreteBooleanIndexError": IndexError,
     "UnexpectedTracerError": TypeError,
     "TracerAssignmentError": TypeError,
-    "OverwrittenError": RuntimeError,
     "NonScalarOutputError": TypeError,
     "NotDifferentiableError": TypeError,
     "UnsupportedFunctionError": NotImplementedError,

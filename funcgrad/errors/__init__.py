@@ -31,7 +31,6 @@ from funcgrad.errors._asking import (
 from funcgrad.errors._tracing import (
     ConcretizationTypeError,
     NonConcreteBooleanIndexError,
-    OverwrittenError,
     TracerArrayConversionError,
     TracerAssignmentError,
     TracerBoolConversionError,
@@ -53,7 +52,6 @@ __all__ = [
     "NonScalarOutputError",
     "NotDifferentiableError",
     "ObjectArrayWarning",
-    "OverwrittenError",
     "PathsWarning",
     "PatternSizeError",
     "ProgramSizeError",

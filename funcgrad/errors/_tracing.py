@@ -149,36 +149,6 @@ class UnexpectedTracerError(TypeError):
     """
 
 
-class OverwrittenError(RuntimeError):
-    """A plain array was overwritten after an operation used it, and before the derivative reads it.
-
-    The tape keeps copies of small arrays. It detects that a large array changed, and raises:
-
-    >>> import numpy as np
-    >>> import funcgrad as fg
-    >>> def loss(x):
-    ...     weights, total = np.ones(1000), 0.0
-    ...     for _ in range(3):
-    ...         total = total + np.sum(np.sin(x * weights))
-    ...         weights *= 2
-    ...     return total
-    >>> fg.grad(loss)(np.ones(1000))  # doctest: +IGNORE_EXCEPTION_DETAIL
-    Traceback (most recent call last):
-    funcgrad.errors.OverwrittenError
-
-    Make a new array in each step:
-
-    >>> def loss(x):
-    ...     weights, total = np.ones(1000), 0.0
-    ...     for _ in range(3):
-    ...         total = total + np.sum(np.sin(x * weights))
-    ...         weights = weights * 2
-    ...     return total
-    >>> print(np.round(fg.grad(loss)(np.ones(1000))[:2], 4))
-    [-2.9066 -2.9066]
-    """
-
-
 class TracerAssignmentError(TypeError):
     """A traced value was assigned to an element of an array that the transform cannot observe.
 

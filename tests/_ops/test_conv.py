@@ -9,7 +9,6 @@ import funcgrad as fg
 from funcgrad import nn
 from funcgrad._ops.contract import conv as module
 from funcgrad.autograd import grad, tensor
-from funcgrad.errors import OverwrittenError
 from funcgrad.testing import check_grads
 
 SMALL = ((5, 4, 9, 8), (6, 2, 3, 2))
@@ -60,7 +59,7 @@ def test_a_recorded_pass_has_derivatives(rng: np.random.Generator, monkeypatch: 
 
 
 def test_images_that_are_overwritten_before_the_pass(rng: np.random.Generator) -> None:
-    """The pass is refused although it would read the columns only: tensors as in PyTorch, and plain arrays."""
+    """With tensors the pass is refused, as in PyTorch. Of a plain array it reads the numbers before the write."""
     x, kernel = (rng.normal(size=shape) for shape in SMALL)
     images = tensor(x.copy())
     y = nn.conv2d(images, tensor(kernel, requires_grad=True), **OPTIONS).sum()
@@ -70,8 +69,8 @@ def test_images_that_are_overwritten_before_the_pass(rng: np.random.Generator) -
 
     def overwriting(kernel: np.ndarray) -> np.ndarray:
         y = np.sum(nn.conv2d(x, kernel, **OPTIONS))
-        np.add(x, 1, out=x)
+        x[...] = 1
         return y
 
-    with pytest.raises(OverwrittenError):
-        fg.grad(overwriting)(kernel)
+    expected = fg.grad(lambda kernel: np.sum(nn.conv2d(x, kernel, **OPTIONS)))(kernel)
+    np.testing.assert_allclose(fg.grad(overwriting)(kernel), expected, rtol=1e-12)

@@ -118,10 +118,28 @@ def staged_cotangents_are_the_same(at: Point) -> None:
     assert_close(got, at.x_bars, EXACT)
 
 
+def writes_change_no_pullback(at: Point) -> None:
+    """Every array that the function read or returned is overwritten before the pass."""
+    for i, number in enumerate(at.case.drawn):
+        operands = [x.copy() if isinstance(x, np.ndarray) else x for x in at.operands]
+        f = at.case.function(operands)
+        others = [operands[k] for k in at.case.drawn]
+
+        def alone(x: Any, i: int = i, f: Function = f, others: Arrays = others) -> Arrays:
+            return f(*others[:i], x, *others[i + 1 :])
+
+        ys, pullback = fg.vjp(alone, operands[number])
+        for x in (*operands, *ys):
+            if isinstance(x, np.ndarray):
+                x[...] = 0
+        assert_close(list(pullback(at.y_bars)), [at.x_bars[i]], EXACT)
+
+
 LAWS = [
     forward_mode_is_the_derivative,
     reverse_mode_is_its_transpose,
     one_operand_at_a_time,
+    writes_change_no_pullback,
     second_order_is_the_derivative_of_the_first,
     second_orders_are_each_others_transpose,
     staged_cotangents_are_the_same,

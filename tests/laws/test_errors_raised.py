@@ -64,14 +64,6 @@ def centre() -> Any:
 Mistake = tuple[Callable[[], Any], type[BaseException], str]
 
 
-def overwriting(x: Any) -> Any:
-    """Writes to a large plain array between its use and the end."""
-    c = np.ones(1000)
-    y = x * c
-    c += 1
-    return np.sum(y)
-
-
 def _watched(f: Any, *args: Any) -> Any:
     with np.errstate(all="ignore"), fg.debug_nans():
         return f(*args)
@@ -184,11 +176,6 @@ MISTAKES: dict[str, Mistake] = {
         r"np\.where",
     ),
     "leaked tracer": (leak, errors.UnexpectedTracerError, r"has ended.*Return the value"),
-    "a plain array written to after its use": (
-        lambda: fg.grad(overwriting)(2.0),
-        errors.OverwrittenError,
-        r"grad: an array f64\[1000\] of plain numbers was written to.*Make a new array",
-    ),
     "assignment": (
         lambda: fg.grad(assign)(X),
         errors.TracerAssignmentError,

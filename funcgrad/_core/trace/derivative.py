@@ -38,8 +38,10 @@ def lasting(trace: Any, kept: Any, primals: Sequence[Any], nodes: Sequence[Any])
         return tuple([lasting(trace, each, primals, nodes) for each in kept])
     if type(kept) is not _NDARRAY:
         return kept
-    others = [x for x, node in zip(primals, nodes, strict=True) if node is None]
-    return trace.keep(kept) if any(kept is x for x in others) else kept
+    others = [x for x, node in zip(primals, nodes, strict=True) if node is None and type(x) is _NDARRAY]
+    # A view of an operand shows the writes to it.
+    shows = any(kept is x or (kept.base is not None and np.may_share_memory(kept, x)) for x in others)
+    return trace.keep(kept) if shows else kept
 
 
 def _no_node(trace: Any, primals: Sequence[Any], nodes: Sequence[Any], y: Value, params: dict) -> None:

@@ -31,7 +31,7 @@ from funcgrad._core.bind import Trace, Tracer, bind, next_serial
 from funcgrad._core.graph.same import NUMBERS, same_value
 from funcgrad._core.trace.derivative import CONSTANT, is_linear_in
 from funcgrad._core.trace.forward import PrimalTracer
-from funcgrad._core.trace.kept import SMALL, Watched
+from funcgrad._core.trace.kept import copied
 from funcgrad._types import Value
 from funcgrad.tree import register_leaf
 
@@ -122,8 +122,6 @@ class JetTrace(Trace):
         # The applications of one operation of the function, and of those in the rules that it needs, by primitive and
         # series of the operands.
         self._seen: dict[tuple[Any, ...], list[_SeriesApplication]] | None = None
-        # The plain arrays that rules read later. A rule of the user may write to them.
-        self._watched = Watched(self.transform)
 
     def input(self, value: Value, terms: Sequence[Any]) -> JetTracer:
         return JetTracer(self, Series([value, *terms]))
@@ -137,22 +135,18 @@ class JetTrace(Trace):
         if self._seen is not None:
             # A rule applies it. Its coefficients are computed one by one, as far as they are needed.
             return self._results(primitive, self._application(primitive, operands, params))
-        self._seen, self._watched = {}, Watched(self.transform)
+        self._seen = {}
         try:
             with self._scope_of(values):
                 application = self._application(primitive, operands, params)
                 for series, k in itertools.product(application.results, range(1, self.order + 1)):
                     series[k]
-            self._watched.check()
         finally:
             self._seen = None
         return self._results(primitive, application)
 
     def _owns(self, x: Value) -> bool:
         return type(x) is JetTracer and x._owner is self
-
-    def _kept(self, x: np.ndarray) -> np.ndarray:
-        return x.copy() if x.nbytes <= SMALL else self._watched.keep(x)
 
     def _results(self, primitive: Primitive, application: _SeriesApplication) -> Any:
         whole = self._seen is None
@@ -166,7 +160,8 @@ class JetTrace(Trace):
         series = [x._series if self._owns(x) else None for x in operands]
         inside = bool(self._seen)
         if inside:
-            operands = tuple([self._kept(x) if type(x) is np.ndarray else x for x in operands])
+            # Rules read plain arrays later. A rule of the user may write to them.
+            operands = tuple([copied(x) if type(x) is np.ndarray else x for x in operands])
         application = _SeriesApplication(self, primitive, operands, series, params)
         alike = self._seen.setdefault((primitive, *map(id, series)), [])
         for other in alike:

@@ -11,7 +11,7 @@ from funcgrad._core.aval import Aval, aval_of, is_inexact
 from funcgrad._core.bind import NUMPY_TYPES, Trace, Tracer, bind
 from funcgrad._core.trace.derivative import NodeMaker, lasting
 from funcgrad._core.trace.joint import component, hub
-from funcgrad._core.trace.kept import SMALL, Watched
+from funcgrad._core.trace.kept import copied
 from funcgrad._core.trace.place import frozen
 from funcgrad._core.trace.reads import rounded
 from funcgrad._core.trace.tape import LEAF, Node, next_serial, primitive_of
@@ -65,8 +65,6 @@ class ReverseTrace(Trace):
     # The types of tracers and nodes. The imperative layer replaces them.
     tracer_type = ReverseTracer
     node_type: Callable[[Any], Node] = tuple
-    # The large plain arrays that nodes keep.
-    watched: Watched | None = None
 
     def made_at(self, x: Value) -> str:
         operation = None if x._node is None else primitive_of(x._node)
@@ -161,12 +159,8 @@ class ReverseTrace(Trace):
         return self.constant(y)
 
     def keep(self, x: np.ndarray) -> np.ndarray:
-        """Return a plain array for a node to keep: a copy if it is small, else the array itself, which is watched."""
-        if x.nbytes <= SMALL:
-            return x.copy()
-        if self.watched is None:
-            self.watched = Watched(self.transform)
-        return self.watched.keep(x)
+        """Return a plain array for a node to keep: a copy, because the user may write to the array."""
+        return copied(x)
 
     def constant(self, y: Value) -> Any:
         """Return the value of a result that depends on no input, or has no derivative."""
@@ -176,12 +170,12 @@ class ReverseTrace(Trace):
         ys, rule, kept = primitive.derivative.record(primitive, primals, active, params)
         if rule is None:
             return [self.constant(y) for y in ys]
-        kept = lasting(self, kept, primals, nodes)
+        # The function gets results without a derivative as plain arrays.
+        made = [True if is_inexact(aval_of(y).dtype) else None for y in ys]
+        kept = lasting(self, kept, (*primals, *ys), (*nodes, *made))
         together = self.node_type(hub(primitive, nodes, rule, kept, self.origin_of(primals, active, params)))
         return [
-            self.tracer_type(self, y, component(primitive, together, i, len(ys)))
-            if is_inexact(aval_of(y).dtype)
-            else self.constant(y)
+            self.tracer_type(self, y, component(primitive, together, i, len(ys))) if made[i] else self.constant(y)
             for i, y in enumerate(ys)
         ]
 

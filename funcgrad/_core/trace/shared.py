@@ -6,9 +6,7 @@ are one object, so rounds are recognized as equal, and staging takes less time a
 
 from __future__ import annotations
 
-import functools
 import math
-import weakref
 from typing import Any
 
 import numpy as np
@@ -16,6 +14,7 @@ import numpy as np
 from funcgrad._core.aval import FLOAT64
 from funcgrad._core.bind import Trace, Tracer
 from funcgrad._core.graph.ir import Literal, Operand
+from funcgrad._core.trace.kept import copied
 
 _NUMBERS = (float, int)
 # Integers between the negative of this and this are exact in float64.
@@ -33,7 +32,7 @@ class SharedParts:
 
     def constant(self, x: np.ndarray) -> np.ndarray:
         """Return a copy of an array for the program: the first one of the same bits and layout, if it is small."""
-        x = snapshot(x)
+        x = copied(x)
         if x.nbytes > _SMALL or x.dtype.hasobject:
             return x
         return self._constants.setdefault((x.shape, x.strides, x.dtype, x.tobytes()), x)
@@ -59,23 +58,3 @@ class SharedParts:
                 return None
             found = self._numbers[x] = Literal(np.float64(x))
         return (found, var) if is_first else (var, found)
-
-
-_snapshots: dict[int, tuple[weakref.ref, np.ndarray]] = {}
-
-
-def snapshot(x: np.ndarray) -> np.ndarray:
-    """Return a copy of an array: the same copy until the numbers change, so that equal graphs are recognized."""
-    known = _snapshots.get(id(x))
-    if known is not None and known[0]() is x and _same_bits(known[1], x):
-        return known[1]
-    copy = x.copy(order="K")
-    # When an array is freed, its copy is dropped, before another array can get its id.
-    _snapshots[id(x)] = weakref.ref(x, functools.partial(_snapshots.pop, id(x))), copy
-    return copy
-
-
-def _same_bits(a: np.ndarray, b: np.ndarray) -> bool:
-    if a.shape != b.shape or a.dtype != b.dtype:
-        return False
-    return (np.array_equal(a, b) and not a.dtype.hasobject) or a.tobytes() == b.tobytes()

@@ -15,7 +15,7 @@ import numpy as np
 
 from funcgrad._core.bind import is_engine_value
 from funcgrad._core.forms import Basic
-from funcgrad._core.graph.ir import Equation, Graph
+from funcgrad._core.graph.ir import Equation, Graph, Var
 from funcgrad._engines.engine import Tracing
 from funcgrad._engines.xla.checks import checked, with_checks
 from funcgrad._engines.xla.scalars import OtherScalarsError, Scalars, is_lasting, split_scalars
@@ -92,6 +92,7 @@ class XlaProgram:
         "_out_shardings",
         "_packed",
         "_put",
+        "_returns_early",
         "_stage",
         "_whole",
         "_without",
@@ -118,6 +119,8 @@ class XlaProgram:
         self._out_shardings = out_shardings
         # The leaves that are returned unchanged and are no results, and copies of them on the device.
         self._kept: tuple[int, ...] = ()
+        # Whether a result stays on the device, as far as is known before the first call.
+        self._returns_early = True
         self._held: dict[int, tuple[np.ndarray, Any]] = {}
         self._whole = self._compiled(self._evaluate, name, order)
         # The scalars that are computed before the call, and the program that reads them instead of their vector.
@@ -155,13 +158,23 @@ class XlaProgram:
             if numbers is not None and (scalars := numbers.of(leaves[numbers.place])) is not None:
                 jitted, picked = self._without
                 try:
-                    return jitted(*picked(leaves), *scalars)
+                    return jitted(*self._separate(picked(leaves), wide_last), *scalars)
                 except OtherScalarsError:
                     self._numbers = None
             if self._kept:
                 leaves = self._placed(leaves)
         jitted, picked = self._whole
-        return jitted(*(leaves if picked is None else picked(leaves)))
+        return jitted(*self._separate(leaves if picked is None else picked(leaves), wide_last))
+
+    def _separate(self, leaves: Sequence[Any], wide_last: bool) -> Sequence[Any]:
+        """Return the leaves with copies of NumPy arrays, if the call may return before the program has read them.
+
+        JAX's CPU backend reads aligned arrays where they are, and its calls return at once. So a later write to an
+        array would change the result. A result of 64 bits is waited for where it becomes a NumPy array.
+        """
+        if np.ndarray not in map(type, leaves) or not (wide_last or self._returns_early):
+            return leaves
+        return [x.copy() if type(x) is np.ndarray and x.flags.writeable and x.shape else x for x in leaves]
 
     def results(self, out: Any, leaves: Sequence[Any], wide_last: bool) -> Any:
         """Return the result of a call with these leaves."""
@@ -231,24 +244,29 @@ class XlaProgram:
             asked = self._xla.spread_over(self._out_shardings, unflatten(out_tree, range(len(graph.outputs))))
             results = [*self._xla.laid_out(results[: len(asked)], asked), *results[len(asked) :]]
         wide = [j for j, x in enumerate(graph.outputs) if self._xla.is_wide(x.aval.dtype)]
-        if not wide and not checks and self._xla.jaxs_tree(out_tree) is not None:
-            return unflatten(out_tree, results)
         positions = {id(x): i for i, x in enumerate(leaves)}
         inputs: dict[Any, Any] = {x: positions.get(id(y)) for x, y in zip(graph.inputs, operands, strict=True)}
-        places = [(j, inputs.get(graph.outputs[j])) for j in wide]
-        unchanged = {j: i for j, i in places if i is not None and i not in self._donated}
+        places = {j: inputs.get(x) for j, x in enumerate(graph.outputs) if type(x) is Var}
+        is_laid_out = self._out_shardings is not None or bool(self._put)
+        unchanged = {
+            j: i
+            for j, i in places.items()
+            if i is not None and i not in self._donated and (j in wide or not is_laid_out)
+        }
+        self._returns_early = not set(range(len(results))) <= {*wide, *unchanged}
+        if not wide and not checks and not unchanged and self._xla.jaxs_tree(out_tree) is not None:
+            return unflatten(out_tree, results)
         self._kept = tuple(dict.fromkeys(unchanged.values()))
-        plan = ResultPlan(
-            unchanged, [x for x in places if x[0] not in unchanged], self._xla.rebuild(out_tree), checks, len(results)
-        )
+        rest = [(j, places.get(j)) for j in wide if j not in unchanged]
+        plan = ResultPlan(unchanged, rest, self._xla.rebuild(out_tree), checks, len(results))
         return self._xla.PackedResults((plan, [y for j, y in enumerate(results) if j not in unchanged]))
 
 
 class ResultPlan:
-    """The plan to make the caller's result where some results have 64 bits. It is made when the program is compiled.
+    """The plan to make the caller's result from JAX's. It is made when the program is compiled, if one is needed.
 
-    Outside JAX's 64-bit mode such a result becomes a NumPy array. An argument that is returned unchanged is the same
-    object that the caller passed.
+    Outside JAX's 64-bit mode a result of 64 bits becomes a NumPy array. An argument that is returned unchanged is the
+    same object that the caller passed: JAX's array would use the memory of a NumPy array, and change with it.
 
     Args:
         unchanged: for each result that is an unchanged argument, the position of the argument.

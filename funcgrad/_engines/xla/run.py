@@ -174,7 +174,8 @@ def wide_last() -> bool:
 
 def as_result(x: Value) -> Any:
     """Return an argument as the result of a program, in JAX's current mode."""
-    return x if isinstance(x, Array) else jax.numpy.asarray(x)
+    # `asarray` may share the memory of a NumPy array.
+    return x if isinstance(x, Array) else jax.numpy.array(x)
 
 
 def lasting(x: Value, given: Iterable[Any] = ()) -> Any:

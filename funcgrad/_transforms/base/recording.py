@@ -13,6 +13,7 @@ from funcgrad._core.bind import active_trace
 from funcgrad._core.lazy import LazyModule
 from funcgrad._core.numbers import differentiated, plain
 from funcgrad._core.trace.backward import backward_pass
+from funcgrad._core.trace.kept import copied
 from funcgrad._core.trace.place import had_writes, original, settled
 from funcgrad._core.trace.reads import warn_if_hidden
 from funcgrad._core.trace.reverse import ReverseTrace, ReverseTracer
@@ -22,6 +23,7 @@ from funcgrad._engines import lasting
 from funcgrad._ops.index.rows import Rows
 from funcgrad._ops.layout.fill import zeros_like
 from funcgrad._transforms.base.arguments import argument_name, differentiable_leaves, memory_of, own
+from funcgrad._transforms.base.own import with_read_only
 from funcgrad._types import Array, PyTree, Value
 from funcgrad.numpy.extend import as_value, holds_tracer, is_foreign_array, is_object_array
 from funcgrad.tree import LEAF, TreeDef, flatten, unflatten
@@ -84,8 +86,6 @@ class Recording:
             scope: the mode in which the engine works on these values, if it needs one.
             sparse: whether row-sparse cotangents may stay row-sparse.
         """
-        if self.trace.watched is not None:
-            self.trace.watched.check()
         # From here on only the pass refers to the tape, so the tape is freed while the pass runs.
         self.out = None
         if scope is None:
@@ -109,18 +109,24 @@ class Recording:
             return plain(y._value), y._node
         return y, None
 
-    def untraced(self, tree: PyTree) -> Any:
-        """Replace the tracers of this run in a pytree by their values."""
+    def untraced(self, tree: PyTree, *, separate: bool = False) -> Any:
+        """Replace the tracers of this run in a pytree by their values, or by copies if a later pass reads the tape."""
         leaves, treedef = flatten(tree)
-        pairs = [(leaf, self.taken_apart(leaf)[0]) for leaf in leaves]
+        values = [self.separate(leaf) if separate else self.taken_apart(leaf)[0] for leaf in leaves]
+        pairs = zip(leaves, values, strict=True)
         return unflatten(treedef, [leaf if value is leaf else lasting(value) for leaf, value in pairs])
+
+    def separate(self, y: Value) -> Any:
+        """Return the value of a leaf of the function's result in memory that the tape does not read."""
+        value, _ = self.taken_apart(y)
+        return value.copy() if value is not y and type(value) is _NDARRAY else value
 
 
 def record(transform: str, f: Callable[..., Any], args: tuple, kwargs: dict, numbers: Sequence[int]) -> Recording:
     """Run a function with the arguments of these numbers as inputs of a tape."""
     trace = ReverseTrace()
     trace.function = f
-    new_args = list(args)
+    new_args, kwargs = with_read_only(trace, args, kwargs, numbers)
     inputs = []
     for number in numbers:
         tracers, treedef = _trace_argument(transform, trace, f, number, args)
@@ -168,7 +174,8 @@ def _trace_argument(
             f"{transform}: {argument_name(f, number)} is to be differentiated, but the call has {len(args)} positional "
             "arguments. Pass it by position, or change argnums."
         ) from None
-    # Most arguments are one differentiable leaf. They are not flattened, which would take 1.8 us.
+    # The tape keeps the numbers, and the caller may write to the arrays, so it keeps copies. Most arguments are one
+    # differentiable leaf. They are not flattened, which would take 1.8 us.
     kind = type(arg)
     if (
         (kind is _NDARRAY and arg.dtype.kind in "fc")
@@ -176,10 +183,10 @@ def _trace_argument(
         or kind is float
         or (kind is ReverseTracer and is_inexact(arg.dtype))
     ):
-        tracer = trace.input(differentiated(arg) if kind is float else arg)
-        return [tracer], LEAF
+        x = copied(arg) if kind is _NDARRAY else differentiated(arg) if kind is float else arg
+        return [trace.input(x)], LEAF
     leaves, treedef = differentiable_leaves(transform, f, number, arg)
-    return [trace.input(leaf) for leaf in leaves], treedef
+    return [trace.input(copied(x) if type(x) is _NDARRAY else x) for x in leaves], treedef
 
 
 def _without_object_arrays(tree: PyTree) -> Any:

@@ -20,6 +20,7 @@ from funcgrad._engines.engine import Engine
 from funcgrad._engines.signature import MISS
 from funcgrad._ops.program.call import call
 from funcgrad._transforms.base.arguments import StaticArguments, StaticValues, checked_argnums, name_of, owned, taken
+from funcgrad._transforms.base.own import call_with_own
 from funcgrad._transforms.base.shape_dtype import is_array_argument
 from funcgrad._transforms.base.stage import is_stageable, stage_leaves
 from funcgrad._transforms.compiled import log
@@ -73,7 +74,7 @@ class Jitted:
         """
         if checks.get() is not None:
             if any(isinstance(leaf, Tracer) for leaf in leaves((args, kwargs))):
-                return self._function(*args, **kwargs)
+                return call_with_own(self._function, args, kwargs)
             return checked_call(self._keeping, self._function, self._stage, args, kwargs)
         if not open_taps or self.for_taps:
             return MISS
@@ -211,7 +212,7 @@ class Jitted:
         """Apply the whole function as one call primitive; inside a staged function, apply its equations."""
         trace = active_trace()
         if trace is not None and not trace.concrete:
-            return self._function(*args, **kwargs)
+            return call_with_own(self._function, args, kwargs)
         graph, _, dynamic, out_tree = self._stage(args, kwargs)
         graph, captured = lift_tracers(graph)
         operands = [*dynamic, *captured]

@@ -30,6 +30,7 @@ from funcgrad._ops.program.branch import While
 from funcgrad._ops.program.callback import callback_p
 from funcgrad._ops.program.guard import answer_to
 from funcgrad._transforms.base.arguments import StaticArguments, StaticValues, name_of, owned, taken
+from funcgrad._transforms.base.own import call_with_own
 from funcgrad._transforms.base.shape_dtype import is_array_argument
 from funcgrad._transforms.base.stage import is_stageable, stage_leaves, stage_path
 from funcgrad._transforms.compiled.jitted import Jitted, is_lasting
@@ -128,7 +129,7 @@ class Bound(NamedTuple):
     def called(self) -> Any:
         """Return what the function returns for these arguments, without any compilation."""
         args, kwargs = unflatten(self.types.in_tree, self.found)
-        return self.function(*args, **kwargs)
+        return call_with_own(self.function, args, kwargs)
 
 
 class PathsFunction(Jitted):
@@ -231,9 +232,9 @@ class PathsFunction(Jitted):
         """Call the function on traced values. The path that their numbers take is one primitive."""
         trace = active_trace()
         if any(isinstance(innermost(leaf), Tracer) for leaf in leaves((args, kwargs)) if isinstance(leaf, Tracer)):
-            return self._function(*args, **kwargs)
+            return call_with_own(self._function, args, kwargs)
         if trace is not None and not trace.concrete:
-            return self._function(*args, **kwargs)
+            return call_with_own(self._function, args, kwargs)
         return self._call_general(args, kwargs)
 
     def _bound(self, bound: tuple[Callable[..., Any], tuple, dict, StaticValues | None]) -> Bound:

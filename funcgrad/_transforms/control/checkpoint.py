@@ -19,6 +19,7 @@ from funcgrad._transforms.base.arguments import (
     taken,
 )
 from funcgrad._transforms.base.bodies import body_trace, stage_body
+from funcgrad._transforms.base.own import call_with_own
 from funcgrad._transforms.base.pickled import picklable
 from funcgrad.numpy.extend import array_test
 from funcgrad.tree import flatten, unflatten
@@ -159,7 +160,7 @@ def checkpoint(f: F, *, policy: Policy | None = None) -> F:
         leaves, in_tree = flatten((args, kwargs))
         leaves = [taken(x) for x in leaves]
         if active_trace() is None and all(type(x) in NUMPY_TYPES or not is_value(x) for x in leaves):
-            return f(*args, **kwargs)
+            return call_with_own(f, args, kwargs)
         arrays = [x for x in leaves if is_value(x)]
 
         def flat(values: list) -> Any:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from funcgrad._core.aval import Aval, aval_of, is_inexact
-from funcgrad._core.bind import Tracer, is_engine_value, is_value
+from funcgrad._core.bind import Tracer, active_trace, is_engine_value, is_value
 from funcgrad._core.graph.ir import Graph
 from funcgrad._core.graph.same import same_value
 from funcgrad._core.graph.simplify import simplify
@@ -19,6 +19,7 @@ from funcgrad._ops.layout.copy import fresh
 from funcgrad._ops.program.custom_batch import Backward
 from funcgrad._transforms.base.arguments import name_of, returned, taken
 from funcgrad._transforms.base.bodies import body_trace
+from funcgrad._transforms.base.own import own
 from funcgrad._types import Array, PyTree, Value
 from funcgrad.errors import NotDifferentiableError, TreeMismatchError
 from funcgrad.numpy.extend import array_as, array_like_argument, array_test, as_value, with_kinds
@@ -127,7 +128,8 @@ def run(f: Callable[[list], list], xs: Sequence[Any], name: str) -> list:
     if any(is_engine_value(x) for x in xs):
         return staged(f, xs, name).evaluate(*xs)
     # The function may write into its arguments, and the caller must not see it.
-    given = [x.copy() if type(x) is np.ndarray else x for x in xs]
+    trace = active_trace()
+    given = [own(x, trace) for x in xs]
     # An argument that is returned unchanged may be a place, which code that flattens results does not expect.
     return [settled(y) for y in f(given)]
 

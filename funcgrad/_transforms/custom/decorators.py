@@ -19,6 +19,7 @@ from funcgrad._transforms.base.arguments import (
     name_of,
     positions_of,
 )
+from funcgrad._transforms.base.own import call_with_own
 from funcgrad._transforms.custom.calls import CustomCall, JvpOfCall, VjpOfCall
 from funcgrad.tree import map as tree_map
 
@@ -81,7 +82,7 @@ class _Custom(Generic[P, R]):
         call = CustomCall(self._function, positional, named, self._nondiff)
         trace = top_trace(call.leaves)
         if trace is None and not any(map(_is_jax_tracer, call.leaves)):
-            return self._function(*positional, **named)
+            return call_with_own(self._function, positional, named)
         call.check_leaves()
         return called(call, self._ruled(call))
 

@@ -24,6 +24,7 @@ from funcgrad._transforms.base.arguments import (
     refuse_repeated,
     require_inexact,
 )
+from funcgrad._transforms.base.own import with_read_only
 from funcgrad._transforms.base.pickled import picklable
 from funcgrad._transforms.debug import evaluated
 from funcgrad._transforms.derivative.forward import jvp, linearize
@@ -317,10 +318,10 @@ def _of_chosen(
 
     @functools.wraps(f)
     def of_chosen(*chosen: Any) -> Any:
-        whole = list(args)
+        whole, named = with_read_only(active_trace(), args, kwargs, numbers)
         for number, x in zip(numbers, chosen, strict=True):
             whole[number] = x
-        return f(*whole, **kwargs)
+        return f(*whole, **named)
 
     return of_chosen, [args[number] for number in numbers]
 

@@ -7,8 +7,11 @@ import itertools
 from collections.abc import Callable
 from typing import Any, ParamSpec
 
+import numpy as np
+
 from funcgrad._core.aval import aval_of
 from funcgrad._core.numbers import plain
+from funcgrad._core.trace.kept import copied
 from funcgrad._core.tracebacks import folded
 from funcgrad._engines import lasting
 from funcgrad._ops.layout.fill import zeros_like
@@ -22,6 +25,7 @@ from funcgrad._transforms.base.arguments import (
     require_inexact,
     returned,
 )
+from funcgrad._transforms.base.own import with_read_only
 from funcgrad._transforms.base.pickled import picklable
 from funcgrad._transforms.derivative.higher_order import refuse_complex
 from funcgrad._transforms.derivative.laplacian_trace import LaplacianTrace, LaplacianTracer
@@ -82,8 +86,10 @@ def laplacian(f: Callable[P, Any], argnums: int = 0) -> Callable[P, Any]:
         refuse_complex("laplacian", f"{name_of(f)} is asked by an input", "pass np.real and np.imag", found)
         ends = list(itertools.accumulate([aval_of(x).size for x in found], initial=0))
         trace = LaplacianTrace(ends[-1])
-        whole = list(args)
-        whole[number] = unflatten(in_tree, [trace.input(x, first) for x, first in zip(found, ends, strict=False)])
+        whole, kwargs = with_read_only(trace, args, kwargs, [number])
+        # Derivatives are computed later, and the function may write to the array of the caller.
+        inputs = [copied(x) if type(x) is np.ndarray else x for x in found]
+        whole[number] = unflatten(in_tree, [trace.input(x, first) for x, first in zip(inputs, ends, strict=False)])
         with trace:
             y = _scalar(f, called(*whole, **kwargs))
             result = zeros_like(y)

@@ -14,7 +14,7 @@ from funcgrad._core.bind import Trace, Tracer, bind, next_serial
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.derivative import CONSTANT, is_linear_in
 from funcgrad._core.trace.forward import ForwardTrace, ForwardTracer, PrimalTracer
-from funcgrad._core.trace.kept import SMALL, Watched
+from funcgrad._core.trace.kept import copied
 from funcgrad._engines import engine_scope
 from funcgrad._ops.layout.broadcast import broadcast_to, reduce_sum
 from funcgrad._ops.layout.fill import ones_like
@@ -62,8 +62,6 @@ class LaplacianTrace(Trace):
         super().__init__()
         # The number of elements of the input.
         self.total = total
-        # The plain arrays that are read when derivatives are computed. The function may write to them.
-        self.watched = Watched(self.transform)
 
     def input(self, value: Value, first: int) -> LaplacianTracer:
         aval = aval_of(value)
@@ -112,14 +110,11 @@ class _LaplacianApplication(NamedTuple):
         return [given.get(i, x) for i, x in enumerate(others)]
 
     def kept(self) -> _LaplacianApplication:
-        """Return the same with constants that a later write to them does not change, or not unnoticed."""
+        """Return the same with constants that a later write to them does not change."""
         primals = [
-            x if i in self.active or type(x) is not np.ndarray else self._kept(x) for i, x in enumerate(self.primals)
+            x if i in self.active or type(x) is not np.ndarray else copied(x) for i, x in enumerate(self.primals)
         ]
         return self._replace(primals=tuple(primals))
-
-    def _kept(self, x: np.ndarray) -> np.ndarray:
-        return x.copy() if x.nbytes <= SMALL else self.trace.watched.keep(x)
 
     def push(self, ys: Sequence[Any], x_dots: Sequence[Any]) -> list[Any]:
         """Return the tangent of each result; ``None`` is zero."""
@@ -201,7 +196,6 @@ def _linear(application: _LaplacianApplication) -> _Carried:
 
     @functools.cache
     def pushed() -> list[DerivativeRows]:
-        application.trace.watched.check()
         first = application.parts[0]
         if is_sum(application.primitive) and first.inputs is not None:
             return [summed(first, application.trace.total, **application.params)]

@@ -149,7 +149,7 @@ def _computation(
         if mixed:
             refuse_repeated(transform, f, [number % max(len(args), 1) for number in numbers])
         recording = record("grad", f, args, kwargs, numbers)
-        aux = _aux(f, recording) if has_aux else recording.finish()
+        aux = recording.untraced(_aux(f, recording)) if has_aux else recording.finish()
         value, seeds = _seeded_holomorphic(transform, f, recording) if holomorphic else _seeded(f, recording)
         if type(value) is np.float64:
             grads = recording.pull(seeds, sparse=True)
@@ -173,9 +173,9 @@ def split_aux(f: Callable[..., Any], out: Array, transform: str = "grad") -> tup
 
 
 def _aux(f: Callable[..., Any], recording: Recording) -> Any:
-    """Return the auxiliary data without tracers, and keep only the output in the recording."""
+    """Return the auxiliary data, and keep only the output in the recording."""
     recording.out, aux = split_aux(f, recording.out)
-    return recording.untraced(recording.finish(aux))
+    return recording.finish(aux)
 
 
 def _seeded(f: Callable[..., Any], recording: Recording) -> tuple[Any, Iterator[tuple[Any, Any]]]:
@@ -309,7 +309,8 @@ def vjp(f: Callable[..., Any], *primals: PyTree, has_aux: bool = False) -> tuple
 
     Returns:
         ``(out, pullback)``, and ``aux`` as a third with ``has_aux``; ``pullback(out_bar)`` is a tuple with a cotangent
-        per primal, and ``pullback.graph`` is its graph.
+        per primal, and ``pullback.graph`` is its graph. The arrays that ``f`` computes are returned in memory of their
+        own, so later writes to them and to the primals do not change what the pullback reads.
 
     Raises:
         NotDifferentiableError: a primal is of integer or boolean dtype.
@@ -323,11 +324,11 @@ def vjp(f: Callable[..., Any], *primals: PyTree, has_aux: bool = False) -> tuple
     """
     check_callable("vjp", f)
     recording = record("vjp", f, primals, {}, range(len(primals)))
-    aux = _aux(f, recording) if has_aux else recording.finish()
+    aux = recording.untraced(_aux(f, recording), separate=True) if has_aux else recording.finish()
     leaves, out_tree = flatten(recording.out)
-    outputs = [recording.taken_apart(returned("vjp", name_of(f), y)) for y in leaves]
+    leaves = [returned("vjp", name_of(f), y) for y in leaves]
     given = recording.primals
     # The tape keeps the values, and the caller may write to the returned ones.
-    values = unflatten(out_tree, [lasting(frozen(value), given) for value, _ in outputs])
-    result = values, Pullback(name_of(f), recording, outputs, out_tree)
+    values = unflatten(out_tree, [lasting(frozen(recording.separate(y)), given) for y in leaves])
+    result = values, Pullback(name_of(f), recording, list(map(recording.taken_apart, leaves)), out_tree)
     return (*result, aux) if has_aux else result
