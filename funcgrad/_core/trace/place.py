@@ -140,6 +140,14 @@ def own_place(value: Value, trace: Trace) -> Any:
     return _new(Memory(frozen(value), trace, False), value.shape, value.dtype)
 
 
+def separate(x: Value) -> Any:
+    """Return a value for a function of the user, which may write to it: no other array sees the write."""
+    if type(x) is _NDARRAY:
+        return x.copy(order="K")
+    trace = active_trace()
+    return x if trace is None or not isinstance(x, Tracer) else own_place(x, trace)
+
+
 def _taking(y: Value) -> Any:
     return new_place(y, owned=False) if type(y) is _NDARRAY or is_engine_value(y) else y
 

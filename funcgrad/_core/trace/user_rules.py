@@ -11,6 +11,7 @@ from funcgrad._core.aval import aval_of
 from funcgrad._core.bind import is_engine_value, is_value
 from funcgrad._core.trace import recorder
 from funcgrad._core.trace.derivative import Multilinear, PerOperand
+from funcgrad._core.trace.place import separate, settled
 from funcgrad._core.trace.recorder import Rule
 from funcgrad._core.trace.staging import StagingTrace
 
@@ -68,7 +69,7 @@ def _run(rule: Callable[..., Any], values: Sequence[Any]) -> Any:
     """
     # Types, shapes and parameters are no values.
     if not any(is_value(x) and is_engine_value(x) for x in values):
-        return rule(*values)
+        return settled(rule(*map(separate, values)))
     arrays = [is_value(x) for x in values]
     operands = [x for x, given in zip(values, arrays, strict=True) if given]
     trace = StagingTrace("derivative rule")

@@ -13,7 +13,7 @@ from funcgrad._core.bind import Tracer, is_engine_value, is_value
 from funcgrad._core.graph.ir import Graph
 from funcgrad._core.graph.same import same_value
 from funcgrad._core.graph.simplify import simplify
-from funcgrad._core.trace.place import settled
+from funcgrad._core.trace.place import separate, settled
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.layout.copy import fresh
 from funcgrad._ops.program.custom_batch import Backward
@@ -109,6 +109,15 @@ def as_array(x: Value) -> Array:
     return x if hasattr(x, "dtype") else np.asarray(x)[()]
 
 
+def _refuse_imaginary(what: str, x: Array, aval: Aval) -> None:
+    """Refuse a complex derivative by a real value: a conversion would drop its imaginary part."""
+    if x.dtype.kind == "c" and aval.dtype.kind != "c":
+        raise TreeMismatchError(
+            f"{what} {aval_of(x)} for a real value {aval}; needed a real one. Return its real part, np.real(...), if "
+            "its imaginary part is zero, or correct the rule."
+        )
+
+
 def _own(fitted: Any, y: Value) -> Array:
     """Return a derivative in memory of its own: the user's rule may return an array that other code refers to."""
     return fresh(fitted, y) if type(y) is np.ndarray else fitted
@@ -126,10 +135,8 @@ def run(f: Callable[[list], list], xs: Sequence[Any], name: str) -> list:
     """Run the user's function. If NumPy's functions in it would get bare values of another engine, run its graph."""
     if any(is_engine_value(x) for x in xs):
         return staged(f, xs, name).evaluate(*xs)
-    # The function may write into its arguments, and the caller must not see it.
-    given = [x.copy() if type(x) is np.ndarray else x for x in xs]
     # An argument that is returned unchanged may be a place, which code that flattens results does not expect.
-    return [settled(y) for y in f(given)]
+    return [settled(y) for y in f(list(map(separate, xs)))]
 
 
 class _Structure(NamedTuple):
@@ -245,6 +252,7 @@ class VjpOfCall:
                 f"custom_vjp: the backward function of {self.name} returned a cotangent {aval_of(bar)} for an argument "
                 f"{aval}; needed the argument's shape. Sum over the axes in which it was broadcast."
             )
+        _refuse_imaginary(f"custom_vjp: the backward function of {self.name} returned a cotangent", bar, aval)
         return _own(cast(bar, aval.dtype), bar)
 
 
@@ -297,4 +305,5 @@ class JvpOfCall:
                 f"custom_jvp: the rule of {self.name} returned a tangent {aval_of(y_dot)} for a result {aval}; needed "
                 "the result's shape. Broadcast or reduce it."
             )
+        _refuse_imaginary(f"custom_jvp: the rule of {self.name} returned a tangent", y_dot, aval)
         return _own(cast(y_dot, aval.dtype), y_dot)
