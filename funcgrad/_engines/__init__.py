@@ -72,7 +72,7 @@ def tracing_engine() -> Engine | None:
 
 
 def on_several_devices() -> bool:
-    """Return whether an engine in use has several devices, over which arrays can be sharded."""
+    """Return whether arrays of an engine in use can be sharded over devices."""
     return bool(in_use) and any(engine.spreads() for engine in in_use)
 
 

@@ -82,7 +82,7 @@ class Engine:
             no round before runs once for all rounds.
         settle: waits for all Python functions that its programs call.
         is_tracing: returns whether the engine is tracing a function in this thread now.
-        spreads: returns whether it has several devices, over which arrays can be sharded.
+        spreads: returns whether arrays can be sharded: over several devices, or on a mesh of one that was used.
     """
 
     name: str

@@ -6,6 +6,7 @@ from funcgrad.optim import lr_scheduler, schedules, swa_utils
 from funcgrad.optim._average import EMAState, ema_init, ema_update
 from funcgrad.optim._gradients import clip_by_global_norm, clip_by_value, global_norm
 from funcgrad.optim._torch.adafactor import Adafactor
+from funcgrad.optim._torch.exchange import from_state_dict, to_state_dict
 from funcgrad.optim._torch.family import (
     ASGD,
     SGD,
@@ -121,6 +122,7 @@ __all__ = [
     "clip_by_value",
     "ema_init",
     "ema_update",
+    "from_state_dict",
     "global_norm",
     "lion_init",
     "lion_update",
@@ -143,6 +145,7 @@ __all__ = [
     "sparse_adam_init",
     "sparse_adam_update",
     "swa_utils",
+    "to_state_dict",
 ]
 
 __dir__ = publish(__name__)

@@ -214,3 +214,45 @@ MISTAKES: dict[str, Callable[[], Any]] = {
 def test_mistakes_are_named(name: str) -> None:
     with pytest.raises(ValueError, match="needed"):
         MISTAKES[name]()
+
+
+FORMULAS = {
+    "constant": s.constant(0.1),
+    "polynomial": s.polynomial(0.1, 0.01, 2.0, 20),
+    "linear": s.linear(0.0, 0.2, 30),
+    "warmup": s.warmup(0.0, 0.1, 20),
+    "exponential": s.exponential(0.1, 10, 0.7),
+    "staircase": s.exponential(0.1, 3, 0.7, staircase=True, end_value=0.01),
+    "step": s.step(0.1, 3, 0.7),
+    "multi_step": s.multi_step(0.1, {3: 0.7, 5: 0.3}),
+    "cosine": s.cosine(0.1, 100, 0.1, 0.7),
+    "warmup_cosine": s.warmup_cosine(0.0, 0.1, 3, 9),
+    "inverse_sqrt": s.inverse_sqrt(0.1, 3),
+    "join": s.join([s.linear(0, 0.1, 5), s.cosine(0.1, 30)], [5]),
+    "one_cycle": s.one_cycle(20, 0.1),
+    "linear_one_cycle": s.linear_one_cycle(20, 0.1),
+}
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_counts_of_every_type_give_float64(name: str) -> None:
+    schedule = FORMULAS[name]
+    with jax.enable_x64(True):
+        for count in (0, 7, 40):
+            expected = float(schedule(count))
+            for given in (np.int32(count), np.array(count, np.int32), jax.numpy.int32(count), jax.numpy.float32(count)):
+                assert float(schedule(given)) == expected
+            compiled = jax.jit(schedule)(jax.numpy.int32(count))
+            assert compiled.dtype == np.float64
+            np.testing.assert_allclose(float(compiled), expected, rtol=4e-16, atol=1e-17)
+
+
+def test_a_compiled_step_reads_a_schedule_in_float64() -> None:
+    schedule = FORMULAS["linear"]
+    start, g = np.zeros(1), np.ones(1)
+    with jax.enable_x64(True):
+        for step in (jax.jit(fg.sgd_update), fg.jit(fg.sgd_update)):
+            state = fg.sgd_init(start, lr=schedule)
+            for count in range(3):
+                p, state = step(g, state, start)
+                np.testing.assert_allclose(np.asarray(p), [-schedule(count)], rtol=1e-15)

@@ -140,6 +140,17 @@ def own_place(value: Value, trace: Trace) -> Any:
     return _new(Memory(frozen(value), trace, False), value.shape, value.dtype)
 
 
+def own(x: Value, trace: Trace | None) -> Any:
+    """Return an argument for a user's function, which may write to it: no other array sees the write."""
+    if type(x) is _NDARRAY:
+        # While a program is staged, Python's code reads no numbers, and the array is copied at the first write.
+        return x.copy(order="K") if trace is None or trace.concrete else own_place(x, trace)
+    if not isinstance(x, Tracer) or trace is None or not x._owner.makes_places:
+        return x
+    value = settled(x)
+    return frozen(x) if isinstance(value, Tracer) and value._owner is trace else own_place(x, trace)
+
+
 def _taking(y: Value) -> Any:
     return new_place(y, owned=False) if type(y) is _NDARRAY or is_engine_value(y) else y
 

@@ -8,9 +8,10 @@ from types import FunctionType
 from typing import Any
 
 from funcgrad._core.aval import aval_of
-from funcgrad._core.bind import is_engine_value, is_value
+from funcgrad._core.bind import active_trace, is_engine_value, is_value
 from funcgrad._core.trace import recorder
 from funcgrad._core.trace.derivative import Multilinear, PerOperand
+from funcgrad._core.trace.place import own, settled
 from funcgrad._core.trace.recorder import Rule
 from funcgrad._core.trace.staging import StagingTrace
 
@@ -68,7 +69,8 @@ def _run(rule: Callable[..., Any], values: Sequence[Any]) -> Any:
     """
     # Types, shapes and parameters are no values.
     if not any(is_value(x) and is_engine_value(x) for x in values):
-        return rule(*values)
+        trace = active_trace()
+        return settled(rule(*[own(x, trace) for x in values]))
     arrays = [is_value(x) for x in values]
     operands = [x for x, given in zip(values, arrays, strict=True) if given]
     trace = StagingTrace("derivative rule")

@@ -30,7 +30,7 @@ def alike(y: Value, x: Value) -> Any:
     """
     if not is_jax_tracer(y) and not is_jax_tracer(x):
         moves = isinstance(x, jax.Array) and isinstance(y, jax.Array) and x.committed
-        return y if not moves or y.sharding.is_equivalent_to(x.sharding, y.ndim) else jax.device_put(y, x.sharding)
+        return y if not moves or _lies_like(y, x) else jax.device_put(y, x.sharding)
     sharding, before = jax.typeof(x).sharding, jax.typeof(y).sharding
     kinds = set() if sharding.mesh.empty else set(sharding.mesh.axis_types)
     if AxisType.Manual in kinds:
@@ -39,6 +39,11 @@ def alike(y: Value, x: Value) -> Any:
     if AxisType.Explicit in kinds and before != sharding:
         y = jax.sharding.reshard(y, sharding)
     return y if kinds == {AxisType.Explicit} else _alike_p.bind(y, x)
+
+
+def _lies_like(y: jax.Array, x: jax.Array) -> bool:
+    """Return whether two arrays of one shape have one sharding. With explicit axes it is part of their types."""
+    return y.sharding.is_equivalent_to(x.sharding, y.ndim) and jax.typeof(y).sharding == jax.typeof(x).sharding
 
 
 def _lowered_alike(context: Any, y: Value, x: Value) -> list[Any]:

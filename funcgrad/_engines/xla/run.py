@@ -25,7 +25,7 @@ from funcgrad._engines.xla.host import WIDE, debug_callback, elementwise_callbac
 from funcgrad._engines.xla.modes import WIDE_LAST, enter, inside_jax_trace, leave, scope
 from funcgrad._engines.xla.programs import is_long
 from funcgrad._engines.xla.separate import separate_p
-from funcgrad._engines.xla.shardings import laid_out, put, spread_over, typed_at
+from funcgrad._engines.xla.shardings import laid_out, meshes, put, spread_over, typed_at
 from funcgrad._engines.xla.stretches import compile_in_stretches
 from funcgrad._types import DTypeLike, Value
 from funcgrad.tree import TreeDef, unflatten
@@ -348,8 +348,8 @@ def stablehlo(graph: Graph) -> str:
 
 
 def spreads() -> bool:
-    """Return whether there are several devices, over which arrays can be sharded."""
-    return jax.device_count() > 1
+    """Return whether there are several devices, over which arrays can be sharded, or a mesh of one was used."""
+    return jax.device_count() > 1 or bool(meshes)
 
 
 def settle_effects() -> None:

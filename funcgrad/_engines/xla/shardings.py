@@ -13,6 +13,9 @@ from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec, Sharding
 from funcgrad._engines.xla.modes import scope
 from funcgrad._types import PyTree, Value
 
+# The meshes that were used. On one device, a mesh with explicit axes is part of the types of arrays.
+meshes: set[Mesh] = set()
+
 
 class _Asked:
     """A sharding as a leaf of a tree, also if JAX takes it for a container."""
@@ -53,7 +56,9 @@ def put(x: Value, sharding: Any) -> Any:
     found = getattr(x, "sharding", None)
     if found is sharding or found == sharding:
         return x
-    _mesh_of(sharding)
+    mesh = _mesh_of(sharding)
+    if isinstance(mesh, Mesh):
+        meshes.add(mesh)
     return jax.device_put(x, sharding)
 
 
@@ -102,6 +107,7 @@ def check_mesh(mesh: Any, axis: Any, asked: str) -> None:
             f"{asked}: mesh is a {type(mesh).__name__}; needed a jax.sharding.Mesh. Make one of all devices: "
             "jax.make_mesh((jax.device_count(),), ('data',))."
         )
+    meshes.add(mesh)
     if axis not in mesh.axis_names:
         raise ValueError(
             f"{asked}: axis is {axis!r}; needed one of the mesh's axes, {mesh.axis_names}. Name the one of the data."

@@ -36,12 +36,13 @@ class _NoDerivative:
 
 def _run(*xs: Value, function: Function, avals: tuple[Aval, ...], name: str) -> list[Any]:
     with untraced():
-        results = function(*[np.asarray(x) for x in xs])
+        # Copies, because the function may write to what it gets, and may keep what it returns.
+        results = function(*map(np.array, xs))
     return [_checked(y, aval, name) for y, aval in zip(results, avals, strict=True)]
 
 
 def _checked(y: Value, aval: Aval, name: str) -> Value:
-    y = np.asarray(y)
+    y = np.array(y)
     if y.shape != aval.shape or not np.can_cast(y.dtype, aval.dtype, "same_kind"):
         raise ValueError(
             f"call_numpy: {name} returned {Aval(y.shape, y.dtype)}; needed {aval}, by result_shape_dtype. "

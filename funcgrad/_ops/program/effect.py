@@ -41,7 +41,7 @@ def _run(*xs: Value, function: Function, ordered: bool) -> list[Any]:
     engine = tracing_engine()
     if engine is not None:
         return engine.run(effect_p, xs, params)
-    function(*[np.asarray(x) for x in xs])
+    function(*map(np.array, xs))
     return [DONE]
 
 
@@ -50,9 +50,9 @@ def _run_xla(lax: Lax, *xs: Array, function: Function, ordered: bool) -> list[An
     if staging is not None:
         return staging.apply(effect_p, xs, {"function": function, "ordered": ordered})
     if tracing_engine() is None and not any(map(is_abstract, xs)):
-        function(*map(np.asarray, xs))
+        function(*map(np.array, xs))
         return [DONE]
-    lax.debug_callback(lambda *xs: function(*map(np.asarray, xs)), *xs, ordered=ordered)
+    lax.debug_callback(lambda *xs: function(*map(np.array, xs)), *xs, ordered=ordered)
     return [DONE]
 
 

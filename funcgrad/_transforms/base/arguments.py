@@ -20,7 +20,7 @@ from funcgrad._engines import lasting
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.layout.copy import copy, holder
 from funcgrad._ops.random.bits import untyped
-from funcgrad.errors import ForeignArrayError, NotDifferentiableError
+from funcgrad.errors import ForeignArrayError, NotDifferentiableError, TreeMismatchError
 from funcgrad.numpy.extend import argument_value, as_value, is_foreign_array, is_object_array
 from funcgrad.tree import KeyPath, TreeDef, flatten, flatten_with_path, key_path_str, unflatten
 from funcgrad.tree.extend import static_key
@@ -225,6 +225,11 @@ def own(y: Any, dtype: np.dtype, seen: set[int]) -> Any:
         # This is the case for nearly every cotangent, so it needs no search.
         seen.add(id(y))
         return y
+    if dtype.kind != "c" and y.dtype.kind == "c":
+        raise TreeMismatchError(
+            f"a derivative rule returned a complex cotangent, {aval_of(y)}, for a real operand {dtype}; needed a real "
+            "one, because a conversion would drop its imaginary part. Let the rule return the real part, np.real(...)."
+        )
     return _unshared(cast(y, dtype), seen, views=False)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from funcgrad._core.bind import Trace, Tracer, active_trace
 from funcgrad._core.trace.kept import same_bits
-from funcgrad._core.trace.place import frozen, is_place, own_place, settled
+from funcgrad._core.trace.place import is_place, own
 from funcgrad._types import Value
 from funcgrad.numpy.extend import argument_value
 from funcgrad.tree import flatten, unflatten
@@ -44,17 +44,6 @@ def call_with_own(f: Callable[..., Any], args: tuple, kwargs: dict) -> Any:
     found, out_tree = flatten(out)
     results = [_returned(y, *handed.get(id(y), (None, None))) for y in found]
     return out if all(map(operator.is_, results, found)) else unflatten(out_tree, results)
-
-
-def own(x: Value, trace: Trace | None) -> Any:
-    """Return an argument that the function may write to."""
-    if type(x) is _NDARRAY:
-        # While a program is staged, Python's code reads no numbers, and the array is copied at the first write.
-        return x.copy(order="K") if trace is None or trace.concrete else own_place(x, trace)
-    if not isinstance(x, Tracer) or trace is None or not x._owner.makes_places:
-        return x
-    value = settled(x)
-    return frozen(x) if isinstance(value, Tracer) and value._owner is trace else own_place(x, trace)
 
 
 def _returned(y: Value, mine: Value, given: Value) -> Any:

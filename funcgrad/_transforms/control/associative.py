@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from funcgrad._core.aval import aval_of
-from funcgrad._core.bind import is_value
+from funcgrad._core.bind import active_trace, is_value
+from funcgrad._core.trace.place import own, settled
 from funcgrad._core.tracebacks import folded
 from funcgrad._ops.index.gather import index
 from funcgrad._ops.index.join import concatenate, stack
@@ -63,13 +64,15 @@ def associative_scan(f: Callable[[Any, Any], Any], elems: PyTree, reverse: bool 
     places = _places(xs, axis)
 
     def combine(a: list[Any], b: list[Any]) -> list[Any]:
-        out, out_tree = flatten(f(unflatten(tree, a), unflatten(tree, b)))
+        trace = active_trace()
+        first, second = [unflatten(tree, [own(x, trace) for x in xs]) for xs in (a, b)]
+        out, out_tree = flatten(f(first, second))
         if out_tree != tree:
             raise TreeMismatchError(
                 f"associative_scan: {name_of(f)} returned {out_tree}; needed the structure of its arguments, {tree}. "
                 "Return the same containers and keys."
             )
-        return [_fitted(f, as_value(y), x) for y, x in zip(out, a, strict=True)]
+        return [_fitted(f, settled(as_value(y)), x) for y, x in zip(out, a, strict=True)]
 
     scan = _Scan(combine, places)
     flipped = slice(None, None, -1)

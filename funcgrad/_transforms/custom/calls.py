@@ -13,13 +13,12 @@ from funcgrad._core.bind import Tracer, active_trace, is_engine_value, is_value
 from funcgrad._core.graph.ir import Graph
 from funcgrad._core.graph.same import same_value
 from funcgrad._core.graph.simplify import simplify
-from funcgrad._core.trace.place import settled
+from funcgrad._core.trace.place import own, settled
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.layout.copy import fresh
 from funcgrad._ops.program.custom_batch import Backward
 from funcgrad._transforms.base.arguments import name_of, returned, taken
 from funcgrad._transforms.base.bodies import body_trace
-from funcgrad._transforms.base.own import own
 from funcgrad._types import Array, PyTree, Value
 from funcgrad.errors import NotDifferentiableError, TreeMismatchError
 from funcgrad.numpy.extend import array_as, array_like_argument, array_test, as_value, with_kinds
@@ -108,6 +107,15 @@ def as_array(x: Value) -> Array:
     """Return a result leaf as a value with a shape and a dtype."""
     x = as_value(x)
     return x if hasattr(x, "dtype") else np.asarray(x)[()]
+
+
+def _refuse_imaginary(what: str, x: Array, aval: Aval) -> None:
+    """Refuse a complex derivative by a real value: a conversion would drop its imaginary part."""
+    if x.dtype.kind == "c" and aval.dtype.kind != "c":
+        raise TreeMismatchError(
+            f"{what} {aval_of(x)} for a real value {aval}; needed a real one. Return its real part, np.real(...), if "
+            "its imaginary part is zero, or correct the rule."
+        )
 
 
 def _own(fitted: Any, y: Value) -> Array:
@@ -247,6 +255,7 @@ class VjpOfCall:
                 f"custom_vjp: the backward function of {self.name} returned a cotangent {aval_of(bar)} for an argument "
                 f"{aval}; needed the argument's shape. Sum over the axes in which it was broadcast."
             )
+        _refuse_imaginary(f"custom_vjp: the backward function of {self.name} returned a cotangent", bar, aval)
         return _own(cast(bar, aval.dtype), bar)
 
 
@@ -299,4 +308,5 @@ class JvpOfCall:
                 f"custom_jvp: the rule of {self.name} returned a tangent {aval_of(y_dot)} for a result {aval}; needed "
                 "the result's shape. Broadcast or reduce it."
             )
+        _refuse_imaginary(f"custom_jvp: the rule of {self.name} returned a tangent", y_dot, aval)
         return _own(cast(y_dot, aval.dtype), y_dot)

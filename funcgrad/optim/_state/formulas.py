@@ -11,7 +11,10 @@ from typing import Any
 import numpy as np
 
 import funcgrad.numpy as fnp
+from funcgrad._ops.elementwise.cast import cast
 from funcgrad._types import ArrayLike, ScalarLike
+
+_FLOAT64 = np.dtype(np.float64)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,9 +50,14 @@ def made(name: str, **options: Any) -> Formula:
     return Formula(name, tuple(options.items()))
 
 
+def _exact(count: Any) -> Any:
+    """Return a count of steps in float64. JAX divides an int32 count in float32, also in its 64-bit mode."""
+    return cast(count, _FLOAT64) if hasattr(count, "dtype") else count
+
+
 def _clipped(count: ArrayLike, begin: ScalarLike, steps: ScalarLike) -> ScalarLike:
     """Return the number of steps of a transition that were taken."""
-    return fnp.minimum(fnp.maximum(count - begin, 0), steps)
+    return fnp.minimum(fnp.maximum(_exact(count) - begin, 0), steps)
 
 
 def _polynomial(
@@ -73,7 +81,7 @@ def _exponential(  # noqa: PLR0917  (they are given by name)
     staircase: bool,
     end_value: ScalarLike,
 ) -> Any:
-    exponent = fnp.maximum(count - transition_begin, 0) / transition_steps
+    exponent = fnp.maximum(_exact(count) - transition_begin, 0) / transition_steps
     value = init_value * decay_rate ** (fnp.floor(exponent) if staircase else exponent)
     if end_value is None:
         return value
@@ -95,7 +103,7 @@ def _cosine(
 
 
 def _inverse_sqrt(count: ArrayLike, peak_value: ScalarLike, warmup_steps: ScalarLike) -> ScalarLike:
-    taken = (count + 1) / warmup_steps
+    taken = (_exact(count) + 1) / warmup_steps
     return peak_value * fnp.minimum(taken, 1 / fnp.sqrt(taken))
 
 

@@ -15,7 +15,8 @@ import numpy as np
 
 from funcgrad._core.aval import aval_of, is_real
 from funcgrad._core.bind import Tracer, is_engine_value, is_value
-from funcgrad._engines import is_abstract
+from funcgrad._core.words import shown
+from funcgrad._engines import is_abstract, place_beside
 from funcgrad._engines.xla.record import jax_functions
 from funcgrad._ops.elementwise.cast import cast_p
 from funcgrad._ops.program.jax_function import apply
@@ -25,7 +26,7 @@ from funcgrad.errors import HyperparameterError, UnsupportedFunctionError
 from funcgrad.optim._rules.rule import Choice, Flag, Number, Rule
 from funcgrad.tree import register_dataclass
 
-FLOAT64 = np.dtype(np.float64)
+FLOAT64, INT32 = np.dtype(np.float64), np.dtype(np.int32)
 _HOST_TYPES = (bool, int, float, np.bool_, np.integer, np.floating)
 _PYTHON_TYPES = frozenset({bool, int, float})
 
@@ -125,6 +126,18 @@ def as_number(rule: str, kind: Number | Choice, value: ScalarLike, path: str = "
         )
     known = number(value)
     return cast_p(value, dtype=FLOAT64) if known is None else float(known)
+
+
+def as_count(value: Any, like: Any, asked: str) -> Any:
+    """Return a number of steps in the dtype of a state's count, i32[], and beside it if that is on a device."""
+    aval = aval_of(value) if is_value(value) and not isinstance(value, bool) else None
+    known = None if aval is None else number(value)
+    if aval is None or aval.shape != () or aval.dtype.kind not in "iu" or (known is not None and known < 0):
+        arrived = shown(value) if aval is None or known is not None else str(aval)
+        raise TypeError(
+            f"{asked}: step is {arrived}; needed a number of steps, an integer of at least 0. Pass step=1000, say."
+        )
+    return cast_p(value, dtype=INT32) if known is None else place_beside(np.array(known, INT32), like)
 
 
 def _flag(rule: str, kind: Flag, value: ScalarLike, path: str) -> bool:

@@ -8,12 +8,13 @@ from typing import Any, ClassVar, NoReturn, Self, overload
 
 import numpy as np
 
+import funcgrad.numpy as fnp
 from funcgrad._engines import is_spread, place_beside
 from funcgrad._types import ArrayLike, PyTree, ScalarLike
 from funcgrad.errors import HyperparameterError
 from funcgrad.optim._rules.rule import Choice, Rule, Structure
 from funcgrad.optim._state.earlier import completed_fields, earlier_fields
-from funcgrad.optim._state.hyperparameters import by_name
+from funcgrad.optim._state.hyperparameters import as_count, by_name
 from funcgrad.optim._state.per_parameter import is_known, structures_of
 from funcgrad.optim._state.prefix import (
     NO_PREFIXES,
@@ -93,7 +94,8 @@ class State(Shown):
         numbers: f64[k], the hyperparameters that are data, in one vector; ``None`` if there are none.
         step: i32[], the number of steps taken.
         slots: for each slot of the rule a pytree like the parameters, ``None`` if a parameter has none.
-        taken: i32[n], the step counts of the parameters whose rule reads them; ``None`` if no rule does.
+        taken: i32[n], the step counts of the parameters whose rule reads them: ``step``, without the steps at which the
+            parameter had no gradient. ``None`` if no rule reads them. `replace` of ``step`` changes these counts too.
         masters: a pytree like the parameters: copies in ``master_dtype``, ``None`` if a parameter needs none.
         hypers: static: the structure of each hyperparameter.
         foreach: static.
@@ -205,7 +207,14 @@ class State(Shown):
         slots = zip(self.slot_names, trees, strict=False)
         flags = [(name, getattr(self, name) or None) for name in STATIC[1:]]
         numbers = hyperparameters_shown(self.rule, self.hypers, self.numbers)
-        return shown(self, [*numbers, ("step", self.step), *slots, ("masters", self.masters), *flags])
+        counts = [("step", self.step), ("taken", self._missing_steps())]
+        return shown(self, [*numbers, *counts, *slots, ("masters", self.masters), *flags])
+
+    def _missing_steps(self) -> list[int] | None:
+        """Return the step counts of the parameters if some had no gradient at some steps, and all are known."""
+        if type(self.taken) is not np.ndarray or type(self.step) is not np.ndarray or np.all(self.taken == self.step):
+            return None
+        return self.taken.tolist()
 
     @property
     def started(self) -> Any:
@@ -234,6 +243,9 @@ class State(Shown):
         instead of a schedule; and trees of values with another structure. Turning a term off drops the slots that only
         this term needs.
 
+        ``step`` is the number of steps that bias corrections and schedules read. Parameters that had no gradient at
+        some steps stay behind it by as many steps as before.
+
         Args:
             changes: fields with their new values. Hyperparameters take the same values as at the start.
 
@@ -242,7 +254,7 @@ class State(Shown):
 
         Raises:
             HyperparameterError: a value is out of range, or a term is turned on whose slots do not exist.
-            TypeError: the state has no such field, or a hyperparameter is not a single number.
+            TypeError: the state has no such field, a hyperparameter is not a single number, or ``step`` is no integer.
 
         Example:
             >>> import funcgrad as fg
@@ -263,7 +275,11 @@ class State(Shown):
                 "Correct the name."
             )
         fields_given = {name: changes[name] for name in fields if name in changes}
-        trees = [changes.get(name, tree) for name, tree in zip(slots, self.slots, strict=True)]
+        if "step" in changes:
+            fields_given["step"] = step = as_count(changes["step"], self.step, asked)
+            if self.taken is not None and "taken" not in changes:
+                fields_given["taken"] = fnp.maximum(self.taken + (step - self.step), 0)
+        trees = [_packed_as(tree, changes.get(name, tree)) for name, tree in zip(slots, self.slots, strict=True)]
         state = dataclasses.replace(self, slots=tuple(trees), **fields_given)
         hyper = {name: changes[name] for name in names if name in changes}
         return state._with_hyperparameters(hyper, asked) if hyper else state  # noqa: SLF001  (a state of this class)
@@ -377,6 +393,11 @@ def packed(tree: PyTree) -> PyTree:
         return tree
     made = ravel(tree)
     return Buckets(made) if len(made.arrays) < len(leaves(tree)) else tree
+
+
+def _packed_as(old: PyTree, new: PyTree) -> PyTree:
+    """Return a slot packed if the slot that it replaces is: a step takes packed slots together."""
+    return packed(new) if type(old) is Buckets and type(new) is not Buckets else new
 
 
 def unpacked(tree: PyTree) -> PyTree:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Container, Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -67,6 +67,8 @@ class Optimizer:
     Source: ``torch.optim.Optimizer``. Differs from recent versions: `zero_grad` sets gradients to zero by default.
     """
 
+    # The keys of entries of the state that have no dtype of their parameter.
+    _numbers: ClassVar[Container[str]] = ("step",)
     _step_pre: Hooks
     _step_post: Hooks
     _state_dict_pre: Hooks
@@ -179,7 +181,7 @@ class Optimizer:
             changed = hook(self, state_dict)
             state_dict = state_dict if changed is None else changed
         groups = load_groups(state_dict["param_groups"], self.param_groups)
-        state = load_state(state_dict, self.param_groups)
+        state = load_state(state_dict, self.param_groups, self._numbers)
         self.__setstate__({"state": state, "param_groups": groups})
         for hook in self._load_state_dict_post.values():
             hook(self)

@@ -26,6 +26,7 @@ from funcgrad.optim._state.prefix import NumberIndex, Prefix, Prefixes, as_vecto
 from funcgrad.optim._state.state import State
 from funcgrad.optim._torch.optimizer import Optimizer
 from funcgrad.optim._torch.options import check_option, number_of, option_of
+from funcgrad.optim._torch.state_dict import numbers_of
 from funcgrad.optim._update import update
 from funcgrad.tree import flatten, structure
 
@@ -74,6 +75,7 @@ class RuleOptimizer(Optimizer):
         if "kind" in vars(cls):
             cls._rows = {}
             cls._advances = cls.kind.rule.torch.counted is not None or any(x.scalar for x in cls.kind.rule.slots)
+            cls._numbers = numbers_of(cls.kind.rule)
             cls._options = staticmethod(_reader(cls.kind.rule))
             cls.compiled_update = staticmethod(jit(functools.partial(update, cls.kind), donate_argnums=(1, 2)))
 

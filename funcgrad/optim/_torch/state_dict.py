@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import copy
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from funcgrad._core.aval import is_inexact
-from funcgrad._core.bind import is_engine_value
+from funcgrad._core.bind import is_engine_value, is_value
 from funcgrad._ops.elementwise.arithmetic import add_p
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.layout.fill import zeros_like
 from funcgrad._types import ArrayLike
 from funcgrad.autograd.extend import array_of, converted, is_tensor, is_torchs, rebuild
+from funcgrad.optim._rules.rule import Rule
 
 Groups = list[dict[str, Any]]
 
@@ -66,31 +67,40 @@ def load_groups(saved: Groups, groups: Groups) -> Groups:
     return loaded
 
 
-def load_state(saved: Mapping[str, Any], groups: Groups) -> defaultdict[Any, Any]:
-    """Return saved state by parameter, converted to each one's dtype and device; other entries unchanged."""
-    numbers = [number for group in saved["param_groups"] for number in group["params"]]
-    params = dict(zip(numbers, [p for group in groups for p in group["params"]], strict=True))
+def load_state(saved: Mapping[str, Any], groups: Groups, numbers: Container[str]) -> defaultdict[Any, Any]:
+    """Return saved state by parameter, converted to each one's dtype and device; other entries unchanged.
+
+    ``numbers`` are the keys of entries that have no dtype of the parameter.
+    """
+    positions = [number for group in saved["param_groups"] for number in group["params"]]
+    params = dict(zip(positions, [p for group in groups for p in group["params"]], strict=True))
     state: defaultdict[Any, Any] = defaultdict(dict)
     for key, value in saved["state"].items():
         if key in params:
-            state[params[key]] = _converted(value, params[key])
+            state[params[key]] = fitted(value, params[key], numbers)
         else:
             state[key] = value
     return state
 
 
-def _converted(value: Any, p: ArrayLike, key: Any = None) -> Any:
+def numbers_of(rule: Rule) -> frozenset[str]:
+    """Return the keys of a rule's entries that are one number for the whole parameter."""
+    return frozenset({"step", *[slot.key for slot in rule.slots if slot.scalar]})
+
+
+def fitted(value: Any, p: ArrayLike, numbers: Container[str], key: Any = None) -> Any:
+    """Return a copy of saved state, with its arrays as tensors of the parameter's dtype and device."""
     value = array_of(value) if is_torchs(value) else value
     array = value._value if is_tensor(value) else value
-    if is_tensor(value) or isinstance(array, np.ndarray):
+    if is_tensor(value) or isinstance(array, np.ndarray) or (is_value(array) and is_engine_value(array)):
         # A step count has no dtype of the parameter, and neither has a number for the whole parameter.
-        alone = key == "step" or (array.ndim == 0 and p.ndim != 0)
+        alone = key in numbers or (array.ndim == 0 and p.ndim != 0)
         return rebuild(np.array(array) if alone else _like(array, p), False)
     if isinstance(value, dict):
-        return {name: _converted(entry, p, name) for name, entry in value.items()}
+        return {name: fitted(entry, p, numbers, name) for name, entry in value.items()}
     if isinstance(value, Iterable) and not isinstance(value, str | bytes):
         make: Any = type(value)
-        return make([_converted(entry, p) for entry in value])
+        return make([fitted(entry, p, numbers) for entry in value])
     return value
 
 

@@ -81,3 +81,31 @@ def test_what_is_refused() -> None:
         fg.associative_scan(lambda a, b: (a + b).sum(), x)
     with pytest.raises(TypeError, match="needed a function"):
         fg.associative_scan(x, x)  # pyright: ignore[reportArgumentType]  (refused)
+
+
+def _into_first(a: Any, b: Any) -> Any:
+    a *= b
+    return a
+
+
+def _into_second(a: Any, b: Any) -> Any:
+    b *= a
+    return b
+
+
+@pytest.mark.parametrize("f", [_into_first, _into_second])
+@pytest.mark.parametrize("size", LENGTHS)
+def test_a_function_may_write_to_what_it_gets(f: Any, size: int) -> None:
+    elems = np.linspace(0.5, 1.5, size)
+    given = elems.copy()
+
+    def product_of_all(x: Any) -> Any:
+        return fg.associative_scan(f, x)[-1]
+
+    for run in [lambda g: g, *[lambda g, e=engine: fg.jit(g, engine=e) for engine in ("numpy", "numba", "xla")]]:
+        same(run(lambda x: fg.associative_scan(f, x))(given), np.cumprod(elems))
+        same(run(lambda x: fg.associative_scan(f, x, reverse=True))(given), np.cumprod(elems[::-1])[::-1])
+        same(run(fg.grad(product_of_all))(given), np.prod(elems) / elems)
+    same(fg.jacfwd(product_of_all)(given), np.prod(elems) / elems)
+    same(fg.vmap(lambda x: fg.associative_scan(f, x))(np.stack([given, given]))[1], np.cumprod(elems))
+    same(given, elems)

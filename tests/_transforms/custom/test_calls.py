@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 import funcgrad as fg
+from funcgrad import extend
 from funcgrad._transforms.custom.calls import CustomCall
+from funcgrad.errors import TreeMismatchError
 
 
 def test_calls_that_return_an_array_and_a_number_differ() -> None:
@@ -100,3 +102,39 @@ def test_jax_keeps_the_structure_of_residuals_with_them() -> None:
         found = [float(pull(np.float64(1.0))[0]) for pull in pulls]
     np.testing.assert_allclose(found, np.cos([1.0, -2.0]))
     assert len(runs) == 2
+
+
+def test_a_complex_derivative_by_a_real_value_is_refused() -> None:
+    @fg.custom_vjp
+    def pulled(x: Any, scale: Any) -> Any:
+        return x * scale
+
+    @fg.custom_jvp
+    def pushed(x: Any) -> Any:
+        return 2 * x
+
+    pulled.defvjp(lambda x, scale: (x * scale, scale), lambda scale, y_bar: (2j * y_bar, None))
+    pushed.defjvp(lambda primals, tangents: (2 * primals[0], 2j * tangents[0]))
+    x, z = np.array([1.0, 2.0]), np.array([1.0 + 1.0j, 2.0])
+    by_vjp = r"custom_vjp: the backward function of pulled returned a cotangent c128\[.*\] for a real value f64\[.*\]"
+    by_jvp = r"custom_jvp: the rule of pushed returned a tangent c128\[2\] for a real value f64\[2\]; needed a real one"
+    pull = fg.grad(lambda x: np.sum(pulled(x, 2.0)))
+    for f in (pull, *[fg.jit(pull, engine=engine) for engine in ("numpy", "numba", "xla")]):
+        with pytest.raises(TreeMismatchError, match=by_vjp):
+            f(x)
+    with pytest.raises(TreeMismatchError, match=by_vjp):
+        fg.vmap(fg.grad(lambda x: pulled(x, 2.0)))(x)
+    for run in (lambda: fg.jvp(pushed, (x,), (x,)), lambda: fg.grad(lambda x: np.sum(pushed(x)))(x)):
+        with pytest.raises(TreeMismatchError, match=by_jvp):
+            run()
+    # A complex argument takes a complex cotangent, and a real cotangent of it is converted.
+    np.testing.assert_array_equal(fg.vjp(lambda z: pulled(z, 2.0), z)[1](np.ones(2, complex))[0], [2j, 2j])
+
+
+def test_an_extenders_rule_with_a_complex_cotangent_is_refused() -> None:
+    double_p = extend.elementwise(
+        "double_by_a_wrong_rule", "x", numpy=lambda x: 2 * x, xla=lambda lax, x: lax.add(x, x), maps=[lambda t: 2j * t]
+    )
+    for f in (fg.grad(lambda x: np.sum(double_p(x))), fg.jit(fg.grad(lambda x: np.sum(double_p(x))), engine="numpy")):
+        with pytest.raises(TreeMismatchError, match=r"a complex cotangent, c128\[2\], for a real operand float64"):
+            f(np.ones(2))
