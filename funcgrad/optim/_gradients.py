@@ -11,6 +11,7 @@ from funcgrad import numpy as fnp
 from funcgrad._core.aval import aval_of, is_inexact, is_real
 from funcgrad._core.bind import is_value
 from funcgrad._core.words import shown
+from funcgrad._ops.elementwise.arithmetic import root_of_squares_p
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.index.rows import Rows
 from funcgrad._types import Array, ArrayLike, PyTree, ScalarLike
@@ -48,7 +49,7 @@ def global_norm(tree: PyTree) -> Array:
     total = squares[0]
     for x in squares[1:]:
         total = total + x
-    return fnp.sqrt(total)
+    return root_of_squares_p(total)
 
 
 def clip_by_global_norm(tree: PyTree, max_norm: ScalarLike) -> PyTree:

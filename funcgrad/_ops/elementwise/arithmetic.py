@@ -234,6 +234,16 @@ pow_log_p = elementwise(
 )
 log_p = elementwise("log", "x", numpy=np.log, xla=logarithm("log"), maps=[lambda t, x: t / x], flops=10)
 sqrt_p = elementwise("sqrt", "x", numpy=np.sqrt, xla=odd_imaginary("sqrt"), maps=[lambda t, y: t / (2 * y)])
+# The root of a sum of squares: a norm, a standard deviation. It has a kink at 0, where the derivative is 0, as that of
+# ``abs``. The rule of ``sqrt`` gives infinity there, and the squares below it 0, which makes NaN.
+root_of_squares_p = elementwise(
+    "root_of_squares",
+    "x",
+    numpy=np.sqrt,
+    xla="sqrt",
+    maps=[lambda t, y: t / (2 * select(y == 0, np.inf, y))],
+    forms=Forms(expand=lambda x: sqrt_p(x), new_memory=True),
+)
 
 
 def _sign_xla(lax: Lax, x: Array) -> Array:

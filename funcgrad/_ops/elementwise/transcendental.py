@@ -13,7 +13,6 @@ from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.elementwise.cuts import logarithm
 from funcgrad._ops.elementwise.families import elementwise
 from funcgrad._ops.elementwise.select import select
-from funcgrad._ops.elementwise.trigonometric import cos_p, sin_p
 from funcgrad._types import Array, Lax, Value
 
 _LN2 = math.log(2)
@@ -83,8 +82,40 @@ def hypot_xla(lax: Lax, a: Array, b: Array) -> Array:
     return lax.select(infinite, infinity, lax.select(plain, length, large))
 
 
-def _leg_map(t: Value, leg: Any, y: Value) -> Any:
-    return t * (leg / select(y == 0, 1, y))
+def _leg_numpy(a: Array, b: Array) -> Array:
+    y = np.hypot(a, b)
+    return a / np.where(y == 0, 1, y)
+
+
+def _leg_xla(lax: Lax, a: Array, b: Array) -> Array:
+    y = hypot_xla(lax, a, b)
+    return lax.div(a, lax.select(lax.eq(y, lax.full_like(y, 0)), lax.full_like(y, 1), y))
+
+
+def _over_hypot(x: Value, a: Value, b: Value) -> Any:
+    """Return ``x / hypot(a, b)``, and 0 if both are 0: then ``x`` is 0, too."""
+    y = hypot_p(a, b)
+    return x / select(y == 0, 1, y)
+
+
+# The quotient ``a / hypot(a, b)``, 0 at the origin. The rules of division would give its derivative as a difference of
+# two nearly equal terms if ``a`` is much greater than ``b``.
+leg_p = elementwise(
+    "leg",
+    "a b",
+    numpy=_leg_numpy,
+    xla=_leg_xla,
+    maps=[
+        lambda t, a, b: t * (leg_p(b, a) * _over_hypot(leg_p(b, a), a, b)),
+        lambda t, a, b: t * (-leg_p(a, b) * _over_hypot(leg_p(b, a), a, b)),
+    ],
+    flops=8,
+)
+
+
+def _leg(a: Value, b: Value, y: Value) -> Any:
+    """Return the derivative of ``y = hypot(a, b)`` by ``a``."""
+    return a / np.where(y == 0, 1, y) if type(y) is np.ndarray else leg_p(a, b)
 
 
 hypot_p = elementwise(
@@ -92,7 +123,7 @@ hypot_p = elementwise(
     "a b",
     numpy=np.hypot,
     xla=hypot_xla,
-    maps=[lambda t, a, y: _leg_map(t, a, y), lambda t, b, y: _leg_map(t, b, y)],
+    maps=[lambda t, a, b, y: t * _leg(a, b, y), lambda t, a, b, y: t * _leg(b, a, y)],
     flops=6,
 )
 
@@ -161,30 +192,3 @@ logaddexp2_p = elementwise(
     ],
     flops=25,
 )
-
-# d/du sin(u)/u = u * series(u * u): below |u| = 2 the closed form loses digits, and its derivatives lose more.
-_SINC_SERIES_LIMIT = 2.0
-_SINC_SLOPE = [(-1) ** k * 2 * k / math.factorial(2 * k + 1) for k in range(1, 14)]
-
-
-def _sinc_slope(x: Value) -> Any:
-    """Return the derivative of ``sin(pi x) / (pi x)`` by x. Its own derivatives are accurate too."""
-    u = x * math.pi
-    near = abs_p(u) < _SINC_SERIES_LIMIT
-    inner = select(near, u, 0)
-    square = inner * inner
-    series = _SINC_SLOPE[-1] * square + _SINC_SLOPE[-2]
-    for coefficient in _SINC_SLOPE[-3::-1]:
-        series = series * square + coefficient
-    outer = select(near, _SINC_SERIES_LIMIT, u)
-    closed = (cos_p(outer) - sin_p(outer) / outer) / outer
-    return math.pi * select(near, inner * series, closed)
-
-
-def _sinc_xla(lax: Lax, x: Array) -> Array:
-    zero = lax.eq(x, lax.full_like(x, 0))
-    u = lax.mul(lax.select(zero, lax.full_like(x, 1), x), lax.full_like(x, math.pi))
-    return lax.select(zero, lax.full_like(x, 1), lax.div(lax.sin(u), u))
-
-
-sinc_p = elementwise("sinc", "x", numpy=np.sinc, xla=_sinc_xla, maps=[lambda t, x: t * _sinc_slope(x)], flops=12)

@@ -15,6 +15,7 @@ from funcgrad import numpy as fnp
 from funcgrad._core.aval import is_floating, is_inexact
 from funcgrad._core.bind import bind
 from funcgrad._core.words import shown
+from funcgrad._ops.elementwise.arithmetic import root_of_squares_p
 from funcgrad._ops.elementwise.cast import cast, cast_p, real_dtype
 from funcgrad._ops.reduce.softmax import log_softmax_p
 from funcgrad._types import AxesLike, DTypeLike, ScalarLike, Tensor
@@ -167,10 +168,7 @@ def norm(self: Tensor, p: ScalarLike = 2, dim: Any = None, keepdim: bool = False
     wide = cast(self, np.dtype(np.complex128 if self.dtype.kind == "c" else np.float64))
     squares = wide.real**2 + wide.imag**2 if self.dtype.kind == "c" else wide * wide
     total = fnp.sum(squares, axis=axes, keepdims=keepdim)
-    # The derivative of the root is infinite at 0, and would be multiplied by 0.
-    is_zero = total == 0
-    root = fnp.where(is_zero, 0, fnp.sqrt(fnp.where(is_zero, 1, total)))
-    return cast(root, real_dtype(self.dtype))
+    return cast(root_of_squares_p(total), real_dtype(self.dtype))
 
 
 def _norm_of_order(self: Tensor, p: ScalarLike, axes: tuple[int, ...], keepdim: bool) -> Any:

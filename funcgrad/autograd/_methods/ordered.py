@@ -12,8 +12,9 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._core.words import shown
+from funcgrad._ops.elementwise.arithmetic import root_of_squares_p
 from funcgrad._ops.elementwise.cast import cast
-from funcgrad._types import Array, ArrayLike, AxesLike, Tensor
+from funcgrad._types import Array, AxesLike, Tensor
 from funcgrad.autograd._memory.views import copied
 from funcgrad.autograd._memory.write import plain_value, value_of
 from funcgrad.autograd._methods.dims import check_of_scalar
@@ -203,12 +204,6 @@ def aminmax(self: Tensor, *, dim: int | None = None, keepdim: bool = False) -> A
     return RETURN_TYPES["aminmax"](*[f(self, axis=axis, keepdims=keepdim) for f in (fnp.min, fnp.max)])
 
 
-def root_of(variance: ArrayLike) -> Tensor:
-    """Return the square root, whose derivative is 0 at 0, as PyTorch's of a standard deviation."""
-    is_zero = variance == 0
-    return fnp.where(is_zero, variance, fnp.sqrt(fnp.where(is_zero, variance.dtype.type(1), variance)))
-
-
 def _spread(name: str) -> Method:
 
     def method(
@@ -237,7 +232,7 @@ def _spread(name: str) -> Method:
         half = self.dtype.itemsize == 2
         x = cast(self, np.dtype(np.float32)) if half else self
         variance = fnp.var(x, axis=axis, keepdims=options.pop("keepdims", keepdim), **options)
-        y = variance if name == "var" else root_of(variance)
+        y = variance if name == "var" else root_of_squares_p(variance)
         return cast(y, self.dtype) if half else y
 
     method.__doc__ = f"""Return the {name}, with n - 1 in the divisor unless ``correction=`` or ``unbiased=`` is given.

@@ -169,8 +169,9 @@ def smooth_l1_loss(
     if beta == 0:
         return l1_loss(input, target, reduction=reduction)
     x, y = _pair(input, target, "smooth_l1_cpu")
-    distance = fnp.abs(fnp.subtract(x, y))
-    near = fnp.multiply(fnp.square(distance), 0.5 / beta)
+    difference = fnp.subtract(x, y)
+    distance = fnp.abs(difference)
+    near = fnp.multiply(fnp.square(difference), 0.5 / beta)
     return reduced(fnp.where(fnp.less(distance, beta), near, fnp.subtract(distance, 0.5 * beta)), reduction)
 
 
@@ -189,9 +190,10 @@ def huber_loss(input: Array, target: Array, reduction: str = "mean", delta: floa
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     legacy(None, None, reduction)
     x, y = _pair(input, target, "huber_cpu")
-    distance = fnp.abs(fnp.subtract(x, y))
+    difference = fnp.subtract(x, y)
+    distance = fnp.abs(difference)
     far = fnp.multiply(fnp.subtract(distance, 0.5 * delta), delta)
-    values = fnp.where(fnp.less_equal(distance, delta), fnp.multiply(fnp.square(distance), 0.5), far)
+    values = fnp.where(fnp.less_equal(distance, delta), fnp.multiply(fnp.square(difference), 0.5), far)
     return reduced(_weighted(values, weight), reduction)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad import numpy as fnp
+from funcgrad._ops.elementwise.arithmetic import root_of_squares_p
 from funcgrad._ops.reduce.standardize import Norm
 from funcgrad._types import Array, ShapeLike
 from funcgrad.autograd import no_grad
@@ -370,6 +371,5 @@ def vector_norm(x: Array, p: float, dim: int, keepdims: bool = True) -> Any:
     """Return the norm along an axis; its derivative at 0 is 0, as in PyTorch."""
     if p == 2:
         squares = fnp.sum(fnp.square(single(x)), axis=dim, keepdims=keepdims)
-        zero = fnp.equal(squares, 0)
-        return narrowed(fnp.where(zero, 0, fnp.sqrt(fnp.where(zero, 1, squares))), x)
+        return narrowed(root_of_squares_p(squares), x)
     return fnp.linalg.norm(x, ord=p, axis=dim, keepdims=keepdims)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from funcgrad import numpy as fnp
+from funcgrad._ops.elementwise.arithmetic import root_of_squares_p
 from funcgrad.autograd import Tensor
 from funcgrad.autograd.extend import default_generator, rebuild
 
@@ -16,7 +17,7 @@ def as_matrix(weight: Tensor, dim: int) -> Tensor:
 
 def normalized(x: Tensor, eps: float) -> Tensor:
     """Return a vector divided by its norm, or by ``eps`` if that is greater."""
-    return x / fnp.maximum(fnp.sqrt(fnp.sum(x * x)), x.dtype.type(eps))
+    return x / fnp.maximum(root_of_squares_p(fnp.sum(x * x)), x.dtype.type(eps))
 
 
 def normal_vectors(matrix: Tensor, eps: float) -> tuple[Tensor, Tensor]:

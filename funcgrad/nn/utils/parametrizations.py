@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from funcgrad import numpy as fnp
+from funcgrad._ops.elementwise.arithmetic import root_of_squares_p
 from funcgrad._public import publish
 from funcgrad._types import Array
 from funcgrad.autograd import Tensor, no_grad
@@ -32,7 +33,7 @@ def weight_of(module: Module, name: str) -> Tensor:
 def norm_except(weight: Tensor, dim: int) -> Tensor:
     """Return the norms of the slices along an axis, with lengths 1 elsewhere; of the whole tensor for axis -1."""
     axes = tuple([i for i in range(len(weight.shape)) if dim == -1 or i != dim])
-    return fnp.sqrt(fnp.sum(weight * weight, axis=axes, keepdims=dim != -1))
+    return root_of_squares_p(fnp.sum(weight * weight, axis=axes, keepdims=dim != -1))
 
 
 class _WeightNorm(Module):

@@ -66,7 +66,7 @@ def sinc(x: ArrayLike) -> Tensor:
     x = as_value(x)
     if dtype_of(x).kind not in "fc":
         x = cast(x, np.dtype(float))
-    return bind(transcendental.sinc_p, (x,), NO_PARAMS)
+    return bind(trigonometric.sinc_p, (x,), NO_PARAMS)
 
 
 @implements(np.i0)

@@ -9,7 +9,7 @@ import numpy as np
 
 from funcgrad._core.aval import aval_of
 from funcgrad._core.bind import NO_PARAMS, bind
-from funcgrad._ops.elementwise.arithmetic import eq_p, sqrt_p
+from funcgrad._ops.elementwise.arithmetic import eq_p, root_of_squares_p
 from funcgrad._ops.elementwise.select import select
 from funcgrad._types import Array, ArrayLike, AxesLike, DTypeLike
 from funcgrad.numpy._base.axes import Axis, normalize_axes
@@ -163,4 +163,4 @@ def nanstd(
 ) -> Array:
     """``numpy.nanstd``."""
     variance = nanvar(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction)
-    return bind(sqrt_p, (variance,), NO_PARAMS)
+    return bind(root_of_squares_p, (variance,), NO_PARAMS)

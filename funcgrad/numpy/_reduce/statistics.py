@@ -9,7 +9,7 @@ import numpy as np
 
 from funcgrad._core.aval import is_inexact, is_integral
 from funcgrad._core.bind import NO_PARAMS, Tracer, bind, bind_one
-from funcgrad._ops.elementwise.arithmetic import div_p, max_p, power_p, sqrt_p
+from funcgrad._ops.elementwise.arithmetic import div_p, max_p, power_p, root_of_squares_p
 from funcgrad._ops.elementwise.cast import cast, imag_p, real_dtype, real_p
 from funcgrad._ops.layout.broadcast import broadcast_to, reduce_sum, reduce_sum_p
 from funcgrad._ops.layout.shape import reshape, transpose
@@ -165,7 +165,7 @@ def std(
 ) -> Array:
     """``numpy.std``."""
     variance = var(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction)
-    return bind(sqrt_p, (variance,), NO_PARAMS)
+    return bind(root_of_squares_p, (variance,), NO_PARAMS)
 
 
 @implements(np.average)

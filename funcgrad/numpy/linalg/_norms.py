@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.bind import NO_PARAMS, bind
-from funcgrad._ops.elementwise.arithmetic import abs_p, ne_p, sqrt_p
+from funcgrad._ops.elementwise.arithmetic import abs_p, eq_p, ne_p, root_of_squares_p
 from funcgrad._ops.elementwise.cast import cast, real_dtype
+from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.layout.broadcast import reduced_shape
 from funcgrad._ops.layout.shape import reshape, transpose
 from funcgrad._ops.linalg.spectral import svd
@@ -44,7 +45,7 @@ def _vector_norm(x: ArrayLike, order: Any, axes: tuple[int, ...], keepdims: bool
     if isinstance(order, str):
         raise ValueError(f"norm: the order {order!r} is one of matrices; needed a number for vectors.")
     if order == 2:
-        return bind(sqrt_p, (sum_(squared(x), axes, keepdims=keepdims),), NO_PARAMS)
+        return bind(root_of_squares_p, (sum_(squared(x), axes, keepdims=keepdims),), NO_PARAMS)
     if order == 0:
         return sum_(cast(bind(ne_p, (x, 0), NO_PARAMS), real_dtype(x.dtype)), axes, keepdims=keepdims)
     sizes = bind(abs_p, (x,), NO_PARAMS)
@@ -55,7 +56,18 @@ def _vector_norm(x: ArrayLike, order: Any, axes: tuple[int, ...], keepdims: bool
     if order == 1:
         return sum_(sizes, axes, keepdims=keepdims)
     order = float(order)
-    return power(sum_(power(sizes, order), axes, keepdims=keepdims), 1 / order)
+    return _power(sum_(_power(sizes, order), axes, keepdims=keepdims), 1 / order)
+
+
+def _power(x: Any, exponent: float) -> Any:
+    """Return the power of numbers that are not negative. Its derivative at 0 is 0, as that of the norm there."""
+    zero = bind(eq_p, (x, 0), NO_PARAMS)
+    return select(zero, 0.0 if exponent > 0 else np.inf, power(select(zero, 1, x), exponent))
+
+
+def _flat_at_zero(x: Any) -> Any:
+    """Return numbers as they are, with the derivative 0 where they are 0."""
+    return select(bind(eq_p, (x, 0), NO_PARAMS), 0, x)
 
 
 def _matrix_norm(x: ArrayLike, order: Any, axes: tuple[int, int], keepdims: bool) -> Array:
@@ -85,7 +97,7 @@ def _greatest(sizes: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
 def _spectral_norm(x: ArrayLike, order: Any, axes: tuple[int, int], keepdims: bool) -> Array:
     """Return the greatest, the least or the sum of the singular values."""
     rest = tuple([i for i in range(len(x.shape)) if i not in axes])
-    _, values, _ = svd(transpose(x, (*rest, *axes)))
+    values = _flat_at_zero(svd(transpose(x, (*rest, *axes)))[1])
     last = (len(values.shape) - 1,)
     y = _greatest(values, last, False) if order == 2 else (min_ if order == -2 else sum_)(values, last)
     return reshape(y, reduced_shape(x.shape, axes, True)) if keepdims else y

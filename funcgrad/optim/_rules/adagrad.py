@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from funcgrad._ops.elementwise.arithmetic import root_of_squares_p
 from funcgrad._types import Array, ArrayLike, Hyper
-from funcgrad.numpy import sqrt
 from funcgrad.optim._rules.common import DECAYED_ROWS, MAXIMIZE, begun, eps, lr, weight_decay
 from funcgrad.optim._rules.pytorch import PyTorch
 from funcgrad.optim._rules.rule import Number, Rule, Slot
@@ -15,7 +15,7 @@ def _step(p: ArrayLike, g: Array, slots: dict[str, Any], hyper: Hyper, t: ArrayL
     p, d = begun(p, g, hyper)
     total = slots["sum"] + d * d
     rate = hyper.lr if hyper.lr_decay is None else hyper.lr / (1 + (t - 1) * hyper.lr_decay)
-    return p - rate * (d / (sqrt(total) + hyper.eps)), {"sum": total}
+    return p - rate * (d / (root_of_squares_p(total) + hyper.eps)), {"sum": total}
 
 
 ADAGRAD = Rule(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+from funcgrad._ops.elementwise.arithmetic import root_of_squares_p
 from funcgrad._types import Array, ArrayLike, Hyper
 from funcgrad.numpy import maximum, sqrt
 from funcgrad.optim._rules.common import (
@@ -39,7 +40,7 @@ def _step(p: ArrayLike, g: Array, slots: dict[str, Any], hyper: Hyper, t: ArrayL
     new = {"exp_avg": first, "exp_avg_sq": second}
     if hyper.amsgrad:
         second = new["max_exp_avg_sq"] = maximum(slots["max_exp_avg_sq"], second)
-    root = sqrt(second) / sqrt(1 - hyper.beta2**t) + hyper.eps
+    root = root_of_squares_p(second) / sqrt(1 - hyper.beta2**t) + hyper.eps
     return p - hyper.lr / (1 - hyper.beta1**t) * (first / root), new
 
 

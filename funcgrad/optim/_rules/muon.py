@@ -10,8 +10,9 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from funcgrad._ops.elementwise.arithmetic import root_of_squares_p
 from funcgrad._types import Array, ArrayLike, Hyper, ScalarLike
-from funcgrad.numpy import maximum, sqrt
+from funcgrad.numpy import maximum
 from funcgrad.optim._rules.common import average, lr, refuses_rows
 from funcgrad.optim._rules.pytorch import PyTorch
 from funcgrad.optim._rules.rule import Choice, Flag, Number, Rule, Slot
@@ -38,7 +39,7 @@ def _orthogonalized(d: Array, hyper: Hyper) -> Array:
     a, b, c, least = [x.astype(np.float32) for x in (hyper.ns_a, hyper.ns_b, hyper.ns_c, hyper.eps)]
     tall = d.shape[0] > d.shape[1]
     x = _rounded(d.T if tall else d)
-    x = _rounded(x / maximum(_rounded(sqrt((x * x).sum())), least))
+    x = _rounded(x / maximum(_rounded(root_of_squares_p((x * x).sum())), least))
     for _ in range(hyper.ns_steps):
         gram = _rounded(x @ x.T)
         x = _rounded(a * x + _rounded(b * gram + c * (gram @ gram)) @ x)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from funcgrad._ops.elementwise.arithmetic import root_of_squares_p
 from funcgrad._types import Array, ArrayLike, Hyper
-from funcgrad.numpy import sqrt
 from funcgrad.optim._rules.common import (
     COUPLED,
     DECOUPLED,
@@ -29,7 +29,7 @@ def _step(p: ArrayLike, g: Array, slots: dict[str, Any], hyper: Hyper, t: ArrayL
     product = slots["mu_product"] * mu
     first = average(slots["exp_avg"], d, hyper.beta1)
     second = average(slots["exp_avg_sq"], d * d, hyper.beta2)
-    root = sqrt(second / (1 - hyper.beta2**t)) + hyper.eps
+    root = root_of_squares_p(second / (1 - hyper.beta2**t)) + hyper.eps
     p = p - hyper.lr * (1 - mu) / (1 - product) * (d / root)
     p = p - hyper.lr * next_mu / (1 - product * next_mu) * (first / root)
     return p, {"exp_avg": first, "exp_avg_sq": second, "mu_product": product}

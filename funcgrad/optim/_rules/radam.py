@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from funcgrad._ops.elementwise.arithmetic import root_of_squares_p
 from funcgrad._types import Array, ArrayLike, Hyper, ScalarLike
 from funcgrad.numpy import sqrt, where
 from funcgrad.optim._rules.common import (
@@ -27,7 +28,7 @@ def _step(p: ArrayLike, g: Array, slots: dict[str, Any], hyper: Hyper, t: ArrayL
     first = average(slots["exp_avg"], d, hyper.beta1)
     second = average(slots["exp_avg_sq"], d * d, hyper.beta2)
     rectified, factor = _rectification(hyper.beta2, t)
-    adaptive = factor * sqrt(1 - hyper.beta2**t) / (sqrt(second) + hyper.eps)
+    adaptive = factor * sqrt(1 - hyper.beta2**t) / (root_of_squares_p(second) + hyper.eps)
     p = p - hyper.lr / (1 - hyper.beta1**t) * (first * where(rectified, adaptive, 1.0))
     return p, {"exp_avg": first, "exp_avg_sq": second}
 

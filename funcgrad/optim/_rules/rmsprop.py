@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from funcgrad._ops.elementwise.arithmetic import root_of_squares_p
 from funcgrad._types import Array, ArrayLike, Hyper
-from funcgrad.numpy import sqrt
 from funcgrad.optim._rules.common import MAXIMIZE, average, begun, eps, lr, refuses_rows, weight_decay
 from funcgrad.optim._rules.pytorch import PyTorch
 from funcgrad.optim._rules.rule import Flag, Number, Rule, Slot
@@ -18,7 +18,7 @@ def _step(p: ArrayLike, g: Array, slots: dict[str, Any], hyper: Hyper, t: ArrayL
     if hyper.centered:
         mean = new["grad_avg"] = average(slots["grad_avg"], d, hyper.alpha)
         squares = squares - mean * mean
-    d = d / (sqrt(squares) + hyper.eps)
+    d = d / (root_of_squares_p(squares) + hyper.eps)
     if hyper.momentum is not None:
         d = new["momentum_buffer"] = hyper.momentum * slots["momentum_buffer"] + d
     return p - hyper.lr * d, new

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from funcgrad._ops.elementwise.arithmetic import root_of_squares_p
 from funcgrad._types import Array, ArrayLike, Hyper, ScalarLike
 from funcgrad.numpy import sqrt
 from funcgrad.optim._rules.common import MAXIMIZE, average, betas, lr
@@ -17,7 +18,7 @@ def _step(p: ArrayLike, g: Array, slots: dict[str, Any], hyper: Hyper, t: ArrayL
     first = average(slots["exp_avg"], d, hyper.beta1)
     second = average(slots["exp_avg_sq"], d * d, hyper.beta2)
     rate = hyper.lr * sqrt(1 - hyper.beta2**t) / (1 - hyper.beta1**t)
-    return p - rate * (first / (sqrt(second) + hyper.eps)), {"exp_avg": first, "exp_avg_sq": second}
+    return p - rate * (first / (root_of_squares_p(second) + hyper.eps)), {"exp_avg": first, "exp_avg_sq": second}
 
 
 def _refusal(groups: Sequence[Sequence[Any]]) -> str | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from funcgrad import numpy as fnp
+from funcgrad._core.bind import NO_PARAMS, bind
+from funcgrad._ops.elementwise.arithmetic import root_of_squares_p
 from funcgrad._ops.program.barrier import stop_gradient_p
 from funcgrad._types import Array, ArrayLike
 from funcgrad.numpy.extend import as_value, holds_tracer, known_value
@@ -17,8 +19,7 @@ def weighed(x: ArrayLike, w: ArrayLike) -> Array:
 
 def square_root(x: ArrayLike) -> Array:
     """Return the square root, with the derivative 0 at 0."""
-    positive = fnp.not_equal(x, 0)
-    return fnp.where(positive, fnp.sqrt(fnp.where(positive, x, 1)), fnp.multiply(x, 0))
+    return bind(root_of_squares_p, (x,), NO_PARAMS)
 
 
 def summed(x: ArrayLike) -> Array:

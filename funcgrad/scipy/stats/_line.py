@@ -11,7 +11,7 @@ import numpy as np
 from funcgrad import numpy as fnp
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.elementwise.special.normal import normal_log_density_p
-from funcgrad._ops.elementwise.special.series import log1prel
+from funcgrad._ops.elementwise.special.series import log1prel, polynomial
 from funcgrad._ops.elementwise.special.skewed import log_skewed_ndtr_p, skewed_ndtr_p
 from funcgrad._types import Array, ArrayLike
 from funcgrad.scipy import special
@@ -104,11 +104,22 @@ def _cauchy_quantile(q: ArrayLike) -> Array:
     return select(middle, fnp.tan(math.pi * (select(middle, q, 0.5) - 0.5)), select(upper, far, -far))
 
 
+def _cauchy_log_cdf(x: ArrayLike) -> Array:
+    """Return ``log(cdf)``. Far to the left the derivative of the distribution function would underflow."""
+    left = x < -1
+    distance = select(left, -x, 1.0)
+    u = 1 / distance
+    near = fnp.log(fnp.arctan2(1.0, select(left, 1.0, -x)) / math.pi)
+    return select(left, fnp.log(fnp.arctan(u) / u) - fnp.log(math.pi * distance), near)
+
+
 cauchy = Continuous(
     "cauchy",
     logpdf=lambda x: -math.log(math.pi) - log1p_of_square(x),
     cdf=lambda x: fnp.arctan2(1.0, -x) / math.pi,
     sf=lambda x: fnp.arctan2(1.0, x) / math.pi,
+    logcdf=_cauchy_log_cdf,
+    logsf=lambda x: _cauchy_log_cdf(-x),
     ppf=_cauchy_quantile,
     isf=lambda q: -_cauchy_quantile(q),
     mean=math.nan,
@@ -223,16 +234,25 @@ class _Circular(Continuous):
     periodic = True
 
 
+def _scaled_logarithm(kappa: ArrayLike) -> Array:
+    """Return ``log(I0(kappa)) - kappa``. The function ``i0e`` has a kink at 0, because it scales by ``abs(kappa)``."""
+    near = kappa < 1
+    z, far = select(near, kappa, 0.0), select(near, 1.0, kappa)
+    return select(near, fnp.log(special.i0(z)) - z, fnp.log(special.i0e(far)))
+
+
 def _circular_entropy(kappa: ArrayLike) -> Array:
-    i0e = special.i0e(kappa)
-    return kappa * (1 - special.i1e(kappa) / i0e) + fnp.log(2 * math.pi * i0e)
+    near = kappa < 1
+    z, far = select(near, kappa, 0.0), select(near, 1.0, kappa)
+    length = select(near, special.i1(z) / special.i0(z), special.i1e(far) / special.i0e(far))
+    return kappa * (1 - length) + math.log(2 * math.pi) + _scaled_logarithm(kappa)
 
 
 vonmises = _Circular(
     "vonmises",
     "kappa",
     domain=lambda kappa: kappa >= 0,
-    logpdf=lambda x, kappa: kappa * special.cosm1(x) - math.log(2 * math.pi) - fnp.log(special.i0e(kappa)),
+    logpdf=lambda x, kappa: kappa * special.cosm1(x) - math.log(2 * math.pi) - _scaled_logarithm(kappa),
     entropy=_circular_entropy,
 )
 
@@ -332,7 +352,7 @@ def _extreme_log_density(x: ArrayLike, c: ArrayLike) -> Array:
     end, one = c * x == 1, c == 1
     z = choose(end, 0.0, x)
     y = _log_of_log(z, c)
-    y = choose(one, 0.0, (1 - c) * y) - fnp.exp(y)
+    y = choose(one & fnp.isinf(y), 0.0, (1 - c) * y) - fnp.exp(y)
     return choose(end, fnp.where(one, 0.0, -math.inf), y)
 
 
@@ -354,8 +374,30 @@ def _extreme_quantile(x: ArrayLike, c: ArrayLike) -> Array:
     return x * special.exprel(-c * x)
 
 
+# ``log(gamma(1 + c)) / c`` in powers of c (DLMF 5.7.3).
+_LOG_GAMMA = [
+    -0.5772156649015329,
+    0.8224670334241132,
+    -0.40068563438653143,
+    0.27058080842778454,
+    -0.207385551028674,
+    0.16955717699740822,
+    -0.14404989676884614,
+    0.12550966952474304,
+    -0.11133426586956469,
+    0.10009945751278179,
+    -0.09095401714582904,
+    0.083353840546109,
+    -0.0769325164113522,
+    0.07143294629536134,
+    -0.06666870588242046,
+    0.06250095514121304,
+    -0.05882397865868458,
+]
+
+
 def _extreme_mean(c: ArrayLike) -> Array:
     """Return ``(1 - gamma(1 + c)) / c``, and Euler's constant for c = 0."""
-    zero = abs(c) < 1e-10
-    d = select(zero, 1.0, c)
-    return select(zero, np.euler_gamma, -fnp.expm1(special.gammaln(1 + d)) / d)
+    near = abs(c) < 0.1
+    d, slope = select(near, 1.0, c), polynomial(_LOG_GAMMA, select(near, c, 0.0))
+    return select(near, -slope * special.exprel(select(near, c, 0.0) * slope), -fnp.expm1(special.gammaln(1 + d)) / d)

@@ -156,10 +156,11 @@ def _rel_entr_xla(lax: Lax, x: Array, y: Array) -> Array:
     ratio = lax.div(x, y)
     near = lax.bitwise_and(lax.gt(ratio, lax.full_like(x, 0.5)), lax.lt(ratio, lax.full_like(x, 2)))
     close = lax.log1p(lax.div(lax.sub(x, y), y))
-    return lax.mul(x, lax.select(near, close, lax.sub(lax.log(x), lax.log(y))))
+    product = lax.mul(x, lax.select(near, close, lax.sub(lax.log(x), lax.log(y))))
+    return lax.select(lax.eq(x, lax.full_like(x, 0)), x, product)
 
 
-# For positive numbers only; the public functions handle other numbers.
+# For p >= 0 and q > 0 only; the public functions handle other numbers.
 rel_entr_p = of_scipy(
     "rel_entr",
     "p q",

@@ -38,6 +38,7 @@ ROWS = [
     Row(a.pow_log_p, ((2, 3), (3,)), {"degree": 2}, sample="positive", complex=True, name="2"),
     Row(a.log_p, ((2, 3),), sample="positive", complex=True),
     Row(a.sqrt_p, ((2, 3),), sample="positive", complex=True),
+    Row(a.root_of_squares_p, ((2, 3),), sample="positive"),
     Row(a.sign_p, ((2, 3),), differentiable=False),
     Row(a.abs_p, ((2, 3),), sample=_away_from_zero),
     Row(a.abs_p, ((2, 3),), sample="positive", complex="only", name="complex"),
