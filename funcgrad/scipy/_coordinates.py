@@ -42,10 +42,38 @@ def _dtype(name: str, output: Any) -> np.dtype:
     return np.dtype(output)
 
 
-def given_back(y: ArrayLike, target: np.dtype | Tracer) -> Any:
+def is_whole(target: np.dtype | Tracer) -> bool:
+    """Return whether results are whole numbers or booleans."""
+    return target.dtype.kind in "biu" if isinstance(target, Tracer) else target.kind in "biu"
+
+
+def _whole(y: ArrayLike, dtype: np.dtype) -> Any:
+    """Return numbers without their fraction; beyond the range of the dtype, what C code gives on most machines."""
+    y = fnp.trunc(y)
+    if dtype.kind == "b":
+        return fnp.not_equal(y, 0)
+    if dtype == np.int32:
+        y = fnp.where(fnp.abs(y + 0.5) < 2.0**31, y, -(2.0**31))
+    if dtype == np.uint64:
+        return fnp.where(y < 0, fnp.astype(fnp.astype(y, np.dtype(int)), dtype), fnp.astype(y, dtype))
+    return fnp.astype(fnp.astype(y, np.dtype(int)), dtype)
+
+
+def _rounded(y: ArrayLike, dtype: np.dtype) -> Any:
+    """Return numbers rounded to whole ones, halves away from 0, and clipped to the range of the dtype."""
+    if dtype.kind == "b":
+        return y
+    info = np.iinfo(dtype)
+    most = float(info.max) if dtype.itemsize < 8 else np.nextafter(float(info.max), 0)
+    return fnp.clip(fnp.trunc(y + fnp.where(y > 0, 0.5, -0.5)), float(info.min), most)
+
+
+def given_back(y: ArrayLike, target: np.dtype | Tracer, *, rounded: bool = False) -> Any:
     """Return the result in its dtype, or write it into the array that was given for it."""
     if isinstance(target, np.dtype):
-        return fnp.astype(y, target)
+        if not is_whole(target):
+            return fnp.astype(y, target)
+        return _whole(_rounded(y, target) if rounded else y, target)
     if np.shape(y) != target.shape:
         raise ValueError(
             f"scipy.ndimage: output has the shape {target.shape} for a result of shape {np.shape(y)}. Give an array of "
@@ -78,7 +106,8 @@ def map_coordinates(  # noqa: PLR0917  (SciPy's arguments)
         prefilter: for orders above 1: whether the elements are values of the spline (True) or its coefficients.
 
     Returns:
-        An array of the shape of the coordinates, and the dtype of the input.
+        An array of the shape of the coordinates, and the dtype of the input. Integers are rounded, halves away from
+        0, and clipped to the range of the dtype.
 
     Raises:
         RuntimeError: the order is another one.
@@ -109,13 +138,13 @@ def map_coordinates(  # noqa: PLR0917  (SciPy's arguments)
             f"{aval_of(x)}. Give one array of coordinates for each axis."
         )
     if not all(x.shape) and places[0].shape != (0,):
-        return given_back(_of_nothing(x, places[0].shape, mode, cval), dtype)
+        return given_back(_of_nothing(x, places[0].shape, mode, cval), dtype, rounded=True)
     inside: Any = True
     for place, n in zip(places, x.shape, strict=True):
         inside = fnp.logical_and(inside, fnp.logical_and(fnp.greater_equal(place, 0), fnp.less_equal(place, n - 1)))
     if order > 1:
         total = _by_splines(x, places, (order, mode), prefilter)
-        return given_back(fnp.where(inside, total, cval) if mode == "constant" else total, dtype)
+        return given_back(fnp.where(inside, total, cval) if mode == "constant" else total, dtype, rounded=True)
     ends = [_ends(_MAPPED[mode](place, n), n, order, mode) for place, n in zip(places, x.shape, strict=True)]
     total: Any = 0.0
     for corner in itertools.product(*ends):
@@ -123,7 +152,7 @@ def map_coordinates(  # noqa: PLR0917  (SciPy's arguments)
         for _, share in corner:
             part = fnp.multiply(part, share)
         total = fnp.add(total, part)
-    return given_back(fnp.where(inside, total, cval) if mode == "constant" else total, dtype)
+    return given_back(fnp.where(inside, total, cval) if mode == "constant" else total, dtype, rounded=True)
 
 
 def _of_nothing(x: ArrayLike, shape: tuple[int, ...], mode: str, cval: ArrayLike) -> Any:

@@ -1,7 +1,8 @@
 """Filters and interpolation of ``scipy.ndimage`` for arrays of either engine and for tracers.
 
 SciPy's functions accept no other arrays: call the functions here. As there, everything is computed in double precision
-and given back in the dtype of the input; of integers it carries no derivative.
+and given back in the dtype of the input; of integers it carries no derivative. Filters cut the fraction of an integer
+off and `map_coordinates` rounds, as SciPy's do; XLA may round a sum differently in its last digit.
 
 Source: the definitions in the SciPy reference; ``ni_filters.c`` and ``ni_interpolation.c`` for the extension beyond
 edges.
@@ -9,7 +10,7 @@ edges.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,8 @@ from funcgrad._core.words import in_our_words
 from funcgrad._public import publish
 from funcgrad._types import ArrayLike, DTypeLike
 from funcgrad.errors import ConcretizationTypeError
-from funcgrad.numpy.extend import as_value, concrete_value, normalize_axis, sliding_window_view
-from funcgrad.scipy._coordinates import given_back, in_doubles, map_coordinates
+from funcgrad.numpy.extend import as_value, concrete_value, known_value, normalize_axis, sliding_window_view
+from funcgrad.scipy._coordinates import given_back, in_doubles, is_whole, map_coordinates
 
 __all__ = [
     "convolve",
@@ -109,6 +110,8 @@ def correlate(
     if not all(x.shape):
         return given_back(fnp.copy(x), dtype)
     windows = sliding_window_view(_padded("correlate", x, widths, mode, cval), w.shape)
+    if is_whole(dtype):
+        return given_back(_summed([windows[(..., *i)] * w[i] for i in np.ndindex(*w.shape)]), dtype)
     return given_back(fnp.tensordot(windows, w, len(w.shape)), dtype)
 
 
@@ -164,7 +167,42 @@ def _vector(name: str, weights: ArrayLike) -> Any:
     return w
 
 
-def _along(name: str, x: ArrayLike, weights: ArrayLike, axis: int, output: Any, edge: tuple[str, Any, int]) -> Any:
+def _summed(terms: Sequence[Any]) -> Any:
+    """Return a sum in SciPy's order: the last digit decides where the fraction of a nearly whole number is cut off."""
+    total = terms[0]
+    for term in terms[1:]:
+        total = fnp.add(total, term)
+    return total
+
+
+def _whole_sums(windows: Any, w: ArrayLike) -> Any:
+    """Return the sums of a filter along one axis for an integer image, computed as by SciPy."""
+    n, known = w.shape[0], known_value(w)
+    middle, sign = n // 2, 0
+    if known is not None and n % 2:
+        rest, turned = np.asarray(known)[middle + 1 :], np.asarray(known)[:middle][::-1]
+        near = np.finfo(float).eps
+        sign = 1 if np.all(abs(rest - turned) <= near) else -1 if np.all(abs(rest + turned) <= near) else 0
+    if sign:
+        pairs = [(windows[..., i] + sign * windows[..., n - 1 - i]) * w[i] for i in range(middle)]
+        return _summed([windows[..., middle] * w[middle], *pairs])
+    return _summed([windows[..., i] * w[i] for i in (n - 1, *range(n - 1))])
+
+
+def _whole_means(windows: Any, w: ArrayLike) -> Any:
+    """Return the means along one axis for an integer image, whose sums are exact."""
+    return fnp.sum(windows, -1) / w.shape[0]
+
+
+def _along(  # noqa: PLR0917  (SciPy's arguments)
+    name: str,
+    x: ArrayLike,
+    weights: ArrayLike,
+    axis: int,
+    output: Any,
+    edge: tuple[str, Any, int],
+    whole: Callable[[Any, Any], Any] = _whole_sums,
+) -> Any:
     mode, cval, origin = edge
     x, dtype = in_doubles(name, x, output)
     w = _vector(name, weights)
@@ -174,6 +212,8 @@ def _along(name: str, x: ArrayLike, weights: ArrayLike, axis: int, output: Any, 
     if not all(x.shape):
         return given_back(fnp.copy(x), dtype)
     windows = sliding_window_view(_padded(name, x, widths, mode, cval), w.shape[0], axis)
+    if is_whole(dtype):
+        return given_back(whole(windows, w), dtype)
     return given_back(fnp.matmul(windows, fnp.astype(w, np.result_type(w.dtype, x.dtype))), dtype)
 
 
@@ -203,7 +243,7 @@ def uniform_filter1d(  # noqa: PLR0917  (SciPy's arguments)
     origin: int = 0,
 ) -> Any:
     """``scipy.ndimage.uniform_filter1d``: the mean of ``size`` neighbours along an axis."""
-    return _along("uniform_filter1d", input, np.full(size, 1 / size), axis, output, (mode, cval, origin))
+    return _along("uniform_filter1d", input, np.full(size, 1 / size), axis, output, (mode, cval, origin), _whole_means)
 
 
 @in_our_words

@@ -59,6 +59,65 @@ def test_kinds_of_input(rng: np.random.Generator) -> None:
     same(rows, scipy.ndimage.gaussian_filter1d(x, 1.0), 1e-12)
 
 
+# Weights whose sums are nearly whole: the order of the terms decides the last digit, and that digit the result.
+IMAGES: dict[str, Callable[..., Any]] = {
+    "linear": lambda m, x, at: m.map_coordinates(x, at, order=1, cval=-3.6),
+    "nearest": lambda m, x, at: m.map_coordinates(x, at, order=0, mode="nearest"),
+    "cubic": lambda m, x, at: m.map_coordinates(x, at * 2, order=3, mode="mirror"),
+    "correlate": lambda m, x, at: m.correlate(x, np.array([[0.1, 0.2, 0.3], [0.1, -0.4, 0.7]])),
+    "convolve": lambda m, x, at: m.convolve(x, np.ones((3, 3)) / 9, mode="constant", cval=7.7),
+    "correlate1d": lambda m, x, at: m.correlate1d(x, [0.1, -0.7, 0.3, 0.3]),
+    "odd": lambda m, x, at: m.convolve1d(x, [-0.3, 0.1, 0, -0.1, 0.3], 0),
+    "wrapping": lambda m, x, at: m.correlate1d(x, [3, -90, 2]),
+    "uniform": lambda m, x, at: m.uniform_filter1d(x, 3),
+    "gaussian": lambda m, x, at: m.gaussian_filter(x, 1.3),
+    "gaussian slope": lambda m, x, at: m.gaussian_filter1d(x, 0.8, order=1),
+}
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "?"])
+def test_integer_images(dtype: str, rng: np.random.Generator) -> None:
+    """Interpolation rounds and clips; filters cut the fraction off, and wrap."""
+    kind = np.dtype(dtype)
+    # At halves of coordinates every product is exact.
+    at = rng.integers(-2, 12, (2, 30)) / 2
+    low = -50 if kind.kind == "i" else 0
+    x = rng.integers(low, 60, (5, 6)).astype(kind)
+    for each in (x, np.full((4, 5), 7, kind), np.array([[60, 61], [low, 2]]).astype(kind)):
+        for name, f in IMAGES.items():
+            if dtype == "?" and name == "cubic":
+                # The last digit of the spline decides whether an element is 0.
+                continue
+            np.testing.assert_array_equal(f(ndimage, each, at), f(scipy.ndimage, each, at), strict=True)
+    if dtype == "?":
+        return
+    all_of = lambda m, x: [f(m, x, at) for f in IMAGES.values()]
+    expected = all_of(scipy.ndimage, x)
+    for engine in ("numpy", "xla"):
+        for name, y, right in zip(
+            IMAGES, fg.jit(lambda x: all_of(ndimage, x), engine=engine)(x), expected, strict=True
+        ):
+            if engine == "numpy":
+                np.testing.assert_array_equal(y, right, strict=True)
+                continue
+            # XLA contracts products and sums, so a nearly whole number is cut to either side.
+            assert y.dtype == kind, name
+            assert np.all(abs(np.asarray(y).astype(float) - right) <= 1), name
+            assert np.mean(np.asarray(y) == right) > 0.5, name
+    total = fg.grad(lambda c: np.sum(c * ndimage.gaussian_filter(x, 1.3)))(1.0)
+    np.testing.assert_array_equal(total, scipy.ndimage.gaussian_filter(x, 1.3).sum())
+
+
+def test_interpolation_of_integers_stays_within_their_range() -> None:
+    x, at = np.array([[255, 0, 255, 0, 0, 200]], np.uint8), np.stack([np.zeros(11), np.linspace(0, 5, 11)])
+    for each in (x, (x - 128).view(np.int8)):
+        expected = scipy.ndimage.map_coordinates(each, at, order=3, mode="mirror")
+        found = fg.jit(lambda x: ndimage.map_coordinates(x, at, order=3, mode="mirror"))(each)
+        np.testing.assert_array_equal(np.asarray(found), expected, strict=True)
+    half = np.array([[60, 61], [-60, -61]])
+    np.testing.assert_array_equal(ndimage.map_coordinates(half, [[0, 0, 1], [0.75, 0.5, 0.75]], order=1), [61, 61, -61])
+
+
 @pytest.mark.parametrize("mode", ["constant", "nearest", "mirror", "reflect", "grid-wrap"])
 @pytest.mark.parametrize("order", [0, 1])
 def test_coordinates(mode: str, order: int, rng: np.random.Generator) -> None:
