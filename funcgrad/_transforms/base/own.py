@@ -65,8 +65,6 @@ def with_read_only(
     The errors of writes to them say so where they leave the trace.
     """
     count = len(args)
-    if count == len(numbers) and not kwargs:
-        return list(args), kwargs
     chosen = {number % count for number in numbers if -count <= number < count}
     shown = [x if i in chosen else _shown(x) for i, x in enumerate(args)]
     if trace is not None and trace.note is None:

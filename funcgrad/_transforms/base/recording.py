@@ -126,7 +126,9 @@ def record(transform: str, f: Callable[..., Any], args: tuple, kwargs: dict, num
     """Run a function with the arguments of these numbers as inputs of a tape."""
     trace = ReverseTrace()
     trace.function = f
-    new_args, kwargs = with_read_only(trace, args, kwargs, numbers)
+    new_args = list(args)
+    if kwargs or len(args) > len(numbers):
+        new_args, kwargs = with_read_only(trace, args, kwargs, numbers)
     inputs = []
     for number in numbers:
         tracers, treedef = _trace_argument(transform, trace, f, number, args)
