@@ -4,7 +4,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 WORKERS ?= 2
-ONE_IN ?= 10
+ONE_IN ?= 15
 ARGS ?=
 LOWEST_TESTS ?= tests/_core tests/_engines tests/_transforms/compiled/test_jit.py tests/interop/test_jax.py tests/optim/test_rows.py \
 	tests/laws/test_aliasing.py tests/laws/test_nesting.py tests/numpy/_layout/test_creation.py \
@@ -41,7 +41,7 @@ gallery: $(VENV)/.has-examples ## run the programs of the gallery
 # Some tests start processes, and each worker imports all tests. Without bytecode each of these compiles the sources again.
 test test-all test-long test-torch: export PYTHONDONTWRITEBYTECODE =
 
-# In a fresh clone a tenth takes three minutes on two cores, and all of them take twelve.
+# In a fresh clone these take some three minutes on two cores, and all of them take twelve.
 test: $(VENV)/.has-test ## run a sample of the tests: one in ONE_IN of each file
 	$(PYTEST) -m "not long" --one-in $(ONE_IN) $(ARGS)
 
