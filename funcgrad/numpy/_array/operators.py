@@ -79,7 +79,8 @@ def _counted(x: ArrayLike, beside: ArrayLike) -> Any:
 
 def _is_python_bool(x: ArrayLike) -> bool:
     """Return whether a staged value is Python's bool: the result of a comparison of Python numbers."""
-    return type(x) is StagedTracer and x.dtype.kind == "b" and x._variable in x._owner.python_bools
+    trace = x._owner if type(x) is StagedTracer and x.dtype.kind == "b" else None
+    return isinstance(trace, StagingTrace) and x._variable in trace.python_bools
 
 
 def _integer(x: Tracer) -> Tracer:
