@@ -14,6 +14,7 @@ import pytest
 
 import funcgrad as fg
 import funcgrad.numpy as fnp
+from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy._base.dispatch import ufuncs
 from funcgrad.tree import leaves
 
@@ -368,3 +369,61 @@ def test_a_bool_beside_a_python_number_is_counted(name: str, engine: str) -> Non
         got = fg.jit(lambda n, x, f=f: f(n) * x, engine=engine)(3, np.ones_like(expected))
         assert got.dtype == expected.dtype
         np.testing.assert_array_equal(got, expected)
+
+
+BOOLS: dict[str, Callable[[Any], Any]] = {
+    "sum": lambda n: ((n > 1) + (n > 2)) * 2.0,
+    "difference": lambda n: (n > 1) - (n > 7),
+    "products": lambda n: (n > 1) * (n > 2) + (n > 1) * (n > 2),
+    "negative": lambda n: -(n > 1),
+    "with bools": lambda n: True - (n > 1) + ((n > 2) + True),
+    "quotients": lambda n: (n > 1) // (n > 2) * 300 + (n > 1) % (n > 2),
+    "powers": lambda n: 300 * ((n > 1) ** (n > 2)) + ((n > 1) << (n > 2)),
+    "logic": lambda n: ((n > 1) & (n > 2)) + ((n > 1) | (n > 7)) + ((n > 1) ^ True),
+    "with integers": lambda n: (n > 1) + n + ((n > 1) & 3),
+    "inverted": lambda n: ~n + 7 * n,
+    "with a bool of NumPy's": lambda n: ((n > 1) + np.True_) * 2.0,
+}
+
+
+@pytest.mark.parametrize("engine", ["numpy", "numba", "xla"])
+@pytest.mark.parametrize("name", BOOLS)
+def test_comparisons_of_python_numbers_count_when_staged(name: str, engine: str) -> None:
+    f = BOOLS[name]
+    got = fg.jit(f, engine=engine)(5)
+    assert got == f(5)
+    narrow = fg.jit(lambda n, x: f(n) * x, engine=engine)(5, np.ones(2, np.float32))
+    assert narrow.dtype == (f(5) * np.ones(2, np.float32)).dtype
+
+
+def test_an_inverted_comparison_is_an_integer() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        expected = ~(5 > 1)  # noqa: PLR0133  (Python's bool)
+    assert fg.jit(lambda n: ~(n > 1), engine="numpy")(5) == expected == -2
+
+
+@pytest.mark.parametrize("divide", [operator.floordiv, operator.mod, operator.truediv, divmod])
+def test_a_python_integer_is_not_divided_by_zero(divide: Callable[[Any, Any], Any]) -> None:
+    for paths in (1, 2):
+        with pytest.raises(ZeroDivisionError):
+            fg.jit(lambda n: divide(n, 0), engine="numpy", paths=paths)(10)
+    with np.errstate(all="ignore"):
+        fg.jit(lambda n: divide(n, 0), engine="numpy")(np.int64(10))
+
+
+def test_a_power_of_three_arguments_is_refused() -> None:
+    with pytest.raises(UnsupportedFunctionError, match=r"needed two arguments.*\(x \*\* y\) % z"):
+        fg.jit(lambda n: pow(n, 3, 5), engine="numpy")(10)
+
+
+def test_the_text_of_a_known_number_is_the_numbers() -> None:
+    found: list[str] = []
+
+    def f(x: Any) -> Any:
+        found.extend([str(x), f"{x}", f"{x:.2f}", str(x * np.float32(2)), str(np.sin(x) * 0)])
+        return x
+
+    fg.grad(f)(2.5)
+    fg.jvp(f, (2.5,), (1.0,))
+    assert found == 2 * ["2.5", "2.5", "2.50", "5.0", "0.0"]

@@ -424,7 +424,10 @@ BRANCHING: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     ),
     "minimize": (
         lambda a: optimize.minimize(
-            lambda x: np.sum((x**3 - a) ** 2) if x[0] > 0 else 9.0, [1.0], jac=lambda x: 6 * x**2 * (x**3 - a), tol=1e-12
+            lambda x: np.sum((x**3 - a) ** 2) if x[0] > 0 else 9.0,
+            [1.0],
+            jac=lambda x: 6 * x**2 * (x**3 - a),
+            tol=1e-12,
         ).x[0],
         lambda a: a ** (1 / 3),
     ),

@@ -115,7 +115,7 @@ class ForwardTrace(Trace):
         y_dot = primitive.derivative.push(primitive, primals, tangents, y, params)
         if y_dot is None:
             if primitive.rounds:
-                rounded(self, primitive, (), params)
+                rounded(self, (), params)
             return y
         dtype = getattr(y, "dtype", None)
         if dtype is not None and dtype.kind == "V" and y_dot.dtype != dtype:

@@ -1,16 +1,16 @@
 """Ways from an argument to a result that carry no derivative: comparisons that choose branches, and rounding.
 
 A program such as a bisection reads its argument by comparisons alone, so its result has no derivative, where the
-function has one. A trace notes where its values are compared and rounded. If the result then depends on none of the
-arguments that were read at such a place, the transform warns. A place counts if its comparison gave both answers, as
-in a search; ``if x > 0`` of one answer chooses a piece, whose derivative is right.
+function has one. A trace notes where its values are compared and rounded, and where a conversion is refused. If the
+result then depends on none of the arguments that were read at such a place, the transform warns. A place counts if its
+comparison gave both answers, as in a search; ``if x > 0`` of one answer chooses a piece, whose derivative is right.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Collection, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from funcgrad._core.bind import Trace, Tracer
 from funcgrad._core.definition import definition_of
@@ -18,9 +18,6 @@ from funcgrad._core.graph.line import Line, origin
 from funcgrad._core.trace.tape import LEAF, Node, parents_of
 from funcgrad._core.tracebacks import caller_level
 from funcgrad.errors import HiddenDependenceWarning
-
-if TYPE_CHECKING:
-    from funcgrad._core.primitive import Primitive
 
 _MOST_NAMED = 3
 
@@ -60,15 +57,24 @@ def compared(operands: tuple, position: Any, answer: bool) -> None:
             place.nodes[answer] = tuple([y._node for y in operands if isinstance(y, Tracer) and y._owner is trace])
 
 
-def rounded(trace: Trace, primitive: Primitive, nodes: tuple, params: dict) -> None:
+def rounded(trace: Trace, nodes: tuple, params: dict) -> None:
     """Note a rounding to a number of digits, which has no derivative."""
-    if primitive.rounds and params["decimals"] and trace.notes_reads:
+    if params["decimals"]:
+        _note(trace, "rounded", nodes)
+
+
+def refused(x: Tracer, asked: str) -> None:
+    """Note a conversion that is refused, because the program may catch the error and go on without the number."""
+    _note(x._owner, f"asked for {asked}", (x._node,))
+
+
+def _note(trace: Trace, verb: str, nodes: tuple) -> None:
+    """Note a place that counts at once."""
+    if trace.notes_reads:
         line = origin(_nowhere)
-        place = trace.reads.get(line)
-        if place is None:
-            place = Place(line, "rounded")
-            trace.reads = {**trace.reads, line: place}
-        place.nodes.update({True: nodes, False: nodes})
+        place = Place(line, verb)
+        place.nodes = {True: nodes, False: nodes}
+        trace.reads = {**trace.reads, (line, verb): place}
 
 
 def _nowhere(serial: int) -> Line | None:

@@ -155,7 +155,7 @@ class ReverseTrace(Trace):
         if node is not None:
             return self.tracer_type(self, y, node)
         if primitive.rounds:
-            rounded(self, primitive, nodes, params)
+            rounded(self, nodes, params)
         return self.constant(y)
 
     def keep(self, x: np.ndarray) -> np.ndarray:

@@ -74,6 +74,8 @@ class StagingTrace(Trace):
         self.copies = copies
         self.inputs: list[Var] = []
         self.without_axes: dict[Operand, Callable[[], bool]] = {}
+        # The bools that are Python's: results of comparisons of Python numbers.
+        self.python_bools: set[Operand] = set()
         self.equations: list[Equation] = []
         # The serial number of each equation.
         self._serials: list[int] = []

@@ -260,7 +260,7 @@ METHODS: dict[str, Any] = {
     # pandas has the numbers 2,000 to 4,000, and leaves the operation to an operand with a greater one.
     "__pandas_priority__": 10_000,
     "__repr__": text.to_text,
-    "__str__": text.to_text,
+    "__str__": text.to_str,
     "__format__": text.to_format,
 }
 ATTRIBUTES: dict[str, Callable[[Any], Any]] = {

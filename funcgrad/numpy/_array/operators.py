@@ -17,10 +17,12 @@ from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace import reads
 from funcgrad._core.trace.path import PathTrace
 from funcgrad._core.trace.place import is_number, writable
+from funcgrad._core.trace.staging import StagedTracer, StagingTrace
 from funcgrad._ops.contract.dot import matmul_p
 from funcgrad._ops.elementwise import arithmetic as ops
 from funcgrad._ops.elementwise.cast import cast, weak_cast_p
 from funcgrad._types import Array, ArrayLike
+from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy._base import concrete
 from funcgrad.numpy._base.caller import caller, refuse_comparison
 from funcgrad.numpy._base.foreign import defers_to
@@ -56,15 +58,15 @@ def _arithmetic(primitive: Primitive, function: Function) -> Methods:
             or (kind is type(self) and other._owner is self._owner and other.dtype is dtype)
         ):
             return self._owner.apply(primitive, (self, other), NO_PARAMS)
-        if kind is bool:
-            other = _counted(other, self)
+        if kind is bool or dtype.kind == "b":
+            self, other = _counted(self, other), _counted(other, self)
         return NotImplemented if kind not in NUMPY_TYPES and defers_to(other) else function(self, other)
 
     def reflected(self: Tracer, other: ArrayLike, /) -> Any:
         kind = type(other)
         if (kind is int or kind is float) and self.dtype.kind in "fc":
             return self._owner.apply(primitive, (other, self), NO_PARAMS)
-        return function(_counted(other, self), self)
+        return function(_counted(other, self), _counted(self, other))
 
     return method, reflected
 
@@ -85,19 +87,63 @@ def _times(a: ArrayLike, b: ArrayLike) -> Any:
     )
 
 
-def _counted(other: ArrayLike, x: Tracer) -> ArrayLike:
-    """Return a Python bool as an integer if the tracer is a weak number. Combined with an array, NumPy decides."""
-    return int(other) if type(other) is bool and x.aval.weak else other
+def _counted(x: ArrayLike, beside: ArrayLike) -> Any:
+    """Return a Python bool as an integer beside a Python number or bool. Combined with an array, NumPy decides."""
+    if type(x) is not bool and not _is_python_bool(x):
+        return x
+    if not (type(beside) is bool or is_weak(beside) or _is_python_bool(beside)):
+        return x
+    return _integer(x) if isinstance(x, Tracer) else int(x)
+
+
+def _is_python_bool(x: ArrayLike) -> bool:
+    """Return whether a staged value is Python's bool: the result of a comparison of Python numbers."""
+    trace = x._owner if type(x) is StagedTracer and x.dtype.kind == "b" else None
+    return isinstance(trace, StagingTrace) and x._variable in trace.python_bools
+
+
+def _integer(x: Tracer) -> Tracer:
+    """Return a traced Python bool as a Python integer."""
+    return weak_cast_p(cast(x, _INT), dtype=_INT)
+
+
+def _alone(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return the method of an operator of one operand; a Python bool is an integer there."""
+
+    def method(self: Tracer, /) -> Any:
+        return function(_integer(self) if _is_python_bool(self) else self)
+
+    return method
+
+
+def _logic(function: Function) -> Methods:
+    """Return the methods of ``&``, ``|`` and ``^``. Of Python's bools the result is one."""
+    function = e.by_operator(function)
+
+    def of_both(a: ArrayLike, b: ArrayLike) -> Any:
+        if all(type(x) is bool or _is_python_bool(x) for x in (a, b)):
+            y = function(a, b)
+            y._owner.python_bools.add(y._variable)
+            return y
+        return function(_counted(a, b), _counted(b, a))
+
+    return _other(of_both)
 
 
 def _power(primitive: Primitive, function: Function) -> Methods:
     """Return the methods of ``**``. An exponent that is a Python integer is a parameter of its own primitive."""
 
-    def method(self: Tracer, other: ArrayLike, /) -> Any:
+    def method(self: Tracer, other: ArrayLike, /, *modulus: int) -> Any:
+        if modulus:
+            raise UnsupportedFunctionError(
+                f"pow(x, y, z) was asked of a traced value {self.aval}; needed two arguments, since powers of three "
+                "are computed in Python's integers of any size. Write (x ** y) % z if the power fits into 64 bits, or "
+                "make the arguments static (static_argnums)."
+            )
         if type(other) is int and self.dtype.kind in "fc":
             return self._owner.apply(primitive, (self,), {"exponent": other})
         deferring = type(other) not in NUMPY_TYPES and defers_to(other)
-        return NotImplemented if deferring else function(self, _counted(other, self))
+        return NotImplemented if deferring else function(_counted(self, other), _counted(other, self))
 
     return method, _reflected(function)
 
@@ -105,6 +151,8 @@ def _power(primitive: Primitive, function: Function) -> Methods:
 def _unary(primitive: Primitive, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Return the method of an operator of one operand that is a primitive."""
     function = e.by_operator(function)
+
+    function = _alone(function)
 
     def method(self: Tracer, /) -> Any:
         return self._owner.apply(primitive, (self,), NO_PARAMS) if self.dtype.kind in "fc" else function(self)
@@ -134,13 +182,13 @@ def _other(function: Function) -> Methods:
     function = e.by_operator(function)
 
     def method(self: Tracer, other: ArrayLike, /) -> Any:
-        return NotImplemented if defers_to(other) else function(self, _counted(other, self))
+        return NotImplemented if defers_to(other) else function(_counted(self, other), _counted(other, self))
 
     return method, _reflected(function)
 
 
 def _reflected(function: Function) -> Function:
-    return lambda self, other: function(_counted(other, self), self)
+    return lambda self, other: function(_counted(other, self), _counted(self, other))
 
 
 def _rounding(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -185,11 +233,29 @@ def _round(x: Tracer, ndigits: int | None = None) -> Array:
     return rounding.round_(x, ndigits or 0)
 
 
+def _check_divisor(a: ArrayLike, b: ArrayLike) -> None:
+    """Refuse to divide a Python integer by 0, as Python does."""
+    if (type(b) is int or type(b) is bool) and not b and is_weak(a) and a.dtype.kind == "i":
+        raise ZeroDivisionError("division by zero")
+
+
+def _divided(a: ArrayLike, b: ArrayLike) -> Any:
+    _check_divisor(a, b)
+    return e.by_operator(e.divide)(a, b)
+
+
+def _remainder(a: ArrayLike, b: ArrayLike) -> Any:
+    _check_divisor(a, b)
+    return e.by_operator(rounding.remainder)(a, b)
+
+
 def _floor_divided(a: ArrayLike, b: ArrayLike) -> Any:
+    _check_divisor(a, b)
     return number_of(writable(e.by_operator(rounding.floor_divide)(a, b)))
 
 
 def _divmod(a: ArrayLike, b: ArrayLike) -> tuple[Any, Any]:
+    _check_divisor(a, b)
     quotient, remainder = e.divmod_by_operator(a, b)
     return number_of(quotient), number_of(remainder)
 
@@ -213,7 +279,11 @@ def _comparison(function: Function, unlike: bool | None = None, *, orders: bool 
         result = function(self, other)
         if by is not None and not by.module.startswith("funcgrad.") and (answer := _answer(result)) is not None:
             reads.compared((self, other), by.position, answer)
-        return bool(result) if type(result) is np.bool_ and is_weak(self) and is_weak(other) else result
+        if not (is_weak(self) and is_weak(other)):
+            return result
+        if type(result) is StagedTracer and isinstance(result._owner, StagingTrace):
+            result._owner.python_bools.add(result._variable)
+        return bool(result) if type(result) is np.bool_ else result
 
     return compare
 
@@ -230,15 +300,15 @@ _BINARY: dict[str, Methods] = {
     "add": _arithmetic(ops.add_p, e.add),
     "sub": _arithmetic(ops.sub_p, e.subtract),
     "mul": _arithmetic(ops.mul_p, _times),
-    "truediv": _arithmetic(ops.div_p, e.divide),
+    "truediv": _arithmetic(ops.div_p, _divided),
     "pow": _power(ops.power_p, e.power_by_operator),
     "matmul": _product(matmul_p, matmul_or_sparse),
     "floordiv": _other(_floor_divided),
-    "mod": _other(rounding.remainder),
+    "mod": _other(_remainder),
     "divmod": _other(_divmod),
-    "and": _other(logic.bitwise_and),
-    "or": _other(logic.bitwise_or),
-    "xor": _other(logic.bitwise_xor),
+    "and": _logic(logic.bitwise_and),
+    "or": _logic(logic.bitwise_or),
+    "xor": _logic(logic.bitwise_xor),
     "lshift": _other(logic.left_shift),
     "rshift": _other(logic.right_shift),
 }
@@ -252,7 +322,7 @@ _OTHERS: dict[str, Callable[..., Any]] = {
     "neg": _unary(ops.neg_p, e.negative),
     "abs": e.by_operator(e.absolute),
     "pos": e.by_operator(e.positive),
-    "invert": e.by_operator(logic.invert),
+    "invert": _alone(e.by_operator(logic.invert)),
     "round": _counting(_round),
     "floor": _counting(rounding.floor),
     "ceil": _counting(rounding.ceil),

@@ -11,6 +11,7 @@ import numpy as np
 from funcgrad._core.bind import Tracer, bind
 from funcgrad._core.graph.line import user_line
 from funcgrad._core.trace.place import bare_value, is_number, new_place, settled
+from funcgrad._core.trace.reads import refused
 from funcgrad._core.trace.staging import StagingTrace
 from funcgrad._engines import is_abstract
 from funcgrad._ops.index.gather import index
@@ -208,6 +209,8 @@ def refuse(
             hint = path_hint(value, what="number") if staged else ""
             trace.note = _SHAPE.format(aval=self.aval, transform=trace.transform) + hint, "a single integer"
         depends = _dependence(value) if staged else ""
+        if not staged:
+            refused(self, asked)
         raise error(
             f"{asked} was asked of a value {self.aval}{_place()}, and under {trace.transform} {why}. {depends}{remedy}"
         )

@@ -9,7 +9,7 @@ import numpy as np
 from funcgrad._core.aval import aval_of
 from funcgrad._core.bind import Tracer
 from funcgrad._core.trace.place import settled
-from funcgrad.numpy._base.concrete import concrete_value
+from funcgrad.numpy._base.concrete import concrete_value, innermost
 from funcgrad.numpy._base.dispatch import implements
 
 
@@ -20,6 +20,12 @@ def to_text(self: Tracer) -> str:
         return f"Traced<{aval_of(self)}> by no transform yet, value={self!r}"
     value = f", value={self._value!r}" if self._owner.concrete else ""
     return f"Traced<{self.aval}> by {self._owner.transform}{value}"
+
+
+def to_str(self: Tracer) -> str:
+    """Return ``str(x)``: the text of a number that is known, as in the plain call, else that of `to_text`."""
+    value = None if self.shape else innermost(self)
+    return str(value) if issubclass(type(value), np.generic | int | float | complex) else to_text(self)
 
 
 @implements(np.array_repr, np.array_str, np.array2string)

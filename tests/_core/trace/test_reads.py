@@ -16,6 +16,13 @@ from funcgrad.errors import HiddenDependenceWarning
 SEARCH = "if mid * mid > a:"
 
 
+def caught(x: Any) -> Any:
+    try:
+        return float(x) ** 2
+    except TypeError:
+        return 0.0
+
+
 def bisection(a: Any) -> Any:
     low, high = 0.0, 10.0
     mid = 5.0
@@ -55,6 +62,7 @@ HIDDEN: dict[str, tuple[Callable[[], Any], str]] = {
     "counts": (lambda: fg.grad(hits)(0.5), "return sum("),
     "one of two": (lambda: fg.grad(lambda a, b: bisection(a) * b, argnums=(0, 1))(4.0, 2.0)[0], SEARCH),
     "table": (lambda: fg.grad(lambda x: [1.0, 2.0, 3.0][bisect.bisect([1.0, 2.0], x)])(1.5), "bisect"),
+    "a caught error": (lambda: fg.grad(caught)(2.0), "asked for float() at"),
     "round": (lambda: fg.grad(lambda x: round(x * x, 8))(2.0), "rounded at"),
     "rounded in part": (lambda: fg.grad(lambda x, y: round(x, 8) * y)(2.0, 3.0), "rounded at"),
     "np.round": (lambda: fg.grad(lambda x: np.sum(np.round(x * x, 8)))(np.ones(2)), "rounded at"),

@@ -33,6 +33,14 @@ _VECTORS = ("x", "y", "np.sin(x)", "x * s", "y + x", "np.abs(y)", "x[::-1]", "np
 # The function makes these arrays anew in each call.
 _VECTORS += ("x * np.array([0.5, -0.3, 1.0, 0.2])", "y + np.linspace(-1.0, 1.0, 4)")
 _ROUNDED = ("round(np.tanh(s) * 3.0) % 4", "math.floor(y[0]) % 4", "np.argsort(y).tolist()[1]")
+# Questions about the type of a number, and comparisons of numbers that are counted.
+_KINDS = (
+    "s = s * 0.5 if isinstance(s, float) else s + 3.0",
+    "s = s + (0.1 if np.isscalar(y[0]) and not np.isscalar(y) else 2.0)",
+    "s = s + (2.0 if hasattr(s, '__len__') or not hasattr(y, '__len__') else 0.1)",
+    "s = s * (0.3 if isinstance(np.sum(x), np.floating) else 2.0)",
+    "s = s + sum([y[0] > 0.0, s > 0.5, x[1] > y[1]]) * 0.1",
+)
 _LIMITS = ("0.0", "0.5", "-0.7", "1.5")
 # A line that begins so asks for a number.
 _ASKING = ("if", "while", "for", "n =", "s = max", "s = min", "s = sorted", "m =", "u, c =", "y = fg.checkpoint")
@@ -128,7 +136,7 @@ def _index(rng: Random, depth: int) -> list[str]:
 
 def _choice(rng: Random, depth: int) -> list[str]:
     del depth
-    return [rng.choice(("s = max(s, y[0])", "s = min(s, np.sum(x), 2.0)", "s = sorted([s, y[0], y[1]])[1]"))]
+    return [rng.choice(("s = max(s, y[0])", "s = min(s, np.sum(x), 2.0)", "s = sorted([s, y[0], y[1]])[1]", *_KINDS))]
 
 
 def _mask(rng: Random, depth: int) -> list[str]:

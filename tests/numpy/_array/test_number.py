@@ -21,10 +21,10 @@ ENGINES = ("numpy", "numba", "xla")
 QUESTIONS: dict[str, Callable[[Any], bool]] = {
     "float": lambda x: isinstance(x, float),
     "int": lambda x: isinstance(x, int),
-    "int or float": lambda x: isinstance(x, int | float),
+    "int or float": lambda x: isinstance(x, (int, float)),
     "complex": lambda x: isinstance(x, complex),
     "np.float64": lambda x: isinstance(x, np.float64),
-    "np.float32": lambda x: isinstance(x, np.float32),
+    "np.float32": lambda x: isinstance(x, np.dtype("f4").type),
     "np.generic": lambda x: isinstance(x, np.generic),
     "np.integer": lambda x: isinstance(x, np.integer),
     "np.ndarray": lambda x: isinstance(x, np.ndarray),
