@@ -16,6 +16,7 @@ import numpy as np
 from funcgrad._core.aval import Aval
 from funcgrad._core.bind import bind, untraced
 from funcgrad._core.graph.ir import Literal, Operand, Var
+from funcgrad._core.numbers import differentiated
 from funcgrad._core.trace.place import bare_value
 from funcgrad._core.trace.staging import StagedTracer, StagingTrace
 from funcgrad._types import Value
@@ -70,7 +71,8 @@ class PathTrace(StagingTrace):
     def input_with(self, aval: Aval, number: Value) -> StagedTracer:
         """Return the tracer of an argument whose number is known."""
         tracer = self.input(aval, lambda: type(number) is np.ndarray)
-        self._numbers[tracer._variable] = number
+        # Python's division by zero raises, and that of a program does not.
+        self._numbers[tracer._variable] = differentiated(number)
         return tracer
 
     def apply(self, primitive: Primitive, operands: tuple, params: dict, hooked: bool = True) -> Any:
