@@ -132,6 +132,7 @@ class Primitive:
         "derivative",
         "effect",
         "elementwise",
+        "fails",
         "forms",
         "guards",
         "keeps_type",
@@ -194,6 +195,8 @@ class Primitive:
         # Whether it rounds to a number of digits (``decimals``), which programs do for people, and which has no
         # derivative.
         self.rounds = False
+        # Whether NumPy's implementation raises an error for some numbers. XLA gives NaN or infinity there.
+        self.fails = False
         # How the results are views, if it is a `ViewPrimitive`.
         self.view: View | None = None
         # For up to three operands: the functions that run on bare values and record at once, by set of active operands.

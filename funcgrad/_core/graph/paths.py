@@ -35,11 +35,13 @@ class Path(NamedTuple):
         graph: the program, with guards.
         tree: the structure of the results.
         answers: the answers of the guards, in order.
+        unkept: why the program does not hold for other numbers with these answers; empty if it does.
     """
 
     graph: Graph
     tree: TreeDef
     answers: tuple[Hashable, ...]
+    unkept: str = ""
 
 
 class Branch(NamedTuple):

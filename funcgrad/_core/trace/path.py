@@ -7,6 +7,7 @@ guard: the program holds for all numbers that give the same answers.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ import numpy as np
 from funcgrad._core.aval import Aval
 from funcgrad._core.bind import bind, untraced
 from funcgrad._core.graph.ir import Literal, Operand, Var
+from funcgrad._core.numbers import differentiated
 from funcgrad._core.trace.place import bare_value
 from funcgrad._core.trace.staging import StagedTracer, StagingTrace
 from funcgrad._types import Value
@@ -39,26 +41,38 @@ class PathTrace(StagingTrace):
             that are computed here, which may be rounded in another way. Effects before the last of them happened
             already and are not repeated.
         runs_effects: whether effects happen while the path is recorded.
+        ask_success: asks the results of an operation that fails for some numbers whether it failed.
     """
 
     follows = True
     unknown = "each number would need a path of its own"
 
     def __init__(
-        self, transform: str, record: Record, ask: Ask, answers: Iterable[Any] = (), runs_effects: bool = True
+        self,
+        transform: str,
+        record: Record,
+        ask: Ask,
+        answers: Iterable[Any] = (),
+        runs_effects: bool = True,
+        ask_success: Callable[[Any], None] = lambda results: None,
     ) -> None:
         super().__init__(transform, copies=True)
         self._record = record
         self._ask = ask
         self._given = tuple(answers)
         self._runs_effects = runs_effects
+        self._ask_success = ask_success
         self.answers: list[Any] = []
+        # Why the program does not hold for other numbers with the same answers; empty while it does.
+        self.unkept = ""
+        self._filters = warnings.filters
         self._numbers: dict[Operand, Any] = {}
 
     def input_with(self, aval: Aval, number: Value) -> StagedTracer:
         """Return the tracer of an argument whose number is known."""
         tracer = self.input(aval, lambda: type(number) is np.ndarray)
-        self._numbers[tracer._variable] = number
+        # Python's division by zero raises, and that of a program does not.
+        self._numbers[tracer._variable] = differentiated(number)
         return tracer
 
     def apply(self, primitive: Primitive, operands: tuple, params: dict, hooked: bool = True) -> Any:
@@ -69,12 +83,29 @@ class PathTrace(StagingTrace):
         equation = self.equations[-1]
         if primitive.effect and not (self._runs_effects and len(self.answers) >= len(self._given)):
             return results
-        with untraced():
-            numbers = bind(primitive, tuple(map(self.number, equation.operands)), equation.params)
+        if primitive.elementwise and self._raises_warnings():
+            self.unkept = f"errors of arithmetic are raised at {equation.source}, which a program does not do"
+        try:
+            with untraced():
+                numbers = bind(primitive, tuple(map(self.number, equation.operands)), equation.params)
+        except Exception as error:
+            # If the function catches it, the next operations depend on the numbers.
+            del self.equations[-1], self._serials[-1]
+            self.unkept = f"it caught a {type(error).__name__} of {primitive.name} at {equation.source}"
+            raise
         if not primitive.multiple_results:
             numbers = (numbers,)
         self._numbers.update(zip(equation.results, numbers, strict=True))
+        if primitive.fails:
+            self._ask_success(results)
         return results
+
+    def _raises_warnings(self) -> bool:
+        """Return whether an operation raises an error where NumPy warns, by `np.errstate` or a filter of warnings."""
+        filters: Any = warnings.filters
+        return "raise" in np.geterr().values() or (
+            filters is not self._filters and any(each[0] == "error" for each in filters[:1])
+        )
 
     def operand(self, x: Value) -> Operand:
         """Return what stands for a value in this graph; remember the number of a constant."""

@@ -169,6 +169,7 @@ banded_solve_p = CompoundPrimitive(
     multiple_results=True,
     forms=Forms(depends=solved),
 )
+banded_solve_p.fails = True
 
 
 def banded_solve(ab: Value, b: Value, *, lower: int, upper: int) -> Value:

@@ -109,6 +109,7 @@ sparse_solve_p = CompoundPrimitive(
     cost=lambda y, values, rows, columns, starts, b, *, turned: 20 * values.size + 4 * b.size,
     multiple_results=True,
 )
+sparse_solve_p.fails = True
 
 
 def sparse_solve(values: Value, places: tuple, b: Value, *, turned: bool = False) -> Value:

@@ -105,6 +105,7 @@ eigh_p = CompoundPrimitive(
     cost=lambda w, x, *, lower: 9 * x.size * x.shape[-1],
     multiple_results=True,
 )
+eigh_p.fails = True
 
 
 def eigh(x: Value, *, lower: bool = True) -> tuple[Any, Any]:
@@ -214,6 +215,7 @@ svd_p = CompoundPrimitive(
     cost=lambda u, x: 14 * x.size * u.shape[-1],
     multiple_results=True,
 )
+svd_p.fails = True
 
 
 def svd(x: Value) -> tuple[Any, Any, Any]:
@@ -328,6 +330,7 @@ svd_full_p = CompoundPrimitive(
     cost=lambda u, x: 14 * x.size * u.shape[-1],
     multiple_results=True,
 )
+svd_full_p.fails = True
 
 
 def full_svd(x: Value) -> tuple[Any, Any, Any]:

@@ -8,7 +8,7 @@ from typing import Any, ParamSpec
 
 import numpy as np
 
-from funcgrad._core.aval import Aval, aval_of
+from funcgrad._core.aval import Aval, aval_of, is_inexact
 from funcgrad._core.bind import is_value
 from funcgrad._core.collection import rare_collection
 from funcgrad._core.graph.ir import Graph, set_roller
@@ -17,7 +17,9 @@ from funcgrad._core.lazy import LazyModule
 from funcgrad._core.trace.path import PathTrace
 from funcgrad._core.trace.staging import StagingTrace
 from funcgrad._core.tracebacks import folded
+from funcgrad._ops.elementwise.logic import isfinite_p
 from funcgrad._ops.program.guard import answer_to, record_guard
+from funcgrad._ops.reduce.reduce import reduce_and
 from funcgrad._transforms.base.arguments import (
     Named,
     StaticArguments,
@@ -191,7 +193,7 @@ def stage_path(
     Returns:
         The path, and the numbers of the results.
     """
-    trace = PathTrace(transform, record_guard, answer_to, answers, effects)
+    trace = PathTrace(transform, record_guard, answer_to, answers, effects, _ask_success)
     inputs = [trace.input_with(abstract(leaf), innermost(leaf)) if is_stageable(leaf) else leaf for leaf in leaves]
     args, kwargs = unflatten(in_tree, inputs)
     with DrawCheck(transform, name_of(f), f), trace:
@@ -199,7 +201,14 @@ def stage_path(
         settled = [_settled(transform, name_of(f), leaf) for leaf in out_leaves]
         graph = trace.graph(settled, name_of(f))
         out_tree = with_kinds(out_leaves, out_tree, trace)
-    return Path(graph, out_tree, tuple(trace.answers)), trace.numbers(settled)
+    return Path(graph, out_tree, tuple(trace.answers), trace.unkept), trace.numbers(settled)
+
+
+def _ask_success(results: Any) -> None:
+    """Leave a guard: the numbers are finite. Where NumPy raises an error, XLA gives NaN or infinity."""
+    for y in results if isinstance(results, list) else [results]:
+        if is_inexact(y.dtype):
+            bool(reduce_and(isfinite_p(y), tuple(range(y.ndim))))
 
 
 def stage_flat(f: Callable[..., Sequence[Any]], avals: Sequence[Aval], name: str) -> Graph:

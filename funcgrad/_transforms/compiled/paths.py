@@ -49,6 +49,9 @@ _ROUNDS = 3
 _MOST_COMPILED = 16
 
 
+_INSTEAD_OF_ERRORS = "Ask the numbers beforehand (if np.all(np.linalg.eigvalsh(k) > 0)) instead of catching an error."
+
+
 class TypedPaths:
     """The paths for arguments of one structure and of the same types."""
 
@@ -79,7 +82,10 @@ class TypedPaths:
         while here is not None and here.guard is not None:
             graph = here.graph.made(_without_effects)
             run = graph.made(compile_stretch) if len(answers) < most else graph.evaluate
-            values = run(*[found[var] for var in graph.inputs])
+            try:
+                values = run(*[found[var] for var in graph.inputs])
+            except Exception:  # noqa: BLE001  (the function may catch it: the path of these numbers is another one)
+                return Unknown(answers)
             found.update(zip(here.given, values, strict=False))
             answers = (*answers, answer_to(here.asked, values[-1]))
             here = here.ways.get(answers[-1])
@@ -163,7 +169,10 @@ class PathsFunction(Jitted):
             if onlookers and (y := self._call_looked_at(args, kwargs)) is not MISS:
                 return y
             if before is None or before.concrete:
-                y = self._call_recent(args, kwargs)
+                try:
+                    y = self._call_recent(args, kwargs)
+                except Exception as error:  # noqa: BLE001  (most are raised again)
+                    y = self._after(error, self._bound(self._static.bind(args, kwargs)))
                 if type(y) is Unknown:
                     return self._call_anew(args, kwargs, y)
                 if y is not MISS:
@@ -200,7 +209,7 @@ class PathsFunction(Jitted):
         while True:
             answers: tuple[Hashable, ...] = ()
             if types.tree.paths:
-                y = self._run(bound, args, kwargs) if y is MISS else y
+                y = self._run_or_call(bound, args, kwargs) if y is MISS else y
                 if type(y) is not Unknown:
                     return y
                 answers, y = y.answers, MISS
@@ -219,6 +228,21 @@ class PathsFunction(Jitted):
             if not is_known or types.has_effects or rounds == _ROUNDS:
                 # Effects of this call happened while it was staged.
                 return _results(path, numbers, bound.dynamic)
+
+    def _run_or_call(self, bound: Bound, args: tuple, kwargs: dict) -> Any:
+        try:
+            return self._run(bound, args, kwargs)
+        except Exception as error:  # noqa: BLE001  (most are raised again)
+            return self._after(error, bound)
+
+    def _after(self, error: Exception, bound: Bound) -> Any:
+        """Run the function eagerly after its program failed: it may catch the error, and go on in another way."""
+        failed = isinstance(error, np.linalg.LinAlgError | ArithmeticError) or bound.types.must_wait
+        if not failed or bound.types.has_effects or self._donated or self.donated_names:
+            raise error
+        y = bound.called()
+        self._warn(bound.types, f"its program raised a {type(error).__name__}, which it catches")
+        return y
 
     def _leads_to(self, types: TypedPaths, answers: Sequence[Hashable]) -> int | None:
         """Return the number of a path that begins with these answers, if one does."""
@@ -302,6 +326,9 @@ class PathsFunction(Jitted):
             types.has_effects = types.has_effects or not all(map(is_guard, effects))
             if types.closed or not _is_lasting(path):
                 return False
+            if path.unkept:
+                types.closed, types.remedy = path.unkept, _INSTEAD_OF_ERRORS
+                return False
             try:
                 types.latest = types.tree.add(path)
             except DifferentProgramError as error:
@@ -318,7 +345,7 @@ class PathsFunction(Jitted):
                 types.remedy = "Raise paths=, or choose in the arrays with np.where, fg.cond or fg.while_loop."
             return True
 
-    def _warn(self, types: TypedPaths) -> None:
+    def _warn(self, types: TypedPaths, why: str = "") -> None:
         """Say once that new paths run eagerly, and where the function branches."""
         if self._warned:
             return
@@ -326,9 +353,10 @@ class PathsFunction(Jitted):
         branches = types.tree.branches()
         ways = "; ".join(map(_ways, branches[:8]))
         more = f"; and {len(branches) - 8} more lines" if len(branches) > 8 else ""
+        where = f"It branches at {ways}{more}. " if ways else ""
+        remedy = _INSTEAD_OF_ERRORS if why else types.remedy
         warnings.warn(
-            f"jit: a call of {name_of(self._function)} runs eagerly: {types.closed}. It branches at {ways}{more}. "
-            f"{types.remedy}",
+            f"jit: a call of {name_of(self._function)} runs eagerly: {why or types.closed}. {where}{remedy}",
             PathsWarning,
             stacklevel=caller_level(),
         )

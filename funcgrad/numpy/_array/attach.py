@@ -16,7 +16,7 @@ from funcgrad._core.bind import NO_PARAMS, Tracer, keeps
 from funcgrad._core.trace.place import is_number, settled, writable
 from funcgrad._core.words import BARE, retell
 from funcgrad._types import Array, ArrayLike, DTypeLike
-from funcgrad.numpy._array import memory, number
+from funcgrad.numpy._array import memory, number, number_methods
 from funcgrad.numpy._array.operators import OPERATORS
 from funcgrad.numpy._array.ufunc_at import ufunc_at
 from funcgrad.numpy._array.ufunc_folds import fold
@@ -276,6 +276,7 @@ ATTRIBUTES: dict[str, Callable[[Any], Any]] = {
     "flat": Flat,
     "device": memory.device,
     **memory.HIDDEN,
+    **number_methods.ATTRIBUTES,
     "__jax_array__": _jax_array,
 }
 

@@ -106,7 +106,7 @@ def test_a_dict_keeps_its_order(engine: str, paths: int) -> None:
         for p in (FIRST, SECOND, {int(name[5:]): w for name, w in FIRST.items()}):
             expected = layers(p, 0.5)
             calls = [f(p, 0.5), nested((None, {"p": p}))]
-            calls += [named(0.5, **p)] if "layer2" in p else []
+            calls += [named(0.5, **p)] if "layer2" in p else []  # pyright: ignore[reportCallIssue]  (these keys are names)
             for y in calls:
                 assert list(y) == list(p)
                 for name, value in expected.items():
