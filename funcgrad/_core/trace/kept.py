@@ -28,8 +28,16 @@ _copies: WeakValueDictionary[Any, np.ndarray] = WeakValueDictionary()
 
 
 def copied(x: np.ndarray) -> np.ndarray:
-    """Return a copy of an array that nobody writes to: the same copy as long as the array has the same numbers."""
-    if x.nbytes <= _SMALL or x.dtype.hasobject:
+    """Return a copy of an array for a tape."""
+    return x.copy(order="K") if x.nbytes <= _SMALL else shared_copy(x)
+
+
+def shared_copy(x: np.ndarray) -> np.ndarray:
+    """Return a copy of an array that nobody writes to: the same copy as long as the array has the same numbers.
+
+    Graphs take such copies of small arrays, too, because graphs with the same constants are recognized as equal.
+    """
+    if x.dtype.hasobject:
         return x.copy(order="K")
     key = _key(x)
     known = _copies.get(key)

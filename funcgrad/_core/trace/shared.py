@@ -14,7 +14,7 @@ import numpy as np
 from funcgrad._core.aval import FLOAT64
 from funcgrad._core.bind import Trace, Tracer
 from funcgrad._core.graph.ir import Literal, Operand
-from funcgrad._core.trace.kept import copied
+from funcgrad._core.trace.kept import shared_copy
 
 _NUMBERS = (float, int)
 # Integers between the negative of this and this are exact in float64.
@@ -32,7 +32,7 @@ class SharedParts:
 
     def constant(self, x: np.ndarray) -> np.ndarray:
         """Return a copy of an array for the program: the first one of the same bits and layout, if it is small."""
-        x = copied(x)
+        x = shared_copy(x)
         if x.nbytes > _SMALL or x.dtype.hasobject:
             return x
         return self._constants.setdefault((x.shape, x.strides, x.dtype, x.tobytes()), x)
