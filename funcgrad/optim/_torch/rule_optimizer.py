@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import operator
 from collections.abc import Callable, Iterator, Sequence
@@ -12,7 +13,9 @@ import numpy as np
 
 from funcgrad._core.aval import Aval, aval_of
 from funcgrad._engines import engine_scope
+from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.index.rows import Rows
+from funcgrad._ops.layout.shape import reshape
 from funcgrad._transforms.base.arguments import check_callable
 from funcgrad._transforms.compiled.jit import jit
 from funcgrad._types import Array, ArrayLike, Grads, Params, ScalarLike
@@ -22,6 +25,7 @@ from funcgrad.errors import HyperparameterError
 from funcgrad.optim._rules.rule import REQUIRED, Choice, HyperparameterRow, Number, Rule, Slot
 from funcgrad.optim._run.leaf import Leaf, Stepper, write
 from funcgrad.optim._state.begin import begun
+from funcgrad.optim._state.hyperparameters import FLOAT64
 from funcgrad.optim._state.prefix import NumberIndex, Prefix, Prefixes, as_vector
 from funcgrad.optim._state.state import State
 from funcgrad.optim._torch.optimizer import Optimizer
@@ -289,6 +293,8 @@ class RuleOptimizer(Optimizer):
         with recorded(True):
             values = [[p.clone() for p, _ in pairs]]
             state = self._state_of(members, tensors=True)
+            numbers = _recorded_numbers(self.kind.rule, group, row)
+            state = dataclasses.replace(state, numbers=as_vector(numbers))
             new, state = update(self.kind, [[g for _, g in pairs]], state, values)
 
         def put(p: ArrayLike, value: Any) -> None:
@@ -349,6 +355,18 @@ def _pairs(group: dict[str, Any], given: Iterator[Any] | None) -> tuple[list[_Pa
             if type(p._value) is not np.ndarray:
                 foreign.append((p, gradient))
     return pairs, foreign
+
+
+def _recorded_numbers(rule: Rule, group: dict[str, Any], row: HyperparameterRow) -> list[Any]:
+    """Return the numbers of a group, with tensors that require gradients as they are, so that they get them."""
+    kinds = [
+        kind for kind, on in zip(rule.hyperparameters, row.structure.on, strict=True) if type(kind) is Number and on
+    ]
+    pairs = [(option_of(group, kind), number) for kind, number in zip(kinds, row.numbers, strict=True)]
+    return [
+        cast(reshape(value, ()), FLOAT64) if is_tensor(value) and value.requires_grad else number
+        for value, number in pairs
+    ]
 
 
 def _new_count(taken: int, rule: Rule) -> Any:
