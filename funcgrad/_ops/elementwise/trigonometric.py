@@ -154,10 +154,10 @@ arctan2_p = elementwise(
     "a b",
     numpy=np.arctan2,
     xla="atan2",
-    # A quotient of squares would overflow.
+    # A quotient of squares would overflow. So does a quotient of a quotient on XLA, which multiplies the divisors.
     maps=[
-        lambda t, a, b: t * (leg_p(b, a) / hypot_p(a, b)),
-        lambda t, a, b: t * (-leg_p(a, b) / hypot_p(a, b)),
+        lambda t, a, b: t * (leg_p(b, a) * (1 / hypot_p(a, b))),
+        lambda t, a, b: t * (-leg_p(a, b) * (1 / hypot_p(a, b))),
     ],
     flops=15,
 )
