@@ -179,3 +179,22 @@ def test_a_rule_that_is_not_elementwise(transform: Any) -> None:
     for p, g, mine, count in zip(params, grads, new, state.counts, strict=True):
         np.testing.assert_allclose(mine, p - 0.1 * g @ (g.T @ g), rtol=1e-12)
         np.testing.assert_array_equal(count, np.full(p.shape, 0.5))
+
+
+@pytest.mark.parametrize("engine", [None, "numpy", "xla"])
+@pytest.mark.parametrize(
+    ("name", "expected"), [("adam", -1e7), ("adamw", -1e7), ("adagrad", -1e9), ("rmsprop", -1e7), ("adamax", -1e7)]
+)
+def test_a_step_differentiated_by_a_gradient_of_zero(name: str, expected: float, engine: str | None) -> None:
+    """The root of the second moment has a kink there, and its factor, the first moment, is 0."""
+    init, update_by = getattr(fg.optim, f"{name}_init"), getattr(fg.optim, f"{name}_update")
+    p = np.ones(3)
+    gradient = fg.grad(lambda g: np.sum(update_by(g, init(p, lr=0.1), p)[0]))
+    found = (gradient if engine is None else fg.jit(gradient, engine=engine))(np.zeros(3))
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_clipping_gradients_of_zero_has_a_derivative() -> None:
+    clipped = lambda g: np.sum(fg.optim.clip_by_global_norm({"a": g}, 1.0)["a"])
+    np.testing.assert_array_equal(fg.grad(clipped)(np.zeros(3)), 1)
+    np.testing.assert_array_equal(fg.grad(lambda g: fg.optim.global_norm([g]))(np.zeros(3)), 0)

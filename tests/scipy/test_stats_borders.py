@@ -76,3 +76,32 @@ def test_calls_at_borders(first: int) -> None:
     ]
     assert not found
     assert report.checks["borders"] > 200
+
+
+@pytest.mark.parametrize("engine", [None, "numpy", "xla"])
+@pytest.mark.parametrize(
+    ("f", "at", "first", "second"),
+    [
+        (lambda k: stats.vonmises.logpdf(0.3, k), 0.0, math.cos(0.3), -0.5),
+        (lambda k: stats.vonmises.pdf(0.3, k), 0.0, math.cos(0.3) / (2 * math.pi), None),
+        (stats.vonmises.entropy, 0.0, 0.0, -0.5),
+        # Differences of the formula with 60 digits.
+        (lambda c: stats.genextreme.logpdf(0.3, c), 1.0, 0.4070024831816197, None),
+        (stats.genextreme.mean, 0.0, -(math.pi**2) / 12 - np.euler_gamma**2 / 2, None),
+    ],
+)
+def test_parameters_at_which_the_formula_changes(
+    f: Any, at: float, first: float, second: float | None, engine: str | None
+) -> None:
+    for derivative, expected in ((fg.grad(f), first), (fg.grad(fg.grad(f)), second)):
+        if expected is not None:
+            found = (derivative if engine is None else fg.jit(derivative, engine=engine))(at)
+            np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-15)
+
+
+@pytest.mark.parametrize("x", [-1e200, -1e10, -2.0])
+def test_the_logarithm_of_cauchys_distribution_function_far_to_the_left(x: float) -> None:
+    u = -1 / x
+    expected = u * u / (1 + u * u) / np.arctan(u) if u > 1e-100 else u
+    np.testing.assert_allclose(fg.grad(stats.cauchy.logcdf)(x), expected, rtol=1e-14)
+    np.testing.assert_allclose(fg.grad(stats.cauchy.logsf)(-x), -expected, rtol=1e-14)

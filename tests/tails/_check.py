@@ -17,12 +17,13 @@ mp: Any = mpmath.mp
 ORDERS = ("value", "first", "second")
 ENGINES = ("numpy", "xla")
 # Relative errors that count as faults: of a value, of a first and of a second derivative.
-ALLOWED = (1e-10, 1e-9, 1e-7)
+ALLOWED = {"float64": (1e-10, 1e-9, 1e-7), "float32": (1e-5, 1e-4, 1e-3)}
 # A limit is taken at this distance from an end, and at this point for infinity.
 _NEAR, _FAR = mp.mpf(10) ** -30, mp.mpf(10) ** 15
 # A limit of more than this counts as infinite, of less than its reciprocal as zero.
 _ENDLESS = 1e4
-_LARGEST, _TINIEST = float(np.finfo(float).max), 1e-290
+# Differences below the second number are rounding of denormal numbers.
+_RANGE = {"float64": (float(np.finfo(float).max), 1e-290), "float32": (float(np.finfo(np.float32).max), 1e-35)}
 
 
 class Edge(NamedTuple):
@@ -44,6 +45,7 @@ class Row(NamedTuple):
         slopes: by an argument's number the first derivative, where the differences of ``formula`` would lose it.
         digits: with which mpmath computes.
         orders: how many derivatives there are.
+        dtypes: of the arguments.
     """
 
     name: str
@@ -54,6 +56,7 @@ class Row(NamedTuple):
     slopes: Mapping[int, Callable[..., Any]] = {}
     digits: int = 50
     orders: int = 2
+    dtypes: Sequence[str] = ("float64",)
 
 
 class Found(NamedTuple):
@@ -61,6 +64,7 @@ class Found(NamedTuple):
 
     row: str
     engine: str
+    dtype: str
     order: int
     by: int
     point: tuple[float, ...]
@@ -71,13 +75,13 @@ class Found(NamedTuple):
     @property
     def is_fault(self) -> bool:
         """Whether the error is more than rounding explains."""
-        return not self.error <= ALLOWED[self.order]
+        return not self.error <= ALLOWED[self.dtype][self.order]
 
     def __str__(self) -> str:
         place = ", ".join(f"{x!r}" for x in self.point)
         by = f" by argument {self.by}" if self.order and len(self.point) > 1 else ""
         return (
-            f"{self.row}({place}) on {self.engine}: {ORDERS[self.order]}{by} is {self.ours!r}, "
+            f"{self.row}({place}) on {self.engine} in {self.dtype}: {ORDERS[self.order]}{by} is {self.ours!r}, "
             f"should be {self.expected!r} (error {self.error:.1e})"
         )
 
@@ -142,22 +146,23 @@ def expected(row: Row, point: tuple[Any, ...], by: int) -> list[Any]:
     return found
 
 
-def _rounded(y: Any, is_limit: bool) -> float:
+def _rounded(y: Any, is_limit: bool, dtype: str = "float64") -> float:
     if is_limit and abs(y) > _ENDLESS:
         return math.inf if y > 0 else -math.inf
     if is_limit and abs(y) < 1 / _ENDLESS:
         return 0.0
-    if abs(y) > _LARGEST:
+    if abs(y) > _RANGE[dtype][0]:
         return math.inf if y > 0 else -math.inf
     return float(y)
 
 
-def error_of(ours: float, y: Any, slope: Any, x: Any, is_limit: bool, order: int) -> float:
+def error_of(ours: float, y: Any, slope: Any, x: Any, is_limit: bool, order: int, *, dtype: str) -> float:
     """The error in parts of the value, or of what a rounded argument changes in it."""
-    reference = _rounded(y, is_limit)
+    reference = _rounded(y, is_limit, dtype)
+    largest, tiniest = _RANGE[dtype]
     if math.isnan(ours) or math.isinf(reference) or math.isinf(ours):
         # Near the largest number rounding decides.
-        beyond = math.isinf(ours) and not is_limit and abs(y) > 0.9 * _LARGEST and (ours > 0) == (y > 0)
+        beyond = math.isinf(ours) and not is_limit and abs(y) > 0.9 * largest and (ours > 0) == (y > 0)
         large = math.isinf(reference) and abs(ours) > 1e14 and (ours > 0) == (reference > 0)
         # A logarithm goes to infinity slowly.
         slowly = is_limit and math.isinf(ours) and abs(y) > 30 and (ours > 0) == (y > 0)
@@ -167,14 +172,15 @@ def error_of(ours: float, y: Any, slope: Any, x: Any, is_limit: bool, order: int
     sensitivity = abs(y) + (0 if slope is None else abs(x * slope))
     difference = abs(mp.mpf(ours) - y)
     # A derivative may vanish where its terms do not: they cancel to rounding.
-    if difference < _TINIEST or (order and slope is not None and difference < 1e-15 * abs(slope)):
+    rounding = 5 * float(np.finfo(dtype).eps)
+    if difference < tiniest or (order and slope is not None and difference < rounding * abs(slope)):
         return 0.0
     return float(min(difference / sensitivity, mp.mpf(1e300))) if sensitivity else math.inf
 
 
-def ours_of(row: Row, by: int, engine: str) -> list[np.ndarray | None]:
+def ours_of(row: Row, by: int, engine: str, dtype: str = "float64") -> list[np.ndarray | None]:
     """Value and derivatives at all points, on one engine; ``None`` for orders that are refused."""
-    columns = [np.array(column) for column in zip(*[plain(point) for point in row.points], strict=True)]
+    columns = [np.array(column, dtype) for column in zip(*[plain(point) for point in row.points], strict=True)]
     f: Callable[..., Any] = row.function
     found: list[np.ndarray | None] = []
     with np.errstate(all="ignore"):
@@ -189,12 +195,24 @@ def ours_of(row: Row, by: int, engine: str) -> list[np.ndarray | None]:
     return found
 
 
-def check(row: Row, engines: Sequence[str] = ENGINES) -> Iterator[Found]:
+def _narrow(row: Row) -> Row:
+    """The row at the points that float32 has, without those that are denormal numbers there."""
+    tiny, largest = (float(x) for x in (np.finfo(np.float32).tiny, np.finfo(np.float32).max))
+    points = [
+        tuple([x if isinstance(x, Edge) or math.isinf(x) else float(np.float32(x)) for x in point])
+        for point in row.points
+        if all(not x or math.isinf(x) or tiny <= abs(x) <= largest for x in plain(point))
+    ]
+    return row._replace(points=points)
+
+
+def check(row: Row, engines: Sequence[str] = ENGINES, dtype: str = "float64") -> Iterator[Found]:
     """Every number of a row beside the formula's."""
+    row = _narrow(row) if dtype == "float32" else row
     for number, by in enumerate(row.by):
         references = [expected(row, point, by) for point in row.points]
         for engine in engines:
-            for order, ys in enumerate(ours_of(row, by, engine)):
+            for order, ys in enumerate(ours_of(row, by, engine, dtype)):
                 if ys is None or (order == 0 and number):
                     continue
                 for point, reference, y in zip(row.points, references, ys, strict=True):
@@ -205,7 +223,8 @@ def check(row: Row, engines: Sequence[str] = ENGINES) -> Iterator[Found]:
                     if order and any(map(math.isinf, plain(point))):
                         # At infinity a derivative is its limit, or 0 where the point has left the support.
                         error = math.inf if math.isnan(y) else 0.0
-                        yield Found(row.name, engine, order, by, plain(point), float(y), math.nan, error)
+                        yield Found(row.name, engine, dtype, order, by, plain(point), float(y), math.nan, error)
                         continue
-                    error = error_of(float(y), target, reference[order + 1], xs[by], is_limit, order)
-                    yield Found(row.name, engine, order, by, plain(point), float(y), _rounded(target, is_limit), error)
+                    error = error_of(float(y), target, reference[order + 1], xs[by], is_limit, order, dtype=dtype)
+                    target = _rounded(target, is_limit, dtype)
+                    yield Found(row.name, engine, dtype, order, by, plain(point), float(y), target, error)

@@ -7,6 +7,7 @@ import pytest
 
 import funcgrad as fg
 from funcgrad.scipy import stats
+from tests.tails import elementwise as elementwise_rows
 from tests.tails import special as special_rows
 from tests.tails import stats as stats_rows
 from tests.tails._check import Row, check
@@ -30,8 +31,9 @@ SAMPLE = (
     *("inv_boxcox", "kl_div", "pseudo_huber", "norm.logcdf", "norm.logsf", "norm.pdf", "logistic.pdf", "cauchy.logpdf"),
     *("gumbel_r.logsf", "moyal.logcdf", "levy.logcdf", "rayleigh.pdf"),
     *("exponweib.logsf", "f.sf", "f.logcdf", "moyal.logsf", "maxwell.logsf", "gamma.logcdf", "loggamma.logcdf"),
+    *("numpy.tanh", "numpy.hypot", "numpy.arctan2", "numpy.arcsinh", "numpy.logaddexp", "numpy.sqrt"),
 )
-ROWS = {row.name: row for row in (*special_rows.ROWS, *stats_rows.ROWS)}
+ROWS = {row.name: row for row in (*elementwise_rows.ROWS, *special_rows.ROWS, *stats_rows.ROWS)}
 ON_XLA = ("log_ndtr", "expit", "norm.logsf")
 
 
@@ -42,7 +44,7 @@ def test_sample(name: str) -> None:
     # Every third point of the long rows.
     row = ROWS[name]
     points = row.points[:: 3 if len(row.points) > 30 else 1]
-    found = list(check(row._replace(points=points), engines))
+    found = [x for dtype in row.dtypes for x in check(row._replace(points=points), engines, dtype)]
     assert found
     assert not [str(x) for x in found if x.is_fault]
 

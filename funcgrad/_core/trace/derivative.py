@@ -84,16 +84,16 @@ class PerOperand:
         self._readers: dict[int, Callable[..., tuple]] = {}
 
     def node_maker(self, primitive: Primitive, active: int) -> NodeMaker:
-        made = self._node_of(primitive, active)
+        made = self.node_source(primitive, active)
         return recorder.node_maker(_title("node", primitive, active), self._operands, made) if made else _no_node
 
     def recorder(self, primitive: Primitive, active: int, has_params: bool) -> Recorder | None:
         """Return one function that runs the primitive on bare NumPy values and records it."""
-        made = self._node_of(primitive, active)
+        made = self.node_source(primitive, active)
         title = _title("recorder with params" if has_params else "recorder", primitive, active)
         return recorder.recorder(title, self._operands, made, primitive.numpy, has_params) if made else None
 
-    def _node_of(self, primitive: Primitive, active: int) -> str:
+    def node_source(self, primitive: Primitive, active: int) -> str:
         """Return the source of a node; empty if no active operand has a derivative."""
         made = self._nodes.get((primitive, active))
         if made is None:

@@ -128,12 +128,21 @@ def node_maker(title: str, operands: Operands, made: str) -> Callable[..., Any]:
 
 
 def recorder(
-    title: str, operands: Operands, made: str, run: Callable[..., Any], has_params: bool
+    title: str,
+    operands: Operands,
+    made: str,
+    run: Callable[..., Any],
+    has_params: bool,
+    is_rounded: Callable[[Any], bool] | None = None,
 ) -> Callable[..., Any]:
     """Return one function that runs on bare NumPy values and records: ``record(trace, params, *primals, *nodes)``."""
     call = f"run({operands.values}, **params)" if has_params else f"run({operands.values})"
     result = f"trace.tracer_type(trace, y := {call}, {made})"
-    return function(f"lambda trace, params, {operands.values}, {operands.nodes}: {result}", title, {"run": run})
+    return function(
+        f"lambda trace, params, {operands.values}, {operands.nodes}: {result}",
+        title,
+        {"run": run, "is_rounded": is_rounded},
+    )
 
 
 def reader(title: str, operands: Operands, rule: Rule) -> Callable[..., tuple]:

@@ -95,7 +95,8 @@ def _leg_xla(lax: Lax, a: Array, b: Array) -> Array:
 def _over_hypot(x: Value, a: Value, b: Value) -> Any:
     """Return ``x / hypot(a, b)``, and 0 if both are 0: then ``x`` is 0, too."""
     y = hypot_p(a, b)
-    return x / select(y == 0, 1, y)
+    # XLA would multiply the divisors of a quotient of a quotient.
+    return x * (1 / select(y == 0, 1, y))
 
 
 # The quotient ``a / hypot(a, b)``, 0 at the origin. The rules of division would give its derivative as a difference of

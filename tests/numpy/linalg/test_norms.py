@@ -122,3 +122,45 @@ def test_norm_of_nothing(name: str) -> None:
         assert pullback(got)[0].shape == shape
     with pytest.raises(ValueError, match="zero-size"):
         fg.vjp(lambda x: np.linalg.norm(x, -np.inf), np.ones(0))
+
+
+ORDERS: dict[str, dict[str, Any]] = {
+    **NORMS,
+    **{f"vector, {order}": {"ord": order, "axis": 1} for order in (0, 0.5, 1, 1.5, 2, 7, -1, -2.5)},
+}
+
+
+@pytest.mark.parametrize("engine", [None, "numpy", "numba", "xla"])
+@pytest.mark.parametrize("name", ORDERS)
+def test_the_derivative_at_zero_is_zero(name: str, engine: str | None) -> None:
+    x = np.zeros((2, 3))
+    f = lambda x: np.linalg.norm(x, **ORDERS[name])
+    gradient, push = fg.grad(lambda x: np.sum(f(x))), lambda x: fg.jvp(f, (x,), (np.ones_like(x),))[1]
+    for each in (gradient, push):
+        with np.errstate(all="ignore"):
+            found = (each if engine is None else fg.jit(each, engine=engine))(x)
+        np.testing.assert_array_equal(found, np.zeros_like(found))
+
+
+@pytest.mark.parametrize("order", [0.5, 1.5, 2, 3, -1])
+def test_a_zero_among_other_elements(order: float) -> None:
+    """The others keep their derivatives; that of the zero is 0, as that of its absolute value."""
+    x = np.array([2.0, 0.0, -1.0])
+    with np.errstate(all="ignore"):
+        found = fg.grad(lambda x: np.linalg.norm(x, order))(x)
+        y = np.linalg.norm(x, order)
+        expected = np.sign(x) * np.abs(x) ** (order - 1) * y ** (1 - order) if order > 0 else 0 * x
+    expected[1] = 0
+    np.testing.assert_allclose(found, expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize("engine", [None, "numpy", "numba", "xla"])
+@pytest.mark.parametrize("f", [np.std, np.nanstd])
+def test_a_deviation_of_equal_numbers_has_the_derivative_zero(f: Any, engine: str | None) -> None:
+    for axis in (None, 0):
+        gradient = fg.grad(lambda x, axis=axis: np.sum(f(x, axis=axis)))
+        found = (gradient if engine is None else fg.jit(gradient, engine=engine))(np.ones((2, 3)))
+        np.testing.assert_array_equal(found, np.zeros((2, 3)))
+        np.testing.assert_array_equal(
+            fg.jvp(lambda x, a=axis: f(x, axis=a), (np.ones((2, 3)),), (np.ones((2, 3)),))[1], 0
+        )
