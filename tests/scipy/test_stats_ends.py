@@ -214,7 +214,7 @@ def test_tails_of_geom_at_a_sure_success() -> None:
 
 def test_programs_on_xla() -> None:
     def slopes(x: Any, p: Any) -> list[Any]:
-        every = [
+        return [
             *[fg.grad(getattr(stats.expon, method))(x) for method in TAILS],
             fg.grad(stats.expon.ppf)(x),
             fg.grad(stats.beta.pdf)(x, 2.0, 3.0),
@@ -222,7 +222,6 @@ def test_programs_on_xla() -> None:
             fg.grad(lambda p: stats.binom.logpmf(0, 5, p))(p),
             fg.grad(lambda p: stats.poisson.pmf(1, p))(p),
         ]
-        return every
 
     for engine in ("xla", "numba"):
         found = fg.jit(slopes, engine=engine)(0.0, 0.0)
