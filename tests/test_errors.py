@@ -23,6 +23,7 @@ BASES = {
     "ForeignArrayError": TypeError,
     "GraphError": ValueError,
     "HyperparameterError": ValueError,
+    "ImplicitRuleError": RuntimeError,
     "RuleError": ValueError,
     "SparseGradientError": RuntimeError,
     "GradientMismatchError": AssertionError,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from numpy.linalg import LinAlgError
+
 
 class NonScalarOutputError(TypeError):
     """`grad` was asked for the gradient of a function whose result is not a single number.
@@ -37,6 +39,28 @@ class NotDifferentiableError(TypeError):
     6.0
     >>> print(float(fg.grad(lambda n, x: x**n, argnums=1)(3, 2.0)))
     12.0
+    """
+
+
+class ImplicitRuleError(RuntimeError, LinAlgError):
+    """The derivative of a root or a minimizer was requested where the implicit function theorem does not hold.
+
+    The solver did not converge, the function has a kink or a jump there, or its derivatives are singular.
+
+    >>> import numpy as np
+    >>> import funcgrad as fg
+    >>> def least(a):
+    ...     return fg.scipy.optimize.minimize_scalar(lambda x: abs(x**2 - a), bounds=(0, 3)).x
+    >>> fg.grad(least)(2.0)  # doctest: +IGNORE_EXCEPTION_DETAIL
+    Traceback (most recent call last):
+    funcgrad.errors.ImplicitRuleError
+
+    The message names what does not hold. The minimum of ``abs`` is a root of the function inside:
+
+    >>> def root(a):
+    ...     return fg.scipy.optimize.brentq(lambda x: x**2 - a, 0, 3)
+    >>> print(round(float(fg.grad(root)(2.0)), 6))
+    0.353553
     """
 
 

@@ -3,7 +3,7 @@
 A root of ``f(x, p) = 0`` has the derivative ``x_dot = -(df/dx)^-1 (df/dp) p_dot``, one linear solve at ``x``, for any
 method that found ``x``. A minimum is a root of the gradient ``g``. A component held by a bound moves as the bound does,
 and the gradient with respect to the other components stays 0. The formulas use the ``x`` that SciPy returns: the error
-of the derivative is of the size of the error of ``x``.
+of the derivative is of the size of the error of ``x``. What the theorem assumes is checked at ``x``.
 
 Source: Griewank and Walther, *Evaluating Derivatives*, 2nd edition (2008), chapter 15; for bounds Fiacco, *Introduction
 to Sensitivity and Stability Analysis in Nonlinear Programming* (1983), section 3.2.
@@ -23,6 +23,7 @@ from funcgrad._core.bind import untraced
 from funcgrad._core.trace.backward import backward_pass
 from funcgrad._core.trace.reverse import ReverseTrace, ReverseTracer
 from funcgrad._ops.layout.fill import ones_like, zeros_like
+from funcgrad._ops.program.regular import MINIMUM, ROOT, Check, checked_solution
 from funcgrad._types import Array, ArrayLike
 from funcgrad.numpy.extend import known_value
 from funcgrad.numpy.linalg import solve
@@ -85,13 +86,13 @@ class _Implicit(Solver):
         given_dots, rest_dots = x_dots[: self.given], x_dots[self.given :]
         dots = [x_dot if moves(x, x_dot) else None for x, x_dot in zip(rest, rest_dots, strict=True)]
         held = [x_dot if moves(x, x_dot) else None for x, x_dot in zip(given, given_dots, strict=True)]
-        x_dot = self.moved(ys[0], given, held, rest, dots)
+        x_dot = self.moved(ys, given, held, rest, dots)
         return ys, [zeros_like(ys[0]) if x_dot is None else x_dot, zeros_like(ys[1])]
 
     def moved(
-        self, x: ArrayLike, given: Sequence[Any], held: Sequence[Any], rest: Sequence[Any], dots: Sequence[Any]
+        self, ys: Sequence[Any], given: Sequence[Any], held: Sequence[Any], rest: Sequence[Any], dots: Sequence[Any]
     ) -> Any:
-        """Return the tangent of the solution; ``None`` if it is zero."""
+        """Return the tangent of the solution ``ys[0]``; ``None`` if it is zero."""
         raise NotImplementedError
 
     def bound(self, closed: Closed, rest: Sequence[np.ndarray]) -> Callable[[Any], Any]:
@@ -144,45 +145,42 @@ def answer(solver: _Implicit, operands: Sequence[Any]) -> tuple[Any, Any, Any]:
     return x, success > 0, result
 
 
-class _Root(_Implicit):
-    """A root of a function. Subclasses solve for the tangent of the root."""
+class Root(_Implicit):
+    """A root of a function from n numbers to n numbers."""
 
     def moved(
-        self, x: ArrayLike, given: Sequence[Any], held: Sequence[Any], rest: Sequence[Any], dots: Sequence[Any]
+        self, ys: Sequence[Any], given: Sequence[Any], held: Sequence[Any], rest: Sequence[Any], dots: Sequence[Any]
     ) -> Any:
         if all(dot is None for dot in dots):
             return None
-        (f_dot,) = pushed(self.f.evaluate, (x, *rest), (None, *dots))[1]
-        return self.root_dot(x, rest, f_dot)
+        (f,), (f_dot,) = pushed(self.f.evaluate, (ys[0], *rest), (None, *dots))
+        matrix = self._matrix(ys[0], rest)
+        check, known = Check(self.name, ROOT, self._behind), (parts_of(ys[0]), ys[1], matrix, parts_of(f), *rest)
+        x_dot = checked_solution(lambda y: self._solve(matrix, y), -parts_of(f_dot), dots, check, *known)
+        return fnp.reshape(self._whole(x_dot), self.x.shape)
 
-    def root_dot(self, x: Array, rest: Sequence[Array], f_dot: Array) -> Array:
-        """Return the tangent of the root from the tangent of the function at the fixed root."""
-        raise NotImplementedError
+    def _matrix(self, x: ArrayLike, rest: Sequence[Any]) -> Any:
+        return self.made(parts_jacobian_of, rest).at(x, *rest)[0]
+
+    def _solve(self, matrix: Array, parts: Array) -> Array:
+        return solve(matrix, parts)
+
+    def _whole(self, parts: ArrayLike) -> Any:
+        return parts[: self.x.size] + 1j * parts[self.x.size :] if self.x.dtype.kind == "c" else parts
+
+    def _behind(self, x: np.ndarray, step: np.ndarray, *rest: np.ndarray) -> np.ndarray:
+        return np.asarray(parts_of(self.bound(self.f, rest)(np.reshape(self._whole(x - step), self.x.shape))))
 
 
-class Root(_Root):
-    """A root of a function from n numbers to n numbers."""
-
-    def root_dot(self, x: Array, rest: Sequence[Array], f_dot: Array) -> Array:
-        (jacobian,) = self.made(parts_jacobian_of, rest).at(x, *rest)
-        parts = -solve(jacobian, parts_of(f_dot))
-        if self.x.dtype.kind == "c":
-            parts = parts[: self.x.size] + 1j * parts[self.x.size :]
-        return fnp.reshape(parts, self.x.shape)
-
-
-class RootOfEach(_Root):
+class RootOfEach(Root):
     """A root of an elementwise function."""
 
-    def root_dot(self, x: Array, rest: Sequence[Array], f_dot: Array) -> Array:
-        (slopes,) = self.made(slopes_of, rest).at(x, *rest)
-        known = known_value(slopes)
-        if known is not None and not np.all(known):
-            raise np.linalg.LinAlgError(
-                f"{self.name}: the function has slope 0 at a root, so the root has no derivative. Check whether the "
-                "function only touches 0 there, or take the root from fg.stop_gradient(x)."
-            )
-        return -f_dot / slopes
+    def _matrix(self, x: ArrayLike, rest: Sequence[Any]) -> Any:
+        return fnp.reshape(self.made(slopes_of, rest).at(x, *rest)[0], (-1,))
+
+    def _solve(self, matrix: Array, parts: Array) -> Array:
+        # A slope of 0 is named where the derivative is used.
+        return parts / fnp.where(matrix == 0, np.nan, matrix)
 
 
 class Minimum(_Implicit):
@@ -191,27 +189,37 @@ class Minimum(_Implicit):
     bounded = False
 
     def moved(
-        self, x: ArrayLike, given: Sequence[Any], held: Sequence[Any], rest: Sequence[Any], dots: Sequence[Any]
+        self, ys: Sequence[Any], given: Sequence[Any], held: Sequence[Any], rest: Sequence[Any], dots: Sequence[Any]
     ) -> Any:
         if all(dot is None for dot in (*dots, *held[1:3])):
             return None
+        x = ys[0]
         gradient, hessian = self.made(gradient_of, rest), self.made(hessian_of, rest)
         (h,) = hessian.at(x, *rest)
+        (g,) = gradient.at(x, *rest)
         g_dot = zeros_like(x)
         if any(dot is not None for dot in dots):
             (g_dot,) = pushed(gradient.evaluate, (x, *rest), (None, *dots))[1]
-        if not self.bounded:
-            return -solve(h, g_dot)
-        (g,) = gradient.at(x, *rest)
-        low, high = (_is_held(x, g, h, bound, sign) for bound, sign in zip(given[1:3], (1, -1), strict=True))
-        free = fnp.astype(~(low | high), float)
-        fixed = zeros_like(x)
-        for flags, dot in zip((low, high), held[1:3], strict=True):
-            if dot is not None:
-                fixed = fixed + fnp.where(flags, dot, 0.0)
+        free, fixed = ones_like(x), zeros_like(x)
+        if self.bounded:
+            flags = [_is_held(x, g, h, bound, sign) for bound, sign in zip(given[1:3], (1, -1), strict=True)]
+            free = fnp.astype(~(flags[0] | flags[1]), float)
+            for flag, dot in zip(flags, held[1:3], strict=True):
+                if dot is not None:
+                    fixed = fixed + fnp.where(flag, dot, 0.0)
         # Held components have their own equations for their motion; the other equations have them on the right side.
         matrix = h * free[:, None] * free + np.eye(self.x.size) * (1 - free)
-        return solve(matrix, fixed - free * (g_dot + h @ fixed))
+        sides = given[1:3] if self.bounded else (zeros_like(x) - np.inf, zeros_like(x) + np.inf)
+        values = fixed - free * (g_dot + h @ fixed)
+        check, known = Check(self.name, MINIMUM, self._behind), (x, ys[1], matrix, free * g, free, *sides, *rest)
+        return checked_solution(lambda y: solve(matrix, y), values, (*dots, *held[1:3]), check, *known)
+
+    def _behind(
+        self, x: np.ndarray, step: np.ndarray, free: np.ndarray, low: np.ndarray, high: np.ndarray, *rest: np.ndarray
+    ) -> np.ndarray:
+        at = np.clip(x - step, low, high)
+        # A component that a step moves to its bound has no equation there.
+        return np.where(at == x - step, free, 0.0) * self.bound(self.made(gradient_of, rest), rest)(at)
 
 
 def _is_held(x: ArrayLike, g: ArrayLike, h: ArrayLike, bound: ArrayLike, sign: int) -> Any:

@@ -85,6 +85,11 @@ MISTAKES: dict[str, Mistake] = {
         errors.ForeignArrayError,
         r"a traced value f64\[2\] was to become an array of dtype str.*under grad",
     ),
+    "a minimum at a kink": (
+        lambda: fg.grad(lambda a: fg.scipy.optimize.fminbound(lambda x: abs(x * x - a), 0, 3))(2.0),
+        errors.ImplicitRuleError,
+        r"minimize_scalar: the derivative of the minimizer .*gradient does not vanish there: it is 2\.8.*root finder",
+    ),
     "a graph that reads what nothing defines": (
         lambda: fg.Graph([], [], [], [fg.extend.Var(fg.extend.Aval((), np.dtype(float)))]),
         errors.GraphError,

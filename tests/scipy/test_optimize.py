@@ -15,6 +15,7 @@ import scipy.optimize
 
 import funcgrad as fg
 from funcgrad.errors import (
+    ImplicitRuleError,
     NotDifferentiableError,
     StagedRandomWarning,
     TracerBoolConversionError,
@@ -187,7 +188,7 @@ def test_many_roots() -> None:
     a = np.linspace(1.0, 9.0, 40)
     roots = lambda a: optimize.newton(lambda x: x**3 - a, np.full(40, 1.5), tol=1e-14)
     np.testing.assert_allclose(fg.grad(lambda a: np.sum(roots(a)))(a), a ** (-2 / 3) / 3, rtol=1e-9)
-    with pytest.raises(np.linalg.LinAlgError, match="slope 0 at a root"):
+    with pytest.raises(ImplicitRuleError, match="its Jacobian is singular there"):
         fg.grad(lambda a: np.sum(optimize.newton(lambda x: (x - a) ** 3, np.full(40, 2.0), maxiter=200)))(2.0)
 
 
@@ -308,7 +309,7 @@ def test_results_say_what_scipys_say() -> None:
     with pytest.warns(RuntimeWarning, match=r"good progress|iteration"):
         found = optimize.fsolve(lambda x: x**2 + 1, 0.7)
     assert np.isfinite(found).all()
-    failed = fg.jvp(lambda a: float(optimize.root(lambda x: x**2 + a, 0.7).success), (1.0,), (1.0,))[0]
+    failed = fg.vjp(lambda a: float(optimize.root(lambda x: x**2 + a, 0.7).success), 1.0)[0]
     assert failed == 0.0
     staged = fg.jit(lambda a: optimize.root(lambda x: x**2 + a, 0.7).success, engine="numpy")
     assert (bool(staged(1.0)), bool(staged(-1.0))) == (False, True)

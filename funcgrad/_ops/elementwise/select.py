@@ -1,4 +1,4 @@
-"""Choose between two values elementwise by a boolean."""
+"""Choose between two values elementwise by a boolean; and the number 0 with a given slope."""
 
 from __future__ import annotations
 
@@ -36,3 +36,15 @@ select_p = elementwise(
 def select(c: Value, a: Value, b: Value) -> Value:
     """Return ``a`` where ``c``, else ``b``; both of one dtype, or one of them a Python scalar."""
     return select_p(c, a, b)
+
+
+# Returns 0, with the derivative ``slope`` with respect to ``x``: a function at a point where it is 0 and its formula
+# has another slope, or none. The slope may be infinite, where ``slope * (x - end)`` would be NaN.
+sloped_zero_p = elementwise(
+    "sloped_zero",
+    "x slope",
+    numpy=lambda x, slope: np.zeros(np.broadcast_shapes(np.shape(x), np.shape(slope)), np.result_type(x, slope))[()],
+    xla=lambda lax, x, slope: lax.full_like(x, 0),
+    maps=[lambda t, slope: t * slope, None],
+    flops=0,
+)

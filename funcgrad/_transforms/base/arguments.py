@@ -21,7 +21,7 @@ from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.layout.copy import copy, holder
 from funcgrad._ops.random.bits import untyped
 from funcgrad.errors import ForeignArrayError, NotDifferentiableError, TreeMismatchError
-from funcgrad.numpy.extend import argument_value, as_value, is_foreign_array, is_object_array
+from funcgrad.numpy.extend import argument_value, as_value, is_foreign_array, is_object_array, known_value
 from funcgrad.tree import KeyPath, TreeDef, flatten, flatten_with_path, key_path_str, unflatten
 from funcgrad.tree.extend import static_key
 
@@ -203,6 +203,21 @@ def number_like(x: Any, needed: Aval, what: str) -> Any:
         f"{what} is {'None' if x is None else f'a {type(x).__name__}'}; needed an array {needed}. "
         "Pass an array of that shape, np.zeros where nothing changes."
     )
+
+
+def tangent_like(x: Any, needed: Aval) -> Any:
+    """Return a tangent in the dtype of its primal where NumPy casts it (same_kind, or integers without loss)."""
+    kind, dtype = x.dtype.kind, needed.dtype
+    if x.dtype == dtype or kind not in "iufc":
+        return x
+    fits = np.can_cast(x.dtype, dtype, "same_kind")
+    if kind in "iu":
+        # SciPy probes a linear operator with int8.
+        known = known_value(x)
+        numbers = None if known is None else np.asarray(known)
+        small = x.dtype.itemsize < 8 and np.can_cast(x.dtype, dtype)
+        fits = small if numbers is None else bool(np.all(numbers.astype(dtype).real.astype(x.dtype) == numbers))
+    return cast(x, dtype) if fits else x
 
 
 def owned(results: Iterable[Any], others: Iterable[Any], *, views: bool = False) -> list[Any]:

@@ -13,6 +13,7 @@ from funcgrad._core.bind import Tracer, is_value
 from funcgrad._core.lazy import LazyModule
 from funcgrad._core.tracebacks import folded
 from funcgrad._ops.layout.shape import reshape
+from funcgrad._ops.program.regular import ROOT, Check, checked_solution
 from funcgrad._transforms.base.arguments import check_callable, name_of
 from funcgrad._transforms.custom.callback import call_numpy
 from funcgrad._transforms.custom.decorators import custom_jvp
@@ -54,6 +55,8 @@ def implicit_root(residual: Callable[..., Any], guess: Value, *args: Any, solver
         NotDifferentiableError: the residual closes over a traced value.
         TreeMismatchError: the shape of the residual differs from that of the guess.
         RuntimeError: SciPy does not converge (under `jit`, as an error of the program that runs).
+        ImplicitRuleError: the residual is not 0 at the root that the solver returned, is not smooth there, or its
+            Jacobian is singular, and a derivative is asked for.
 
     Example:
         >>> import numpy as np
@@ -108,9 +111,18 @@ def _push_root(
         return residual(x, *unflatten(in_tree, whole))
 
     shape, size = aval_of(x).shape, aval_of(x).size
-    _, y_dot = jvp(of_moving, tuple([found[i] for i in moving]), tuple([dots[i] for i in moving]))
+    y, y_dot = jvp(of_moving, tuple([found[i] for i in moving]), tuple([dots[i] for i in moving]))
     jacobian = reshape(jacfwd(lambda x: residual(x, *args))(x), (size, size))
-    return x, reshape(-solve(jacobian, reshape(y_dot, (size,))), shape)
+
+    def behind(x: np.ndarray, step: np.ndarray, *values: np.ndarray) -> np.ndarray:
+        at = np.reshape(x - step, shape)
+        return np.reshape(as_value(residual(at, *unflatten(in_tree, list(values)))), (size,))
+
+    check = Check("implicit_root", ROOT, behind)
+    known = reshape(x, (size,)), np.ones((), np.float32), jacobian, reshape(y, (size,))
+    values, moved = reshape(-y_dot, (size,)), [dots[i] for i in moving]
+    x_dot = checked_solution(lambda y: solve(jacobian, y), values, moved, check, *known, *found)
+    return x, reshape(x_dot, shape)
 
 
 def _check(residual: Callable[..., Any], guess: Aval, x: ArrayLike, y: ArrayLike) -> None:

@@ -25,6 +25,7 @@ from funcgrad._transforms.base.arguments import (
     owned,
     returned,
     taken,
+    tangent_like,
 )
 from funcgrad._transforms.debug import evaluated
 from funcgrad._transforms.derivative.reverse import split_aux
@@ -42,7 +43,8 @@ def jvp(
     Args:
         f: a function of as many arguments as there are primals.
         primals: pytrees of float or complex arrays, the point.
-        tangents: one per primal, with its structure, shapes and dtypes: the direction.
+        tangents: one per primal, with its structure and shapes: the direction. Numbers of another dtype are cast where
+            NumPy does so (``same_kind``), integers where nothing is lost.
         has_aux: whether ``f`` returns ``(out, aux)``.
 
     Returns:
@@ -97,6 +99,7 @@ def _checked(f: Callable[..., Any], number: int, x: Value, x_dot: PyTree) -> Arr
     needed, x_dot = aval_of(x), taken(x_dot)
     if not hasattr(x_dot, "dtype"):
         x_dot = number_like(x_dot, needed, f"jvp: the tangent of {argument_name(f, number)}")
+    x_dot = tangent_like(x_dot, needed)
     if x_dot.shape != needed.shape or x_dot.dtype != needed.dtype:
         raise TreeMismatchError(
             f"jvp: the tangent of {argument_name(f, number)} is {aval_of(x_dot)}; needed {needed}, the type of the "
@@ -135,6 +138,7 @@ class Linearized:
         x_dot = taken(x_dot)
         if not hasattr(x_dot, "dtype"):
             x_dot = number_like(x_dot, needed, f"linearize: a tangent passed to {self.graph.name}")
+        x_dot = tangent_like(x_dot, needed)
         if x_dot.shape != needed.shape or x_dot.dtype != needed.dtype:
             raise TreeMismatchError(
                 f"linearize: a tangent passed to {self.graph.name} is {aval_of(x_dot)}; needed {needed}, the type of "

@@ -250,7 +250,8 @@ def hvp(f: Callable[..., Any], primals: Sequence[Any] | None = None, tangents: S
     Args:
         f: returns a real scalar; a function of as many arguments as there are primals.
         primals: pytrees of float arrays, the point.
-        tangents: one per primal, with its structure, shapes and dtypes: the direction.
+        tangents: one per primal, with its structure and shapes: the direction. Numbers of another dtype are cast where
+            NumPy does so (``same_kind``), integers where nothing is lost.
 
     Returns:
         The product, a pytree like the primal; a tuple of these for several primals. Without a point, the function of

@@ -16,7 +16,8 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._core.aval import Aval, aval_of
-from funcgrad._ops.layout.fill import zeros_like
+from funcgrad._core.bind import untraced
+from funcgrad._ops.program.regular import MINIMUM, Check, checked_solution
 from funcgrad._types import ArrayLike
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy.linalg import solve
@@ -124,10 +125,11 @@ class Constrained(Minimum):
         self._whole, self._equal = whole
 
     def moved(
-        self, x: ArrayLike, given: Sequence[Any], held: Sequence[Any], rest: Sequence[Any], dots: Sequence[Any]
+        self, ys: Sequence[Any], given: Sequence[Any], held: Sequence[Any], rest: Sequence[Any], dots: Sequence[Any]
     ) -> Any:
         if all(dot is None for dot in (*dots, *held[1:3])):
             return None
+        x = ys[0]
         evaluate, n = self._whole.evaluate, self.x.size
         others, moving = (*given[1:3], *rest), (*held[1:3], *dots)
         sides = _sides_of(evaluate, self.x)
@@ -147,11 +149,29 @@ class Constrained(Minimum):
         holding = matrix * flags[:, None]
         top = fnp.concatenate([h, -fnp.swapaxes(holding, 0, 1)], 1)
         bottom = fnp.concatenate([holding, np.eye(aval_of(c).size) * (1 - flags)], 1)
-        moved = solve(fnp.concatenate([top, bottom], 0), fnp.concatenate([-g_dot, -flags * c_dot]))
-        return moved[:n] + zeros_like(x)
+        whole = fnp.concatenate([top, bottom], 0)
+        values = fnp.concatenate([g - fnp.swapaxes(holding, 0, 1) @ u, flags * c])
+        check, known = Check(self.name, MINIMUM, self._behind_both), (x, ys[1], whole, values, u, flags, *others)
+        y_dot = fnp.concatenate([-g_dot, -flags * c_dot])
+        return checked_solution(lambda y: solve(whole, y), y_dot, moving, check, *known)[:n]
+
+    def _behind_both(
+        self, x: np.ndarray, step: np.ndarray, u: np.ndarray, flags: np.ndarray, *others: np.ndarray
+    ) -> np.ndarray:
+        n = self.x.size
+        at, more = x - step[:n], u - step[n:]
+        slope = gradient_of(_lagrangian_of(self._whole.evaluate, self.x), self.x)
+        with untraced():
+            (g,), (c,) = slope(at, more, *others), _sides_of(self._whole.evaluate, self.x)(at, *others)
+        return np.concatenate([g, flags * c + (1 - flags) * more])
 
 
 def _multipliers(matrix: ArrayLike, g: ArrayLike, flags: ArrayLike) -> Any:
     """Return the multipliers of the flagged rows that fit the gradient best; 0 for the other rows."""
     rows = matrix * fnp.astype(flags, float)[:, None]
-    return solve(rows @ fnp.swapaxes(rows, 0, 1) + fnp.diag(fnp.where(flags, 0.0, 1.0)), rows @ g)
+    gram = rows @ fnp.swapaxes(rows, 0, 1) + fnp.diag(fnp.where(flags, 0.0, 1.0))
+    try:
+        return solve(gram, rows @ g)
+    except np.linalg.LinAlgError:
+        # The constraints depend on each other; so do the rows of the matrix that is checked.
+        return g[:1] * np.zeros(aval_of(gram).shape[0])

@@ -112,7 +112,7 @@ def least_squares(  # noqa: PLR0913, PLR0917  (SciPy's arguments)
 
     As for `minimize`, SciPy finds the minimizer on plain numbers. Its derivative follows from the implicit function
     theorem with all second derivatives, not only the Gauss-Newton part. A component held by a bound moves as the bound
-    does. If SciPy does not converge (``success`` is False), the derivative is not valid.
+    does. A derivative that is used is checked as that of `minimize`.
 
     Args:
         fun: takes a vector, ``args`` and ``kwargs``, and returns the residuals.
@@ -143,7 +143,7 @@ def least_squares(  # noqa: PLR0913, PLR0917  (SciPy's arguments)
         UnsupportedFunctionError: ``loss`` is a function, and something is traced.
         NotDifferentiableError: an option is traced; or ``fun`` branches on numbers and closes over traced ones, under
             `jit` or `vmap`.
-        LinAlgError: the second derivatives are singular.
+        ImplicitRuleError: a derivative is used that the theorem does not give, as in `minimize`.
 
     Example:
         >>> import numpy as np
@@ -242,7 +242,7 @@ def curve_fit(  # noqa: PLR0917  (SciPy's arguments)
     Raises:
         UnsupportedFunctionError: ``full_output`` or ``nan_policy`` with traced values.
         RuntimeError: SciPy finds no parameters.
-        LinAlgError: the second derivatives are singular.
+        ImplicitRuleError: a derivative is used that the theorem does not give, as in `minimize`.
 
     Example:
         >>> import numpy as np

@@ -101,9 +101,12 @@ def minimize(  # noqa: PLR0917  (SciPy's arguments)
     the minimizer has about seven digits. The derivatives of ``x`` and ``fun`` with respect to ``args`` and the closure
     of ``fun`` follow from the implicit function theorem, with exact second derivatives at the minimizer. A component
     held by a bound moves as the bound does; a component on a bound with slope 0 counts as free. The derivative with
-    respect to ``x0`` is 0. If SciPy does not converge (``success`` is False), the derivative is that of one Newton step
-    from ``x``, and is not valid. A singular matrix of second derivatives raises ``LinAlgError`` eagerly; on XLA it
-    gives infinities or NaN.
+    respect to ``x0`` is 0.
+
+    A derivative that is used is checked, when the numbers are known: the solver converged, the gradient vanishes at
+    ``x``, the function is smooth there, and its second derivatives are regular. A minimum at a kink, such as that of
+    ``abs(residual(x))``, has no such derivative: find the root of the residual instead. Forward mode checks at once,
+    reverse mode in the backward pass, so that results of failed searches may be thrown away.
 
     Args:
         fun: a function of a vector and ``args`` that returns a number, written with NumPy. It may branch on its
@@ -130,7 +133,8 @@ def minimize(  # noqa: PLR0917  (SciPy's arguments)
         UnsupportedFunctionError: a constraint is no dictionary, and a value is traced.
         NotDifferentiableError: an option is traced; or ``fun`` branches on numbers and closes over traced ones, under
             `jit` or `vmap` or with constraints.
-        LinAlgError: the second derivatives are singular.
+        ImplicitRuleError: a derivative is used that the theorem does not give (in programs on XLA, as JAX's error with
+            this text).
 
     Example:
         >>> import numpy as np
@@ -233,7 +237,7 @@ def minimize_scalar(  # noqa: PLR0917  (SciPy's arguments)
         SciPy's result with ``x`` and ``fun``.
 
     Raises:
-        LinAlgError: the second derivative is 0.
+        ImplicitRuleError: a derivative is used that the theorem does not give, as in `minimize`.
 
     Example:
         >>> import numpy as np

@@ -85,9 +85,9 @@ def root(  # noqa: PLR0917  (SciPy's arguments)
     """``scipy.optimize.root``: where a function of a vector is 0; the root is differentiable.
 
     SciPy finds the root on plain numbers. The derivatives of ``x`` with respect to ``args`` and the closure of ``fun``
-    follow from the implicit function theorem at this root. The derivative with respect to ``x0`` is 0. If SciPy does
-    not converge (``success`` is False), the derivative is that of one Newton step from ``x``, and is not valid. A
-    singular Jacobian raises ``LinAlgError`` eagerly; on XLA it gives infinities or NaN.
+    follow from the implicit function theorem at this root. The derivative with respect to ``x0`` is 0. A derivative
+    that is used is checked as that of `minimize`: SciPy converged, ``fun`` vanishes and is smooth at ``x``, and its
+    Jacobian is regular.
 
     Args:
         fun: a function of a vector and ``args`` that returns as many numbers. It may branch on its argument: the
@@ -109,7 +109,8 @@ def root(  # noqa: PLR0917  (SciPy's arguments)
         TreeMismatchError: there are more equations than unknowns, or fewer.
         NotDifferentiableError: an option is traced; or ``fun`` branches on numbers and closes over traced ones, under
             `jit` or `vmap`.
-        LinAlgError: the Jacobian is singular.
+        ImplicitRuleError: a derivative is used that the theorem does not give (in programs on XLA, as JAX's error with
+            this text).
 
     Example:
         >>> import numpy as np

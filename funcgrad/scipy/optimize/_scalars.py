@@ -74,7 +74,8 @@ def root_scalar(  # noqa: PLR0917  (SciPy's arguments)
     Raises:
         NotDifferentiableError: an option is traced; or ``f`` branches on numbers and closes over traced ones, under
             `jit` or `vmap`.
-        LinAlgError: the function has no slope at the root, so that the root has no derivative.
+        ImplicitRuleError: a derivative is used that the theorem does not give, as in `root`: the function jumps at the
+            root, say, or has no slope there.
 
     Example:
         >>> import numpy as np

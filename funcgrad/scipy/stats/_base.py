@@ -22,6 +22,7 @@ from funcgrad._ops.program.barrier import stop_gradient_p
 from funcgrad._types import Array, ArrayLike
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy.extend import as_value, dtype_of
+from funcgrad.scipy.special import xlogy
 
 scipy_stats = LazyModule("scipy.stats")
 
@@ -95,7 +96,9 @@ class Distribution:
         shapes: the names of the shape parameters, space separated.
         domain: the condition under which these are allowed.
         support: the first and the last point, numbers or a function of the shape parameters.
-        formulas: by their names the functions of ``(x, *shapes)`` that are known; the others are made of these.
+        formulas: by their names the functions of ``(x, *shapes)`` that are known; the others are made of these. The
+            density is a product ``base**exponent ... exp(rest)``: ``powers`` returns the pairs of a base, which may be
+            0, and an exponent, and ``rest`` the other factor's logarithm. ``inside`` returns arguments with no base 0.
     """
 
     options: tuple[str, ...] = ()
@@ -159,11 +162,44 @@ class Distribution:
         if name in _REST and name[3:] in known and _REST[name] in known:
             part, rest = known[name[3:]], known[_REST[name]]
             return lambda x, *shapes: log_of_part(part(x, *shapes), rest(x, *shapes))
+        if "powers" in known and name in {"logpdf", "logpmf", "pdf", "pmf"}:
+            log = known.get(f"log{name[-3:]}", self._log_of_product)
+            return log if name.startswith("log") else lambda *point: self._product(log, point)
         for source, made in _MADE[name]:
             if source in known:
                 inner = known[source]
                 return lambda x, *shapes: made(inner(x, *shapes))
         return None
+
+    def _log_of_product(self, *point: Any) -> Any:
+        y = self._formulas["rest"](*point)
+        for base, exponent in self._formulas["powers"](*point):
+            y = y + xlogy(exponent, base)
+        return y
+
+    def _product(self, log: Formula, point: Sequence[Any]) -> Any:
+        """Return a density whose logarithm is ``log``; where it is 0, as the product, which has a derivative there."""
+        powers, zero = self._formulas["powers"], False
+        for base, exponent in powers(*point):
+            zero = zero | ((base == 0) & (exponent > 0))
+        if never(zero):
+            return fnp.exp(log(*point))
+        inside = self._inside(*point)
+        pairs = list(zip(point, inside, strict=True))
+        y = fnp.exp(log(*[x if x is safe else select(zero, safe, x) for x, safe in pairs]))
+        ends = [x if x is safe else select(zero, x, safe) for x, safe in pairs]
+        product = fnp.exp(self._formulas["rest"](*ends))
+        for base, exponent in powers(*ends):
+            product = product * fnp.power(base, exponent)
+        return select(zero, product, y)
+
+    def _inside(self, x: Any, *shapes: Any) -> Sequence[Any]:
+        """Return arguments of the density at which no base of its product is 0."""
+        return (
+            self._formulas["inside"](x, *shapes)
+            if "inside" in self._formulas
+            else (within(*self._ends(shapes)), *shapes)
+        )
 
     def _needed(self, name: str) -> Any:
         formula = self._formula(name)

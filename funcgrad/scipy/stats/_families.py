@@ -9,7 +9,7 @@ import numpy as np
 
 from funcgrad import numpy as fnp
 from funcgrad._core.aval import Aval
-from funcgrad._ops.elementwise.select import select
+from funcgrad._ops.elementwise.select import select, sloped_zero_p
 from funcgrad._ops.program.barrier import stop_gradient_p
 from funcgrad._ops.program.callback import callback_p
 from funcgrad._types import ArrayLike
@@ -81,7 +81,18 @@ class Continuous(Distribution):
         if never(out):
             return _checked(formula(z, *shapes), factor)
         y = formula(select(out, within(a, b), z), *shapes)
-        return _checked(select(low, below, select(high, above, y)), factor)
+        y = select(low, below, select(high, above, y))
+        first, last = _reached(z, a), _reached(z, b)
+        if never(first | last):
+            return _checked(y, factor)
+        *_, loc, scale = self._parameters(method, args, kwargs)
+        # Points relative to the end, in the units of ``x``. An end at 0 does not move with the scale.
+        moved = [0.0 if type(end) is float and end == 0 else end if scale is None else end * scale for end in (a, b)]
+        apart = number(x) if loc is None else number(x) - loc
+        apart = choose(first, apart - moved[0], choose(last, apart - moved[1], 0.0))
+        distance = choose(first, z - a, choose(last, z - b, 0.0))
+        density = self._needed("pdf")(select(first | last, z, within(a, b)), *shapes)
+        return _checked(y + _behind_end(method, (first, last), distance, apart, density), factor)
 
     def cdf(self, x: ArrayLike, *args: Any, **kwargs: Any) -> Any:
         """Return the probability of at most ``x``."""
@@ -126,11 +137,19 @@ class Continuous(Distribution):
             allowed = allowed & (scale > 0)
         allowed = allowed & (q >= 0) & (q <= 1)
         a, b = self._ends(shapes)
-        ends = (q <= 0) | (q >= 1)
+        low, high = q <= 0, q >= 1
+        ends = low | high
         y = self._needed(method)(choose(ends, 0.5, q), *shapes)
         if not never(ends):
             first, last = (b, a) if upper else (a, b)
-            y = fnp.where(q <= 0, first, fnp.where(q >= 1, last, y))
+            y = fnp.where(low, first, fnp.where(high, last, y))
+            # The slope is the inverse of the density; its own derivative is that of the density behind the end.
+            change = 0.0
+            for _ in range(2):
+                density = self._needed("pdf")(_finite(select(ends, y + change, within(a, b))), *shapes)
+                slope = (-1 if upper else 1) / select(ends & (abs(y) < math.inf), density, 0.0)
+                change = sloped_zero_p(choose(high, q - 1, q), select(ends, slope, 0.0))
+            y = y + change
         y = _checked(y, unless(allowed))
         y = y if scale is None else y * scale
         return y if loc is None else y + loc
@@ -231,7 +250,41 @@ def _checked(y: ArrayLike, factor: ArrayLike) -> Any:
     return y if type(factor) is float else y * factor
 
 
+def _reached(z: ArrayLike, end: ArrayLike) -> Any:
+    """Return which points are a finite end of a support."""
+    return False if type(end) is float and math.isinf(end) else (z == end) & (abs(z) < math.inf)
+
+
+def _behind_end(method: str, ends: tuple[Any, Any], distance: ArrayLike, apart: ArrayLike, density: ArrayLike) -> Any:
+    """Return 0, with the derivatives that a distribution function has on the inside of an end.
+
+    Args:
+        method: the distribution function.
+        ends: which points are the first and the last one.
+        distance: the standardized distance of points from their end.
+        apart: the distance in the units of the points.
+        density: the standardized density there.
+    """
+    first, last = ends
+    infinite = (density == math.inf) & (first | last)
+    finite = select((first | last) & fnp.logical_not(infinite), density, 0.0)
+    # The product of an infinite slope and a standardized distance would be NaN with respect to the scale.
+    rise = sloped_zero_p(distance, finite) + sloped_zero_p(apart, fnp.where(infinite, math.inf, 0.0))
+    if method == "cdf":
+        return rise
+    if method == "sf":
+        return -rise
+    if method == "logcdf":
+        return choose(last, fnp.log1p(rise), sloped_zero_p(apart, fnp.where(first, math.inf, 0.0)))
+    return choose(first, fnp.log1p(-rise), sloped_zero_p(apart, fnp.where(last, -math.inf, 0.0)))
+
+
 def _beyond(z: ArrayLike, a: ArrayLike, b: ArrayLike) -> Any:
     """Return whether a point is outside a support; an infinite end has no points beyond it."""
     below: Any = False if issubclass(type(a), float) and a == -math.inf else z < a
     return below if issubclass(type(b), float) and b == math.inf else below | (z > b)
+
+
+def _finite(y: ArrayLike) -> Any:
+    """Return points with 0 in place of infinite ones."""
+    return select(abs(y) < math.inf, y, 0.0)

@@ -49,6 +49,8 @@ gamma = Continuous(
     "a",
     support=_POSITIVE,
     logpdf=log_gamma_density,
+    powers=lambda x, a: [(x, a - 1)],
+    rest=lambda x, a: -x - special.gammaln(a),
     cdf=lambda x, a: special.gammainc(a, x),
     sf=lambda x, a: special.gammaincc(a, x),
     logcdf=lambda x, a: log_lower(a, x),
@@ -64,6 +66,8 @@ chi2 = Continuous(
     "df",
     support=_POSITIVE,
     logpdf=lambda x, df: log_gamma_density(0.5 * x, 0.5 * df) - math.log(2),
+    powers=lambda x, df: [(0.5 * x, 0.5 * df - 1)],
+    rest=lambda x, df: -0.5 * x - special.gammaln(0.5 * df) - math.log(2),
     cdf=lambda x, df: special.gammainc(0.5 * df, 0.5 * x),
     sf=lambda x, df: special.gammaincc(0.5 * df, 0.5 * x),
     logcdf=lambda x, df: log_lower(0.5 * df, 0.5 * x),
@@ -95,9 +99,8 @@ chi = Continuous(
     "chi",
     "df",
     support=_POSITIVE,
-    logpdf=lambda x, df: (
-        math.log(2) - 0.5 * math.log(2) * df - special.gammaln(0.5 * df) + special.xlogy(df - 1, x) - 0.5 * x * x
-    ),
+    powers=lambda x, df: [(x, df - 1)],
+    rest=lambda x, df: math.log(2) - 0.5 * math.log(2) * df - special.gammaln(0.5 * df) - 0.5 * x * x,
     cdf=lambda x, df: special.gammainc(0.5 * df, 0.5 * x * x),
     sf=lambda x, df: special.gammaincc(0.5 * df, 0.5 * x * x),
     logcdf=lambda x, df: log_lower(0.5 * df, 0.5 * x * x),
@@ -125,10 +128,6 @@ lognorm = Continuous(
 )
 
 
-def _weibull(x: ArrayLike, c: ArrayLike) -> Array:
-    return fnp.log(c) + special.xlogy(c - 1, x) - fnp.power(x, c)
-
-
 def _weibull_var(c: ArrayLike) -> Array:
     return special.gamma(1 + 2 / c) - special.gamma(1 + 1 / c) ** 2
 
@@ -137,7 +136,8 @@ weibull_min = Continuous(
     "weibull_min",
     "c",
     support=_POSITIVE,
-    logpdf=_weibull,
+    powers=lambda x, c: [(x, c - 1)],
+    rest=lambda x, c: fnp.log(c) - fnp.power(x, c),
     logsf=lambda x, c: -fnp.power(x, c),
     ppf=lambda q, c: fnp.power(-fnp.log1p(-q), 1 / c),
     isf=lambda q, c: fnp.power(-fnp.log(q), 1 / c),
@@ -149,7 +149,8 @@ weibull_max = Continuous(
     "weibull_max",
     "c",
     support=(-math.inf, 0.0),
-    logpdf=lambda x, c: _weibull(-x, c),
+    powers=lambda x, c: [(0 - x, c - 1)],
+    rest=lambda x, c: fnp.log(c) - fnp.power(-x, c),
     logcdf=lambda x, c: -fnp.power(-x, c),
     ppf=lambda q, c: -fnp.power(-fnp.log(q), 1 / c),
     isf=lambda q, c: -fnp.power(-fnp.log1p(-q), 1 / c),
@@ -157,12 +158,6 @@ weibull_max = Continuous(
     var=_weibull_var,
     entropy=lambda c: 1 + np.euler_gamma * (1 - 1 / c) - fnp.log(c),
 )
-
-
-def _exponweib(x: ArrayLike, a: ArrayLike, c: ArrayLike) -> Array:
-    power = fnp.power(x, c)
-    rest = special.xlogy(a - 1, -fnp.expm1(-power)) - power
-    return fnp.log(a) + fnp.log(c) + rest + special.xlogy(c - 1, x)
 
 
 def _exponweib_log_tail(x: ArrayLike, a: ArrayLike, c: ArrayLike) -> Array:
@@ -178,7 +173,8 @@ exponweib = Continuous(
     "exponweib",
     "a c",
     support=_POSITIVE,
-    logpdf=_exponweib,
+    powers=lambda x, a, c: [(-fnp.expm1(-fnp.power(x, c)), a - 1), (x, c - 1)],
+    rest=lambda x, a, c: fnp.log(a) + fnp.log(c) - fnp.power(x, c),
     logcdf=lambda x, a, c: a * log_of_rest(-fnp.power(x, c)),
     logsf=_exponweib_log_tail,
     ppf=lambda q, a, c: fnp.power(-fnp.log1p(-fnp.power(q, 1 / a)), 1 / c),
@@ -250,6 +246,8 @@ genpareto = Continuous(
     domain=fnp.isfinite,
     support=lambda c: (0.0, fnp.where(c < 0, -1 / fnp.where(c < 0, c, -1.0), math.inf)),
     logpdf=_genpareto,
+    powers=lambda x, c: [(1 + c * x, -(1 + 1 / select(c < 0, c, -1.0)))],
+    rest=lambda x, c: 0 * x,
     logsf=lambda x, c: -x * log1prel(c * x),
     ppf=lambda q, c: -special.boxcox1p(-q, -c),
     isf=lambda q, c: -special.boxcox(q, -c),
@@ -263,8 +261,8 @@ def _genpareto_var(c: ArrayLike) -> Array:
     return 1 / ((1 - c) ** 2 * (1 - 2 * c))
 
 
-def _f_log_density(x: ArrayLike, n: ArrayLike, m: ArrayLike) -> Array:
-    logs = 0.5 * m * fnp.log(m) + 0.5 * n * fnp.log(n) + special.xlogy(0.5 * n - 1, x)
+def _f_rest(x: ArrayLike, n: ArrayLike, m: ArrayLike) -> Array:
+    logs = 0.5 * m * fnp.log(m) + 0.5 * n * fnp.log(n)
     return logs - (0.5 * (n + m) * fnp.log(m + n * x) + special.betaln(0.5 * n, 0.5 * m))
 
 
@@ -279,7 +277,8 @@ f = Continuous(
     "dfn dfd",
     domain=lambda n, m: positive(n, m) & fnp.isfinite(n) & fnp.isfinite(m),
     support=_POSITIVE,
-    logpdf=_f_log_density,
+    powers=lambda x, n, m: [(x, 0.5 * n - 1)],
+    rest=_f_rest,
     cdf=lambda x, n, m: part_of_beta(0.5 * n, 0.5 * m, n * x / (m + n * x), m / (m + n * x)),
     sf=lambda x, n, m: part_of_beta(0.5 * m, 0.5 * n, m / (m + n * x), n * x / (m + n * x)),
     logcdf=lambda x, n, m: log_betainc(0.5 * n, 0.5 * m, n * x / (m + n * x), m / (m + n * x), "both"),

@@ -52,7 +52,8 @@ fisk = Continuous(
     "fisk",
     "c",
     support=_POSITIVE,
-    logpdf=lambda x, c: fnp.log(c) + special.xlogy(c - 1, x) - 2 * _log1p_power(x, c),
+    powers=lambda x, c: [(x, c - 1)],
+    rest=lambda x, c: fnp.log(c) - 2 * _log1p_power(x, c),
     logcdf=_fisk_log_cdf,
     logsf=lambda x, c: -_log1p_power(x, c),
     ppf=lambda q, c: fnp.exp(special.logit(q) / c),
@@ -82,6 +83,10 @@ gompertz = Continuous(
 )
 
 
+def _generalized_rest(x: ArrayLike, a: ArrayLike, c: ArrayLike) -> Any:
+    return fnp.log(abs(c)) - fnp.power(x, c) - special.gammaln(a)
+
+
 def _generalized_tail(x: ArrayLike, a: ArrayLike, c: ArrayLike, upper: bool) -> Any:
     power = fnp.power(x, c)
     rising = (c < 0) if upper else (c > 0)
@@ -104,9 +109,9 @@ gengamma = Continuous(
     "a c",
     domain=lambda a, c: (a > 0) & (c != 0),
     support=_POSITIVE,
-    logpdf=lambda x, a, c: inside(
-        x, lambda x: fnp.log(abs(c)) + special.xlogy(c * a - 1, x) - fnp.power(x, c) - special.gammaln(a), c < 0
-    ),
+    logpdf=lambda x, a, c: inside(x, lambda x: special.xlogy(c * a - 1, x) + _generalized_rest(x, a, c), c < 0),
+    powers=lambda x, a, c: [(x, c * a - 1)],
+    rest=lambda x, a, c: _generalized_rest(x, a, choose(c < 0, 1.0, c)),
     cdf=lambda x, a, c: _generalized_tail(x, a, c, False),
     sf=lambda x, a, c: _generalized_tail(x, a, c, True),
     logcdf=lambda x, a, c: _generalized_log_tail(x, a, c, False),
@@ -121,9 +126,8 @@ nakagami = Continuous(
     "nakagami",
     "nu",
     support=_POSITIVE,
-    logpdf=lambda x, nu: (
-        math.log(2) + special.xlogy(nu, nu) - special.gammaln(nu) + special.xlogy(2 * nu - 1, x) - nu * x * x
-    ),
+    powers=lambda x, nu: [(x, 2 * nu - 1)],
+    rest=lambda x, nu: math.log(2) + special.xlogy(nu, nu) - special.gammaln(nu) - nu * x * x,
     cdf=lambda x, nu: special.gammainc(nu, nu * x * x),
     sf=lambda x, nu: special.gammaincc(nu, nu * x * x),
     logcdf=lambda x, nu: log_lower(nu, nu * x * x),
@@ -138,7 +142,8 @@ burr12 = Continuous(
     "burr12",
     "c d",
     support=_POSITIVE,
-    logpdf=lambda x, c, d: fnp.log(c) + fnp.log(d) + special.xlogy(c - 1, x) + special.xlog1py(-d - 1, fnp.power(x, c)),
+    powers=lambda x, c, d: [(x, c - 1)],
+    rest=lambda x, c, d: fnp.log(c) + fnp.log(d) + special.xlog1py(-d - 1, fnp.power(x, c)),
     logsf=lambda x, c, d: special.xlog1py(-d, fnp.power(x, c)),
     ppf=lambda q, c, d: fnp.power(fnp.expm1(-fnp.log1p(-q) / d), 1 / c),
     isf=lambda q, c, d: fnp.power(fnp.expm1(-fnp.log(q) / d), 1 / c),
@@ -158,7 +163,8 @@ invgauss = Continuous(
 maxwell = Continuous(
     "maxwell",
     support=_POSITIVE,
-    logpdf=lambda x: inside(x, lambda x: math.log(2) - LOG_ROOT_TAU + 2 * fnp.log(x) - 0.5 * x * x),
+    powers=lambda x: [(x, 2.0)],
+    rest=lambda x: math.log(2) - LOG_ROOT_TAU - 0.5 * x * x,
     cdf=lambda x: special.gammainc(1.5, 0.5 * x * x),
     sf=lambda x: special.gammaincc(1.5, 0.5 * x * x),
     logcdf=lambda x: log_lower(1.5, 0.5 * x * x),
