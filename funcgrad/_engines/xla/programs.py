@@ -18,6 +18,7 @@ from funcgrad._core.forms import Basic
 from funcgrad._core.graph.ir import Equation, Graph, Var
 from funcgrad._engines.engine import Tracing
 from funcgrad._engines.xla.checks import checked, with_checks
+from funcgrad._engines.xla.in_place import with_writes_in_place
 from funcgrad._engines.xla.scalars import OtherScalarsError, Scalars, is_lasting, split_scalars
 from funcgrad._types import Value
 from funcgrad.tree import TreeDef, unflatten
@@ -233,7 +234,7 @@ class XlaProgram:
             # Later calls refuse at once, before JAX traces.
             self._whole, self._numbers = (_refuse, None), None
             raise LongProgramError
-        wider, checks = with_checks(graph)
+        wider, checks = with_checks(with_writes_in_place(graph))
         if numbers is None:
             results = wider.evaluate(*operands)
         else:

@@ -22,9 +22,10 @@ from funcgrad._engines.xla.checks import checked, with_checks
 from funcgrad._engines.xla.compound import as_compiled_function
 from funcgrad._engines.xla.devices import alike, array_like, as_arrays, beside, is_jax_tracer
 from funcgrad._engines.xla.host import WIDE, debug_callback, elementwise_callback, pure_callback
+from funcgrad._engines.xla.in_place import with_writes_in_place
 from funcgrad._engines.xla.modes import WIDE_LAST, enter, inside_jax_trace, leave, scope
 from funcgrad._engines.xla.programs import is_long
-from funcgrad._engines.xla.separate import separate_p
+from funcgrad._engines.xla.separate import separate_p, stored_p
 from funcgrad._engines.xla.shardings import laid_out, meshes, put, spread_over, typed_at
 from funcgrad._engines.xla.stretches import compile_in_stretches
 from funcgrad._types import DTypeLike, Value
@@ -90,6 +91,27 @@ class _Lax:
     def separate(*xs: Value) -> list[Any]:
         """Return the operands; on a CPU they are computed before any operation that reads the results."""
         return separate_p.bind(*xs)
+
+    @staticmethod
+    def dynamic_update_slice(x: Value, part: Value, lows: Sequence[Any], *, in_place: bool = False) -> Any:
+        """Return an array with a part replaced; on a CPU the part is computed before any of it is written.
+
+        If ``in_place``, XLA may fuse the computation of the part with the write. Then no operation may be moved across
+        the write.
+        """
+        if not isinstance(part, jax.core.Tracer) or part.size < 2:
+            return _jax_lax.dynamic_update_slice(x, part, lows)
+        if in_place:
+            return separate_p.bind(_jax_lax.dynamic_update_slice(x, part, lows))[0]
+        return _jax_lax.dynamic_update_slice(x, stored_p.bind(part), lows)
+
+    @classmethod
+    def dynamic_update_slice_in_dim(cls, x: Value, part: Value, low: Any, axis: int) -> Any:
+        """Return an array with a slice along an axis replaced, as `dynamic_update_slice`."""
+        lows = [low if i == axis else np.zeros_like(low) for i in range(x.ndim)]
+        return cls.dynamic_update_slice(x, part, lows)
+
+    with_writes_in_place = staticmethod(with_writes_in_place)
 
     @staticmethod
     def alike(ys: Sequence[Any], xs: Sequence[Any]) -> list[Any]:
@@ -323,7 +345,7 @@ def compile_function(function: Callable[..., Any], **options: Any) -> Any:
 
 def compile_graph(graph: Graph) -> Callable[..., list]:
     """Return a function of flat operands that runs a graph compiled by ``jax.jit``."""
-    wider, checks = with_checks(graph)
+    wider, checks = with_checks(with_writes_in_place(graph))
     compiled = compile_in_stretches(wider) if is_long(graph) else compile_function(wider.evaluate)
     wide = any(is_wide(x.aval.dtype) for x in graph.outputs)
 

@@ -21,21 +21,19 @@ def index_xla(lax: Lax, x: Array, *arrays: Array, index: Index) -> Array:
     y = _cut(lax, x, plan)
     if arrays:
         y = _gather(lax, y, plan, arrays, index.unique)
-        if not plan.batch and math.prod(plan.gathered) > 1:
-            # A selection by one number is a view, which may be written to. For XLA it is a slice with axes of length 1,
-            # and no reshape may be moved across it: see `_paste`.
-            y = lax.separate(y)[0]
     return _reshape(lax, y, plan.shape)
 
 
-def update_xla(lax: Lax, x: Array, v: Array, *arrays: Array, index: Index, add: bool) -> Array:
-    """Return ``x.at[index].add(v)`` or ``.set(v)``; ``v`` has the shape of ``x[index]`` or is one number."""
+def update_xla(lax: Lax, x: Array, v: Array, *arrays: Array, index: Index, add: bool, in_place: bool = False) -> Array:
+    """Return ``x.at[index].add(v)`` or ``.set(v)``; ``v`` has the shape of ``x[index]`` or is one number.
+
+    ``in_place`` says whether XLA may fuse the computation of ``v`` with the write.
+    """
     if add and x.dtype == bool:
         # XLA cannot add booleans. A sum of 0 and 1 is nonzero if one of them is true.
         counts = [lax.convert_element_type(each, np.int32) for each in (x, v)]
         return lax.ne(update_xla(lax, *counts, *arrays, index=index, add=True), lax.full_like(x, 0, np.int32))
     plan = resolve(index, x.shape, tuple([a.shape for a in arrays]))
-    reads = lax.is_traced(v)
     # Rolling writes NumPy's numbers where the program writes an array of equal elements.
     is_number = not hasattr(v, "dtype") or (v.shape == () and math.prod(plan.gathered) != 1)
     # Equal numbers may be written in any order.
@@ -46,7 +44,7 @@ def update_xla(lax: Lax, x: Array, v: Array, *arrays: Array, index: Index, add: 
         part = write(lax, _cut(lax, x, plan), v, plan, arrays, unique=index.unique, add=add)
     else:
         part = lax.add(_cut(lax, x, plan), v) if add else v
-    return _paste(lax, x, part, plan, reads=reads)
+    return _paste(lax, x, part, plan, in_place=in_place or (is_number and not add))
 
 
 def scatter_xla(lax: Lax, *operands: Array, shape: tuple[int, ...], indices: tuple[Index, ...]) -> Array:
@@ -174,18 +172,14 @@ def _uncut(lax: Lax, part: Value, plan: ResolvedIndex, shape: tuple[int, ...]) -
     return lax.pad(part, np.zeros((), part.dtype), widths)
 
 
-def _paste(lax: Lax, x: Value, part: Value, plan: ResolvedIndex, *, reads: bool) -> Value:
-    """Return ``x`` with a cut part put back; ``reads`` says whether the part may be computed from ``x``."""
+def _paste(lax: Lax, x: Value, part: Value, plan: ResolvedIndex, *, in_place: bool) -> Value:
+    """Return ``x`` with a cut part put back."""
     if _is_whole(plan, x.shape):
         return _restored(lax, part, plan)
     if 0 in plan.base:
         return x
     if all(stride == 1 for stride in plan.strides):
-        y = lax.dynamic_update_slice(x, _restored(lax, part, plan), plan.lows)
-        # XLA's CPU backend moves a reshape by axes of length 1 across the update. It then does not see that the update
-        # reads the elements that it overwrites (in ``y[1:] = y[:-1] * 2``, say), and gives wrong numbers
-        # (github.com/openxla/xla/issues/49176). The barrier can go when that is fixed.
-        return lax.separate(y)[0] if reads and math.prod(part.shape) > 1 else y
+        return lax.dynamic_update_slice(x, _restored(lax, part, plan), plan.lows, in_place=in_place)
     mask = np.zeros(x.shape, bool)
     mask[tuple(map(slice, plan.lows, plan.highs, plan.strides))] = True
     return lax.select(mask, _uncut(lax, part, plan, x.shape), x)

@@ -143,9 +143,12 @@ def _compiled(body: Graph, lax: Lax, loop: Loop) -> Callable[..., list]:
 def _lower(lax: Lax, operands: tuple, loop: Loop) -> list[Any]:
     constants, carry, xs = loop.parts(operands)
     avals = [x.aval for x in loop.body.outputs]
+    # XLA puts a single round, and the rounds of an unrolled loop, into the program around it.
+    carried = range(len(constants), len(constants) + len(carry)) if loop.length > 1 and loop.unroll == 1 else ()
+    body = lax.with_writes_in_place(loop.body, carried)
 
     def step(carry: list, rows: list) -> tuple[list, list]:
-        ys = [lax.strong(y, aval) for y, aval in zip(loop.body.evaluate(*constants, *carry, *rows), avals, strict=True)]
+        ys = [lax.strong(y, aval) for y, aval in zip(body.evaluate(*constants, *carry, *rows), avals, strict=True)]
         return ys[: loop.carry], ys[loop.carry :]
 
     init = [lax.strong(x, aval) for x, aval in zip(carry, avals, strict=False)]
