@@ -25,7 +25,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check $(if $(P
 # Stretches of tests go to one worker: what neighbours share is computed once.
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
-.PHONY: help train gallery test test-all test-python test-long test-torch record test-lowest test-without-jax tails fuzz own-tests lint format types docs docs-check package bench npbench npbench-stored pyhpc array-api clients torch clean
+.PHONY: help train gallery test test-all test-python test-long test-torch record test-lowest test-without-jax tails fuzz own-tests lint format types docs docs-check package bench bench-watch npbench npbench-stored pyhpc array-api clients torch clean
 
 # The text after "##" is the target's line.
 help:
@@ -117,6 +117,11 @@ package: $(VENV)/.has-build ## build the archive and the wheel, and try the whee
 
 bench: $(VENV)/.has-bench ## measure beside other libraries
 	$(BIN)/python -m benchmarks $(ARGS)
+
+# Twenty rows in fresh processes, some five minutes on a machine that does nothing else: make bench-watch COMMIT=HEAD~5
+COMMIT ?= HEAD
+bench-watch: $(VENV)/.has-test ## measure beside an earlier COMMIT
+	$(BIN)/python -m benchmarks.watch $(COMMIT) $(ARGS)
 
 # The gradients of NPBench's programs beside JAX's versions, from a checkout of spcl/npbench: make npbench CHECKOUT=../npbench
 npbench: $(VENV)/.has-bench ## measure the gradients of NPBench's programs (CHECKOUT=../npbench)
