@@ -18,8 +18,8 @@ from tests._recorded import HAS_TORCH, PyTorch, save
 os.environ.setdefault("FUNCGRAD_FULL_TRACEBACKS", "1")
 
 # XLA programs of tests are small, run once, and differ: LLVM's optimizations and the emitter of fused loops, which give
-# the same numbers faster, cost four times what the rest of their compilation does. ``XLA_FLAGS= make test-all`` compiles
-# as users do, and so does ``make fuzz``.
+# the same numbers faster, cost four times what the rest of their compilation does. ``XLA_FLAGS= make test-all``
+# compiles as users do, and so does ``make fuzz``.
 _FLAGS = [
     "--xla_backend_optimization_level=0",
     "--xla_llvm_disable_expensive_passes=true",
