@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 from collections import OrderedDict
 from collections.abc import Callable
@@ -17,6 +16,11 @@ from funcgrad.interop.jax import from_jax
 from funcgrad.jax._array import tree_of_arrays
 from funcgrad.numpy.extend import as_value
 from funcgrad.tree import map as tree_map
+from funcgrad.tree.extend import static_key
+
+# The functions for the latest options. All are dropped when there are more of them.
+_functions: dict[Any, Callable[..., Any]] = {}
+_LIMIT = 1024
 
 
 def of_jax(path: str, *names: str) -> Callable[..., Any]:
@@ -55,8 +59,17 @@ def _hashable(x: ArrayLike) -> Any:
     return tuple(map(_hashable, x)) if isinstance(x, list) else x
 
 
-@functools.lru_cache(maxsize=1024)
 def _function(path: str, names: tuple[str, ...], fixed: tuple) -> Callable[..., Any]:
+    key = static_key((path, names, fixed))
+    found = _functions.get(key)
+    if found is None:
+        if len(_functions) >= _LIMIT:
+            _functions.clear()
+        found = _functions[key] = _made(path, names, fixed)
+    return found
+
+
+def _made(path: str, names: tuple[str, ...], fixed: tuple) -> Callable[..., Any]:
     function = jax_names.lookup(path)
 
     signature = inspect.signature(function)

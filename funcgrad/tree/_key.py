@@ -28,7 +28,7 @@ _MOST_CLASSES = 512
 Test = Callable[[Any], bool]
 
 
-def static_key(value: Any) -> Any:
+def static_key(value: object) -> Any:
     """Return a key that two static values share if they have the same type and value, in all of their parts.
 
     The key of a value without a hash has none, either. An object decides by its ``==`` what its value is.
@@ -46,7 +46,7 @@ def _parts(value: Any) -> tuple[Any, ...]:
     return (type(value), *map(static_key, value))
 
 
-def _number(value: Any) -> tuple[Any, ...]:
+def _number(value: object) -> tuple[Any, ...]:
     # 0.0 equals -0.0, and NaN does not equal itself.
     return type(value), repr(value)
 
@@ -85,7 +85,7 @@ def _learned(kind: type) -> Callable[[Any], Any]:
     return make
 
 
-def _maker(kind: Any) -> Callable[[Any], Any]:
+def _maker(kind: type) -> Callable[[Any], Any]:
     if issubclass(kind, np.generic):
         return _number
     if issubclass(kind, float):
@@ -102,7 +102,7 @@ def _maker(kind: Any) -> Callable[[Any], Any]:
     return functools.partial(_of_fields, names) if names else lambda value: (kind, value)
 
 
-def _of_fields(names: list[str], value: Any) -> tuple[Any, ...]:
+def _of_fields(names: list[str], value: object) -> tuple[Any, ...]:
     """Return the key of a dataclass, or of a class of attrs, from the fields that its ``==`` compares."""
     key = type(value), *[static_key(getattr(value, name)) for name in names]
     try:
@@ -158,7 +158,7 @@ def _conditions(treedef: TreeDef, tree: str, scope: dict[str, Any], unordered: S
         yield from _conditions(child, tree + step, scope, unordered)
 
 
-def _name(scope: dict[str, Any], value: Any) -> str:
+def _name(scope: dict[str, Any], value: object) -> str:
     name = f"x{len(scope)}"
     scope[name] = value
     return name

@@ -94,8 +94,8 @@ def register_dataclass(
 
     The fields are children, in the order of their declaration, and key paths name them ``.field``. Fields named in
     `meta_fields`, or declared with ``field(metadata={"static": True})`` as in JAX, are static: hashable values that
-    belong to the structure. Unflattening calls the class. So ``__post_init__`` also gets the values that a transform
-    puts in place of the arrays, and must not check them.
+    belong to the structure, by type and value. Unflattening calls the class. So ``__post_init__`` also gets the values
+    that a transform puts in place of the arrays, and must not check them.
 
     Args:
         cls: The dataclass, frozen or not. Omitted if the decorator is called with options.

@@ -25,7 +25,6 @@ from funcgrad._public import published_as
 from funcgrad._types import Value
 from funcgrad.errors import TreeMismatchError
 from funcgrad.tree import TreeDef, flatten_up_to, key_path_str, unflatten
-from funcgrad.tree.extend import static_test
 
 if TYPE_CHECKING:
     pass
@@ -135,13 +134,6 @@ class Graph(GraphMethods):
         if self.trees is None:
             return self._checked(args)
         leaves = flatten_up_to(self.trees[0], (args, kwargs), f"graph {self.name}: the arguments")
-        test = self.made(_test_of_arguments)
-        if test is not None and not test((args, kwargs)):
-            raise TreeMismatchError(
-                f"graph {self.name}: a dict of the arguments has its keys in another order, or a static field another "
-                "type; needed those that the graph was made for, since a function may do something else for others. "
-                "Pass such arguments, or make a graph for these with fg.make_graph."
-            )
         return self._checked(leaves)
 
     def _checked(self, args: Sequence[Any]) -> list[Any]:
@@ -225,10 +217,6 @@ class Graph(GraphMethods):
     def bytes(self) -> int:
         """The number of bytes that one evaluation reads and writes if nothing were fused."""
         return sum(equation.bytes for equation in self.equations)
-
-
-def _test_of_arguments(graph: Graph) -> Callable[[Any], bool] | None:
-    return None if graph.trees is None else static_test(graph.trees[0], named_in_order=False)
 
 
 # ``roll(graph)``. The operations set it: loops are a primitive of theirs.

@@ -80,6 +80,7 @@ def jit(
     Args:
         f: the function; without it, ``jit`` returns a decorator.
         static_argnums: positions of arguments that are hashable values rather than arrays; each new value is compiled.
+            Two values are the same if their types and values are equal, in all of their parts.
         static_argnames: names of static keyword arguments.
         donate_argnums: positions of arguments whose buffers the result may reuse; they must not be used afterwards.
             With ``engine="numpy"`` and ``"numba"`` the program writes over donated arrays. Other references to such an

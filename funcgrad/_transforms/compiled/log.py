@@ -22,7 +22,7 @@ logger = logging.getLogger("funcgrad")
 
 
 class Described(NamedTuple):
-    """What a program is made for, besides the leaves that are no arrays.
+    """The call that a program is made for, without its leaves that are no arrays.
 
     Args:
         static: the static values.

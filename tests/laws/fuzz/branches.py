@@ -129,7 +129,14 @@ def _index(rng: Random, depth: int) -> list[str]:
     del depth
     n = rng.choice(("int(np.argmax(y))", "int(abs(np.tanh(s)) * 2.9)", "int(np.sum(x > 0.0)) % 4", *_ROUNDED))
     use = rng.choice(
-        ("s = s + y[n]", "s = s + np.sum(y[: n + 1])", "y = y * (n + 1.0) * 0.3", "s = s + np.ones(n + 1)[n]")
+        (
+            "s = s + y[n]",
+            "s = s + np.sum(y[: n + 1])",
+            "y = y * (n + 1.0) * 0.3",
+            "s = s + np.ones(n + 1)[n]",
+            "s = s + math.prod([y[0] * 0.5] * n)",
+            "s = s + 0.1 * len((n + 1) * 'ab')",
+        )
     )
     return [f"n = {n}", use]
 
@@ -162,6 +169,15 @@ def _effect(rng: Random, depth: int) -> list[str]:
     return ['fg.debug_print("{}", s)'] if rng.random() < 0.3 else ["s = s * 0.9"]
 
 
+def _error(rng: Random, depth: int) -> list[str]:
+    del depth
+    matrix = f"np.outer(y, y) * 0.1 + np.eye(4) * {rng.choice(_SCALARS)}"
+    use = rng.choice(
+        ("s = s + np.linalg.cholesky(k)[3, 0]", "y = np.linalg.cholesky(k) @ y * 0.5", "np.linalg.cholesky(k)")
+    )
+    return [f"k = {matrix}", "try:", f"    {use}", "except np.linalg.LinAlgError:", "    s = s * 0.5 - 0.1"]
+
+
 def _if(rng: Random, depth: int) -> list[str]:
     lines = [f"if {_condition(rng)}:", *_inner(rng, depth)]
     if rng.random() < 0.6:
@@ -192,7 +208,7 @@ def _raise(rng: Random, depth: int) -> list[str]:
 
 
 _STATEMENTS = (_compute, _scalar, _write, _index, _choice, _if, _if, _if, _while, _for, _return, _raise, _effect, _mask)
-_STATEMENTS += (_counts, _checkpoint)
+_STATEMENTS += (_counts, _checkpoint, _error)
 
 
 def _inner(rng: Random, depth: int) -> list[str]:
@@ -264,7 +280,9 @@ def _outcome(f: Callable[..., Any], x: np.ndarray, s: Any) -> Outcome:
 def _difference(got: Any, expected: Any, report: Report) -> str | None:
     (y, error, lines), (z, plain_error, plain_lines) = got, expected
     if error is not None or plain_error is not None:
-        if type(error) is type(plain_error) or _is_refused(error, report):
+        # A program that printed does not run again if one of its operations fails.
+        fails = isinstance(error, np.linalg.LinAlgError) and len(plain_lines) > 0
+        if type(error) is type(plain_error) or fails or _is_refused(error, report):
             return None
         return f"error: {error!r}, and the plain function {plain_error!r}"
     if len(lines) != len(plain_lines):
