@@ -121,7 +121,7 @@ def backward_pass(  # noqa: C901, PLR0912, PLR0915  (see above)
             ahead, y_bar = nodes.pop(serial), bars.pop(serial)
         while pairs is None:
             node = ahead
-            if type(y_bar) is not _NDARRAY and isinstance(y_bar, Pieces) and not takes_pieces(node):
+            if type(y_bar) is not _NDARRAY and issubclass(type(y_bar), Pieces) and not takes_pieces(node):
                 y_bar = y_bar.total()
             if visit is not None:
                 pairs = visit(node, y_bar)
@@ -146,7 +146,7 @@ def backward_pass(  # noqa: C901, PLR0912, PLR0915  (see above)
                 if freed is not None:
                     node[1:] = (freed,)
     for node, x_bar in leaves.items():
-        if type(x_bar) is not _NDARRAY and isinstance(x_bar, Pieces):
+        if type(x_bar) is not _NDARRAY and issubclass(type(x_bar), Pieces):
             leaves[node] = x_bar.result() if sparse else x_bar.total()
     return leaves
 
@@ -163,9 +163,9 @@ replays(backward_pass, _recorded)
 
 def _accumulate(old: Value, new: Value, serial: int, owned: set[int]) -> Any:
     """Add two cotangents of one node, in place if the buffer belongs to this pass."""
-    if isinstance(old, Pieces):
+    if issubclass(type(old), Pieces):
         return old.add(new)
-    if isinstance(new, Pieces):
+    if issubclass(type(new), Pieces):
         return new.add(old)
     # The old value may have become a tracer, because an outer transform traces one of its cotangents.
     bare = serial in owned and type(old) is type(new) is _NDARRAY

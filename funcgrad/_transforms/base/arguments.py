@@ -150,7 +150,7 @@ def differentiable_leaves(transform: str, f: Callable[..., Any], number: int, ar
     for i, leaf in enumerate(leaves):
         if type(leaf) is np.ndarray and leaf.dtype.kind in "fc":
             continue
-        if isinstance(leaf, np.ndarray) and is_foreign_array(leaf):
+        if issubclass(type(leaf), np.ndarray) and is_foreign_array(leaf):
             # The leaf is a subclass of ndarray with its own attributes, or will be refused.
             return differentiable_leaves(transform, f, number, unflatten(treedef, map(taken, leaves)))
         if not is_value(leaf) or not is_inexact(aval_of(untyped(leaf)).dtype):

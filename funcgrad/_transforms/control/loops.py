@@ -133,7 +133,7 @@ def _carry(transform: str, init: PyTree) -> tuple[list[Any], TreeDef, list[str]]
     pairs, treedef = flatten_with_path(init)
     paths = [key_path_str(path) for path, _ in pairs]
     for path, (_, x) in zip(paths, pairs, strict=True):
-        if isinstance(x, str | bytes):
+        if issubclass(type(x), str | bytes):
             raise TypeError(
                 f"{transform}: the initial carry{f' at {path}' if path else ''} is a {type(x).__name__}; needed arrays "
                 "or numbers. Put other things into a closure."

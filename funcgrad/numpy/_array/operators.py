@@ -267,7 +267,7 @@ def _comparison(function: Function, unlike: bool | None = None, *, orders: bool 
     """
 
     def compare(self: Tracer, other: ArrayLike) -> Any:
-        if other is None or isinstance(other, str | bytes):
+        if other is None or issubclass(type(other), str | bytes):
             return NotImplemented if unlike is None or not self.shape else np.full(self.shape, unlike)
         if defers_to(other) and not isinstance(other, np.ndarray):
             return NotImplemented

@@ -45,7 +45,7 @@ def is_number_dtype(dtype: np.dtype) -> bool:
 
 def is_object_array(x: ArrayLike) -> bool:
     """Return whether a value is an array of Python objects."""
-    return isinstance(x, np.ndarray) and x.dtype.kind == "O"
+    return issubclass(type(x), np.ndarray) and x.dtype.kind == "O"
 
 
 def is_foreign_array(x: ArrayLike) -> bool:

@@ -36,7 +36,7 @@ _MISSING: Any = getattr(np, "_NoValue", None)
 def truth(condition: ArrayLike) -> Array:
     """Return a condition as an array of bool."""
     condition = as_value(condition)
-    if isinstance(condition, np.ndarray) and not is_number_dtype(condition.dtype):
+    if issubclass(type(condition), np.ndarray) and not is_number_dtype(condition.dtype):
         # The truth of text and objects is Python's: None != 0, but None is false.
         return condition.astype(bool)
     return strong(condition) if dtype_of(condition).kind == "b" else not_equal(condition, 0)
