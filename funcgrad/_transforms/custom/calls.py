@@ -109,6 +109,10 @@ def as_array(x: Value) -> Array:
     return x if hasattr(x, "dtype") else np.asarray(x)[()]
 
 
+def _zeros(aval: Aval) -> Array:
+    return np.zeros(aval.shape, aval.dtype)[()]
+
+
 def _refuse_imaginary(what: str, x: Array, aval: Aval) -> None:
     """Refuse a complex derivative by a real value: a conversion would drop its imaginary part."""
     if x.dtype.kind == "c" and aval.dtype.kind != "c":
@@ -278,14 +282,17 @@ class JvpOfCall:
         return self._call.value(xs)
 
     def push(self, xs: Sequence[Any], x_dots: Sequence[Any]) -> tuple[list, list]:
-        call, arity = self._call, len(xs)
+        call, arity, avals = self._call, len(xs), list(map(aval_of, xs))
 
         def flat(values: list) -> list:
-            primals = call.arguments(values[:arity])
-            tangents = unflatten(call.in_tree, values[arity:])
-            return self._split(self._push(*call.fixed.values(), primals, tangents))
+            moving = iter(values[arity:])
+            # The rule may give the tangent of an integer to `jvp`, which has to know that it is zero.
+            dots = [next(moving) if is_inexact(aval.dtype) else _zeros(aval) for aval in avals]
+            tangents = unflatten(call.in_tree, dots)
+            return self._split(self._push(*call.fixed.values(), call.arguments(values[:arity]), tangents))
 
-        results = run(flat, [*xs, *x_dots], f"jvp_{self.name}")
+        given = [x_dot for x_dot, aval in zip(x_dots, avals, strict=True) if is_inexact(aval.dtype)]
+        results = run(flat, [*xs, *given], f"jvp_{self.name}")
         count = len(results) // 2
         self._call.check_closure(results[:count], xs)
         return results[:count], results[count:]
@@ -300,9 +307,12 @@ class JvpOfCall:
         y_dots = flatten_up_to(
             self._call.out_tree, pair[1], f"custom_jvp: the tangent that the rule of {self.name} gave"
         )
-        return [*ys, *[self._fitted(as_array(y_dot), aval_of(y)) for y, y_dot in zip(ys, y_dots, strict=True)]]
+        return [*ys, *[self._fitted(y_dot, aval_of(y)) for y, y_dot in zip(ys, y_dots, strict=True)]]
 
     def _fitted(self, y_dot: PyTree, aval: Aval) -> Array:
+        if y_dot is None or not is_inexact(aval.dtype):
+            return _zeros(aval)
+        y_dot = as_array(y_dot)
         if y_dot.shape != aval.shape:
             raise TreeMismatchError(
                 f"custom_jvp: the rule of {self.name} returned a tangent {aval_of(y_dot)} for a result {aval}; needed "

@@ -125,7 +125,8 @@ class _Custom(Generic[P, R]):
 
         Args:
             jvp: takes the nondifferentiable arguments, then a tuple of primals and a tuple of tangents. It returns
-                ``(out, out_dot)``; ``out_dot`` is linear in the tangents.
+                ``(out, out_dot)``; ``out_dot`` is linear in the tangents, and ``None`` stands for zero. The tangent of
+                an integer is zero.
         """
         check_callable("defjvp", jvp, "jvp")
         self._push = jvp

@@ -6,7 +6,10 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from funcgrad._core.aval import Aval, aval_of
+import numpy as np
+
+from funcgrad._core.aval import Aval, aval_of, is_inexact
+from funcgrad._core.bind import Tracer, is_value
 from funcgrad._core.graph.ir import Graph
 from funcgrad._core.graph.simplify import simplify
 from funcgrad._core.numbers import plain
@@ -14,8 +17,9 @@ from funcgrad._core.trace.forward import ForwardTrace, ForwardTracer
 from funcgrad._core.trace.reads import warn_if_hidden
 from funcgrad._core.trace.staging import StagingTrace
 from funcgrad._core.tracebacks import folded
-from funcgrad._engines import engine_scope, lasting
+from funcgrad._engines import engine_scope, is_abstract, lasting
 from funcgrad._ops.layout.fill import zeros_like
+from funcgrad._ops.random.bits import untyped
 from funcgrad._transforms.base.arguments import (
     argument_name,
     check_callable,
@@ -33,6 +37,9 @@ from funcgrad._types import Array, PyTree, Value
 from funcgrad.errors import TreeMismatchError
 from funcgrad.tree import flatten, flatten_up_to, unflatten
 
+# JAX's dtype for the tangents of integers, ``jax.dtypes.float0``.
+_FLOAT0 = np.dtype([("float0", np.void)])
+
 
 @folded
 def jvp(
@@ -42,16 +49,17 @@ def jvp(
 
     Args:
         f: a function of as many arguments as there are primals.
-        primals: pytrees of float or complex arrays, the point.
+        primals: pytrees of float or complex arrays, the point. Integers and booleans may be among them.
         tangents: one per primal, with its structure and shapes: the direction. Numbers of another dtype are cast where
-            NumPy does so (``same_kind``), integers where nothing is lost.
+            NumPy does so (``same_kind``), integers where nothing is lost. The tangent of an integer or a boolean is
+            ``None`` or zero.
         has_aux: whether ``f`` returns ``(out, aux)``.
 
     Returns:
         ``(out, out_dot)``, both with the structure of the output, and ``aux`` as a third with ``has_aux``.
 
     Raises:
-        NotDifferentiableError: a primal is of integer or boolean dtype.
+        NotDifferentiableError: a primal is of integer or boolean dtype, and its tangent is not zero.
         TreeMismatchError: a tangent has another structure, shape or dtype than its primal.
 
     Example:
@@ -78,11 +86,23 @@ def jvp(
     args = []
     given = []
     for number, (primal, tangent) in enumerate(zip(primals, tangents, strict=True)):
-        leaves, treedef = differentiable_leaves("jvp", f, number, primal)
+        found, treedef = flatten(primal)
         dots = flatten_up_to(treedef, tangent, f"jvp: the tangent of {argument_name(f, number)}")
-        pairs = [(x, _checked(f, number, x, x_dot)) for x, x_dot in zip(leaves, dots, strict=True)]
-        args.append(unflatten(treedef, [trace.input(x, x_dot) for x, x_dot in pairs]))
-        given += [value for pair in pairs for value in pair]
+        fixed = [_is_fixed(x, x_dot) for x, x_dot in zip(found, dots, strict=True)]
+        if any(fixed):
+            checked = unflatten(treedef, [0.0 if is_fixed else x for x, is_fixed in zip(found, fixed, strict=True)])
+        else:
+            checked = primal
+        leaves = differentiable_leaves("jvp", f, number, checked)[0]
+        values = []
+        for x, x_dot, whole, is_fixed in zip(leaves, dots, found, fixed, strict=True):
+            if is_fixed:
+                values.append(taken(whole))
+                continue
+            pair = x, _checked(f, number, x, x_dot)
+            values.append(trace.input(*pair))
+            given += pair
+        args.append(unflatten(treedef, values))
     with trace:
         out, aux = split_aux(f, f(*args), "jvp") if has_aux else (f(*args), None)
         leaves, out_tree = flatten(out)
@@ -93,6 +113,17 @@ def jvp(
     out_dots = owned([x_dot for _, x_dot in pairs], [*given, *[x for x, _ in pairs]])
     result = unflatten(out_tree, [lasting(x, given) for x, _ in pairs]), unflatten(out_tree, out_dots)
     return (*result, _ended(aux)) if has_aux else result
+
+
+def _is_fixed(x: Value, x_dot: PyTree) -> bool:
+    """Return whether a leaf has an integer or boolean dtype and no tangent: ``None``, JAX's float0, or zeros."""
+    if type(x) is np.ndarray and x.dtype.kind in "fc":
+        return False
+    if not is_value(x) or is_inexact(aval_of(untyped(x)).dtype):
+        return False
+    if x_dot is None or getattr(x_dot, "dtype", None) == _FLOAT0:
+        return True
+    return is_value(x_dot) and not isinstance(x_dot, Tracer) and not is_abstract(x_dot) and not np.any(x_dot)
 
 
 def _checked(f: Callable[..., Any], number: int, x: Value, x_dot: PyTree) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from funcgrad._ops.elementwise.cast import cast
 from funcgrad._ops.index.gather import index_p
+from funcgrad._ops.index.join import concatenate
 from funcgrad._ops.index.plan import Index, selected_shape
 from funcgrad._ops.index.scatter import scatter_add_p, scatter_set_p
 from funcgrad._ops.layout.broadcast import broadcast_to
@@ -18,7 +20,9 @@ from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy._base.convert import as_value, dtype_of
 from funcgrad.numpy._choose.bounds import read
 from funcgrad.numpy._choose.indexing import parse
+from funcgrad.numpy._choose.where import where
 from funcgrad.numpy._math import elementwise
+from funcgrad.numpy._reduce.sorting import argsort
 
 
 class At:
@@ -36,8 +40,8 @@ class At:
 class Selection:
     """Some elements of an array. Each method returns a new array that differs from the old one in those elements.
 
-    If an index array selects an element several times, ``add`` and ``subtract`` apply each value, and ``set`` keeps the
-    last value (on XLA, any one of them).
+    If an index array selects an element several times, each value is applied, and ``set`` keeps the last value (on XLA,
+    any one of them).
     """
 
     __slots__ = ("_arrays", "_index", "_shape", "_x")
@@ -98,8 +102,20 @@ class Selection:
 
     def apply(self, function: Callable[[Any], Any], *, unique_indices: bool = False) -> Any:
         """Return the array with a function applied to the elements."""
-        self._check_distinct("apply", unique_indices)
-        return self.set(function(self.get()))
+        if unique_indices or _are_distinct(self._index, self._arrays, self._x.shape):
+            return self.set(function(self.get()))
+        if not all(isinstance(a, np.ndarray) for a in self._arrays):
+            raise UnsupportedFunctionError(
+                "x.at[...].apply: the index arrays are traced, so it is not known how often they select an element. "
+                "Needed known numbers. Pass unique_indices=True if they are distinct."
+            )
+        numbers = np.arange(math.prod(self._x.shape)).reshape(self._x.shape)
+        counts = np.bincount(numbers[self._index.filled(self._arrays)].ravel())
+        flat = reshape(self._x, (numbers.size,))
+        for count in range(1, counts.max() + 1):
+            selected = At(flat)[np.flatnonzero(counts >= count)]
+            flat = selected.set(function(selected.get()))
+        return reshape(flat, self._shape)
 
     def _updated(self, primitive: Any, method: str, value: ArrayLike) -> Array:
         value = as_value(value)
@@ -116,15 +132,39 @@ class Selection:
     def _combined(
         self, function: Callable[[Any, Any], Any], method: str, value: ArrayLike, unique_indices: bool
     ) -> Array:
-        self._check_distinct(method, unique_indices)
-        return self._updated(scatter_set_p, method, function(self.get(), value))
+        if unique_indices or _are_distinct(self._index, self._arrays, self._x.shape):
+            return self._updated(scatter_set_p, method, function(self.get(), value))
+        shape = selected_shape(self._index, self._x.shape, tuple([a.shape for a in self._arrays]))
+        size, count = math.prod(self._x.shape), math.prod(shape)
+        if not count:
+            return reshape(self._x, self._shape)
+        numbers = np.arange(size).reshape(self._x.shape)
+        flat = reshape(self._x, (size,))
+        places = reshape(index_p(numbers, *self._arrays, index=self._index), (count,))
+        values = reshape(broadcast_to(as_value(value), shape), (count,))
+        # Divisors and exponents of one element are multiplied with each other.
+        combine = function if method in ("min", "max") else elementwise.multiply
+        places, values, is_last = _combined_by_place(combine, places, values)
+        new = function(At(flat)[places].get(), values)
+        # Only the last value of each place holds all of them. The others go into one more element, which is cut off.
+        longer = concatenate([flat, flat[:1]], 0)
+        return reshape(At(longer)[where(is_last, places, size)].set(new)[:size], self._shape)
 
-    def _check_distinct(self, method: str, unique_indices: bool) -> None:
-        if not unique_indices and not _are_distinct(self._index, self._arrays, self._x.shape):
-            raise UnsupportedFunctionError(
-                f"x.at[...].{method}: the index arrays select an element twice, or are traced so that this cannot be "
-                f"told, and {method} has no rule for that. Pass unique_indices=True if they are known to be distinct."
-            )
+
+def _combined_by_place(combine: Callable[[Any, Any], Any], places: Any, values: Any) -> tuple[Any, Any, Any]:
+    """Sort places and values, and combine each value with those before it that have the same place.
+
+    Return the places, the values, and whether each one is the last of its place.
+    """
+    order = argsort(places, kind="stable")
+    places, values = At(places)[order].get(), At(values)[order].get()
+    count, distance = places.shape[0], 1
+    while distance < count:
+        same = places[distance:] == places[:-distance]
+        both = where(same, combine(values[:-distance], values[distance:]), values[distance:])
+        values = concatenate([values[:distance], both], 0)
+        distance *= 2
+    return places, values, concatenate([places[1:] != places[:-1], np.ones(1, bool)], 0)
 
 
 def _are_distinct(index: Index, arrays: tuple, shape: tuple[int, ...]) -> bool:
