@@ -216,7 +216,7 @@ def tangent_like(x: Any, needed: Aval) -> Any:
         known = known_value(x)
         numbers = None if known is None else np.asarray(known)
         small = x.dtype.itemsize < 8 and np.can_cast(x.dtype, dtype)
-        fits = small if numbers is None else bool(np.all(numbers.astype(dtype).real.astype(x.dtype) == numbers))
+        fits = small if numbers is None else bool(np.all(np.real(numbers.astype(dtype)).astype(x.dtype) == numbers))
     return cast(x, dtype) if fits else x
 
 
