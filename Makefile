@@ -22,10 +22,10 @@ PYTHONS ?= $(or $(strip $(foreach version,3.11 3.12 3.13 3.13t 3.14 3.14t,\
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check $(if $(PIP_PRE),--pre)
 
-.PHONY: help train gallery test test-python test-long test-torch record test-lowest test-without-jax tails fuzz own-tests lint format types docs package bench npbench npbench-stored pyhpc array-api clients torch clean
+.PHONY: help train gallery test test-python test-long test-torch record test-lowest test-without-jax tails fuzz own-tests mutants lint format types docs package bench npbench npbench-stored pyhpc array-api clients torch clean
 
 help:
-	@echo "make train | gallery | test | test-python | test-long | test-torch | record | test-lowest | test-without-jax | tails | fuzz | own-tests | lint | format | types | docs | package | bench | npbench | npbench-stored | pyhpc | array-api | clients | torch | clean"
+	@echo "make train | gallery | test | test-python | test-long | test-torch | record | test-lowest | test-without-jax | tails | fuzz | own-tests | mutants | lint | format | types | docs | package | bench | npbench | npbench-stored | pyhpc | array-api | clients | torch | clean"
 
 train: $(VENV)/.has-examples
 	$(BIN)/python examples/digits.py $(ARGS)
@@ -48,6 +48,10 @@ test-python:
 # Random programs, programs that are killed, and every rule once more under JAX and as compiled loops.
 test-long: $(VENV)/.has-test
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m long tests $(ARGS)
+
+# Plants faults into the package, one at a time, and counts those that the tests notice. make mutants ARGS="rolling".
+mutants: $(VENV)/.has-test
+	$(BIN)/python -m tests.mutants $(ARGS)
 
 # Special functions and distributions in their tails beside mpmath: tests/tails/table.md. make tails ARGS="norm.logsf".
 tails: $(VENV)/.has-test
