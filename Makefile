@@ -25,7 +25,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check $(if $(P
 # Stretches of tests go to one worker: what neighbours share is computed once.
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
-.PHONY: help train gallery test test-all test-python test-long test-torch record test-lowest test-without-jax tails fuzz own-tests lint format types docs docs-check package bench bench-watch npbench npbench-stored pyhpc array-api clients torch clean
+.PHONY: help train gallery test test-all test-python test-long test-torch record test-lowest test-without-jax tails fuzz own-tests mutants lint format types docs docs-check package bench bench-watch npbench npbench-stored pyhpc array-api clients torch clean
 
 # The text after "##" is the target's line.
 help:
@@ -55,6 +55,10 @@ test-python: ## run test-all on another Python
 # Random programs, programs that are killed, and every rule once more under JAX and as compiled loops.
 test-long: $(VENV)/.has-test ## run the long tests
 	$(PYTEST) -m long tests $(ARGS)
+
+# Plants faults into the package, one at a time, and counts those that the tests notice. make mutants ARGS="rolling".
+mutants: $(VENV)/.has-test ## plant faults, and count those that the tests notice
+	$(BIN)/python -m tests.mutants $(ARGS)
 
 # Special functions and distributions in their tails beside mpmath: tests/tails/table.md. make tails ARGS="norm.logsf".
 tails: $(VENV)/.has-test ## compare special functions and distributions in their tails with mpmath

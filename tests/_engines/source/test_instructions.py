@@ -315,3 +315,69 @@ def test_a_sum_is_made_for_an_operation_that_ends_the_stretch(first: Callable[[A
     ours = fg.jit(fg.grad(program), engine="numba", roll=False)
     assert _stretches(ours.graph(x))
     np.testing.assert_allclose(ours(x), fg.grad(program)(x), rtol=1e-12, atol=1e-20)
+
+
+def test_a_sum_is_added_to_another_sum() -> None:
+    def program(x: Any) -> Any:
+        for k in range(60):
+            first = fg.grad(lambda y, k=k: np.sum(np.sin(y[:3] * (k + 1))))(x)
+            second = fg.grad(lambda y: np.sum(np.cos(y[2:] ** 2)))(x)
+            x = (first + second) * 0.1 + x * x * 0.1
+        return x
+
+    x = np.arange(1.0, 6.0) / 5
+    ours = fg.jit(program, engine="numba", roll=False)
+    assert _stretches(ours.graph(x))
+    np.testing.assert_allclose(ours(x), program(x), rtol=1e-12)
+
+
+def _unscented(p: Any, measured: Any) -> Any:
+    """An unscented Kalman filter of three states; the negative log-likelihood of what was measured."""
+    mean, cov, count, total = np.ones(3) * p[2], np.eye(3) * p[3], 3, 0.0
+    weights = np.array([0.25, *[0.125] * 6])
+    for z in measured:
+        factor = np.linalg.cholesky((count + 1) * cov)
+        points = np.zeros_like(p, shape=(2 * count + 1, count))
+        points[0] = mean
+        for i in range(count):
+            points[1 + i], points[1 + count + i] = mean + factor[:, i], mean - factor[:, i]
+        moved, seen = np.zeros_like(points), np.zeros_like(p, shape=(2 * count + 1, 2))
+        for k, x in enumerate(points):
+            moved[k, 0], moved[k, 1], moved[k, 2] = x[0] + 0.1 * x[1], x[1] - 0.1 * np.sin(x[0]), 0.99 * x[2]
+            seen[k, 0], seen[k, 1] = np.hypot(moved[k, 0], moved[k, 1]), moved[k, 2]
+        mean, expected = weights @ moved, weights @ seen
+        off, error = moved - mean, seen - expected
+        noise = error.T @ (weights[:, None] * error) + np.eye(2) * p[1]
+        gain = off.T @ (weights[:, None] * error) @ np.linalg.inv(noise)
+        rest = z - expected
+        mean = mean + gain @ rest
+        cov = off.T @ (weights[:, None] * off) + np.eye(3) * p[0] - gain @ noise @ gain.T
+        total = total + rest @ np.linalg.solve(noise, rest) + np.log(np.linalg.det(noise))
+    return total
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("roll", [False, True])
+def test_an_unscented_kalman_filter(roll: bool) -> None:
+    p, measured = np.array([0.1, 0.2, 0.5, 1.0]), np.random.default_rng(1).random((4, 2))
+    expected = fg.grad(_unscented)(p, measured)
+    ours = fg.jit(fg.grad(_unscented), engine="numba", roll=roll)(p, measured)
+    np.testing.assert_allclose(ours, expected, rtol=1e-10)
+    steps = [(_unscented(p + h, measured) - _unscented(p - h, measured)) / 2e-6 for h in 1e-6 * np.eye(4)]
+    np.testing.assert_allclose(expected, steps, rtol=1e-6)
+
+
+@pytest.mark.long
+def test_a_wave_whose_arrays_change_places() -> None:
+    def program(u: Any, v: Any) -> Any:
+        for _ in range(40):
+            u[1:-1] = 2 * v[1:-1] - u[1:-1] + 0.3 * (v[2:] - 2 * v[1:-1] + v[:-2])
+            u, v = v, u
+        return np.sum(v**2) + np.sum(u[1:] * v[:-1])
+
+    loss = lambda u, v: program(u.copy(), v.copy())
+    u, v = np.random.default_rng(0).random((2, 9))
+    expected = fg.grad(loss, argnums=(0, 1))(u, v)
+    for roll in (False, True):
+        found = fg.jit(fg.grad(loss, argnums=(0, 1)), engine="numba", roll=roll)(u, v)
+        np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-13)

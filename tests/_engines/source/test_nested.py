@@ -134,3 +134,74 @@ def test_a_body_without_a_form_runs_as_lines() -> None:
         return fg.while_loop(lambda y: np.sum(y) > 0.1, lambda y: np.sort(y * 0.5), x)
 
     assert not _is_one_kernel(_compare(f, X[5]))
+
+
+def _edges(u: Any) -> None:
+    u[0, :], u[-1, :] = -u[1, :], -u[-2, :]
+    u[:, 0], u[:, -1] = -u[:, 1], -u[:, -2]
+
+
+def _smooth(u: Any, f: Any, rounds: int) -> Any:
+    """Write four edges and an interior, round by round."""
+    _edges(u)
+    for _ in range(rounds):
+        around = u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2]
+        u[1:-1, 1:-1] = 0.2 * (around - f[1:-1, 1:-1]) + 0.2 * u[1:-1, 1:-1]
+        _edges(u)
+    return u
+
+
+def _two_grids(p: Any, rounds: int) -> Any:
+    fine, coarse = np.zeros_like(p, shape=(6, 6)), np.zeros_like(p, shape=(4, 4))
+    fine[1:5, 1:5] = p[0] * np.sin(p[1] * np.arange(4.0))
+    u = _smooth(np.zeros_like(fine), fine, 1)
+    rest = fine - u
+    coarse[1:3, 1:3] = rest[1:4:2, 1:4:2] + rest[1:4:2, 2:5:2] + rest[2:5:2, 1:4:2] + rest[2:5:2, 2:5:2]
+    v = _smooth(np.zeros_like(coarse), coarse, rounds)
+    u[1:5:2, 1:5:2] += v[1:3, 1:3] + 0.5 * v[:2, 1:3]
+    u[2:5:2, 1:5:2] += v[1:3, 1:3] + 0.5 * v[2:, 1:3]
+    return np.sum(_smooth(u, fine, 1) ** 2)
+
+
+@pytest.mark.parametrize("rounds", [4, *[pytest.param(n, marks=pytest.mark.long) for n in (1, 3, 5, 8, 40)]])
+def test_coarse_and_fine_grids(rounds: int) -> None:
+    # The loop over the coarse grid carries zeros, which the kernel knows as one number.
+    p = np.array([3.0, 2.0])
+    found = fg.jit(fg.grad(_two_grids), static_argnums=1, engine="numba")(p, rounds)
+    np.testing.assert_allclose(found, fg.grad(_two_grids)(p, rounds), rtol=1e-11, atol=1e-13)
+
+
+@pytest.mark.parametrize("count", [2, 50])
+def test_carries_that_begin_as_one_number(count: int) -> None:
+    def f(x: Any) -> Any:
+        def once(i: int, carry: Any) -> Any:
+            y, z = carry
+            return y * 0.5 + x * z[1] + np.sum(y[0]), z[::-1] * 0.9 + y[:, 0]
+
+        y, z = fg.fori_loop(0, count, once, (np.zeros_like(x), np.ones_like(x[:, 0])))
+        return np.sum(y * x) + np.sum(z)
+
+    def g(x: Any) -> Any:
+        y = fg.while_loop(lambda y: np.sum(y[0]) < count, lambda y: y + abs(x) + y[::-1] * 0.1, np.zeros_like(x))
+        return np.sum(y, axis=0)
+
+    for each in (f, fg.grad(f), g):
+        np.testing.assert_allclose(fg.jit(each, engine="numba")(X), each(X), rtol=1e-11)
+
+
+def test_gauss_seidel_until_it_is_close() -> None:
+    def f(x: Any) -> Any:
+        u = np.zeros_like(x)
+        for _ in range(50):
+            before = u.copy()
+            for i in range(1, len(x) - 1):
+                u[i] = 0.5 * (u[i - 1] + u[i + 1] + x[i])
+            if np.max(abs(u - before)) < 1e-3:
+                break
+        return np.sum(u**2)
+
+    x = np.random.default_rng(0).random(6)
+    for engine in ("numpy", "numba"):
+        found = fg.jit(fg.value_and_grad(f), engine=engine, paths=4)(x)
+        np.testing.assert_allclose(found[1], fg.grad(f)(x), rtol=1e-11)
+        np.testing.assert_allclose(found[0], f(x), rtol=1e-12)

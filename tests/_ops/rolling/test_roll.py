@@ -362,3 +362,16 @@ def test_numbers_and_variables_in_turns() -> None:
 
     rolled = assert_rolls(f, np.linspace(0.0, 1.0, 5), 0.9)
     assert all(len(each.operands) < 8 for each in rolled.equations)
+
+
+def test_operands_of_two_rounds_before_that_begin_in_two_ways() -> None:
+    # Both read the result of two rounds before, and their values of round 1 agree. Those of round 0 do not.
+    def f(a: Any, b: Any, c: Any) -> Any:
+        first, second = [a, b], [c, b]
+        for t in range(200):
+            y = 0.6 * first[t] + 0.4 * second[t]
+            first.append(y)
+            second.append(y)
+        return y + first[-2]
+
+    assert_rolls(f, *np.linspace(0.2, 0.9, 9).reshape(3, 3))

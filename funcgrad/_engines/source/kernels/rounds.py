@@ -124,7 +124,7 @@ def _for(w: Lowering, equation: Equation, loop: Any, body: Graph) -> bool:
     if given is None or carry is None or len(arrays) < len(xs) or not _same(body.outputs[: loop.carry], inside[1]):
         return False
     w.known.update(zip(inside[0], given, strict=True))
-    held = _carried(w, carry)
+    held = _carried(w, first, carry)
     stacks = [KernelMemory(var.aval.dtype, var.aval.shape).whole() for var in equation.results[loop.carry :]]
     ends = _Rounds(w, loop, body, arrays, stacks).ends(held)
     if ends is None:
@@ -230,7 +230,7 @@ def _while(w: Lowering, equation: Equation) -> bool:
     given, known, carry = _known(w, fixed, inside), _known(w, of_condition, asked), _known(w, first, variables)
     if given is None or known is None or carry is None or not _same(body.outputs, variables):
         return False
-    held, flag = _carried(w, carry), KernelMemory(_BOOL, ()).whole()
+    held, flag = _carried(w, first, carry), KernelMemory(_BOOL, ()).whole()
     w.known.update(zip((*asked, *inside), (*known, *given), strict=True))
 
     def ask() -> bool:
@@ -332,9 +332,12 @@ def _steps_of(w: Lowering, run: Callable[[], bool]) -> tuple[Step, ...] | None:
     return tuple(steps) if works else None
 
 
-def _carried(w: Lowering, first: Sequence[Access]) -> list[StridedView]:
-    """Add memory for the carries of a loop, and copy the first carries into it."""
-    return [w.applied("{}", [x], x.shape if isinstance(x, StridedView) else (), x.dtype) for x in first]
+def _carried(w: Lowering, first: Sequence[Operand], values: Sequence[Access]) -> list[StridedView]:
+    """Add memory for the carries of a loop, and copy their first values into it.
+
+    An array of equal elements may be known as one number.
+    """
+    return [w.applied("{}", [value], w.shape(x), value.dtype) for x, value in zip(first, values, strict=True)]
 
 
 def _spread(x: Access, shape: tuple[int, ...]) -> Access:

@@ -236,10 +236,9 @@ class Sums:
                 continue
             del self._waiting[y]
             self._read(pieces)
-            base = self._w.access(x)
             if x in self._waiting:
                 self._sum(self._waiting[x])
-                base = self._w.access(x)
+            base = self._w.access(x)
             assert base is not None
             made = self._w.applied("{}", [base], result.aval.shape, result.aval.dtype)
             for piece, index in zip(pieces.operands, pieces.params["indices"], strict=True):
