@@ -93,7 +93,8 @@ def backward_pass(  # noqa: C901, PLR0912, PLR0915  (see above)
     pull_of = pulls_in_use() if onlookers else pulls
     while True:
         # The parent that is next, unless a later one is found.
-        ahead = y_bar = None
+        ahead: Any = None
+        y_bar: Any = None
         for parent, x_bar in pairs:
             if parent is None or x_bar is None:
                 continue
@@ -122,7 +123,9 @@ def backward_pass(  # noqa: C901, PLR0912, PLR0915  (see above)
         while pairs is None:
             node = ahead
             if type(y_bar) is not _NDARRAY and issubclass(type(y_bar), Pieces) and not takes_pieces(node):
-                y_bar = y_bar.total()
+                pieces: Any = y_bar
+                y_bar = pieces.total()
+                del pieces
             if visit is not None:
                 pairs = visit(node, y_bar)
             else:

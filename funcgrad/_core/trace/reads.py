@@ -22,7 +22,7 @@ from funcgrad.errors import HiddenDependenceWarning
 _MOST_NAMED = 3
 
 
-class Read:
+class ReadingPlace:
     """A place of a program that reads values without derivative.
 
     Args:
@@ -51,7 +51,7 @@ def compared(operands: tuple, position: Any, answer: bool) -> None:
             continue
         place = trace.reads.get(position)
         if place is None:
-            place = Read(origin(_nowhere), "compared")
+            place = ReadingPlace(origin(_nowhere), "compared")
             trace.reads = {**trace.reads, position: place}
         if answer not in place.nodes:
             place.nodes[answer] = tuple([y._node for y in operands if isinstance(y, Tracer) and y._owner is trace])
@@ -72,7 +72,7 @@ def _note(trace: Trace, verb: str, nodes: tuple) -> None:
     """Note a place that counts at once."""
     if trace.notes_reads:
         line = origin(_nowhere)
-        place = Read(line, verb)
+        place = ReadingPlace(line, verb)
         place.nodes = {True: nodes, False: nodes}
         trace.reads = {**trace.reads, (line, verb): place}
 
@@ -106,7 +106,7 @@ def warn_if_hidden(trace: Trace, reached: Collection[Any] | None) -> None:
     )
 
 
-def _is_hidden(place: Read, reached: Collection[Any]) -> bool:
+def _is_hidden(place: ReadingPlace, reached: Collection[Any]) -> bool:
     """Return whether the values of a place have inputs, and none of these is reached."""
     inputs = _inputs_of([node for nodes in place.nodes.values() for node in nodes if node is not None])
     return bool(inputs) and not any(node in reached for node in inputs)
