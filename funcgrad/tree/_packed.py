@@ -99,6 +99,15 @@ def ravel(tree: PyTree) -> Packed:
         >>> grads.unpack()
         {'weight': array([[2., 2.],
                [2., 2.]]), 'bias': array([0., 0.])}
+
+        For SciPy, the arrays of one dtype are one vector. ``unravel`` makes the tree of another vector:
+
+        >>> import dataclasses
+        >>> unravel = lambda v: dataclasses.replace(packed, arrays=(v,)).unpack()
+        >>> (vector,) = packed.arrays
+        >>> unravel(2 * vector)["weight"]
+        array([[2., 2.],
+               [2., 2.]])
     """
     leaves, treedef = flatten(tree)
     leaves = [_packing.array(leaf) for leaf in leaves]

@@ -13,11 +13,11 @@ from funcgrad._core.aval import is_inexact
 from funcgrad._core.bind import is_engine_value, is_value
 from funcgrad._core.words import shown
 from funcgrad._ops.layout.fill import zeros_like
-from funcgrad._types import ArrayLike, Params
+from funcgrad._types import Array, ArrayLike, Params
 from funcgrad.autograd.extend import WRITES, Hooks, RemovableHandle, gradient_of, is_tensor, rebuild, was_read
 from funcgrad.optim._torch.groups import UNORDERED, checked_group, required, typename
 from funcgrad.optim._torch.state_dict import load_groups, load_state, pack_groups, pack_state
-from funcgrad.tree import TreeDef, flatten, unflatten
+from funcgrad.tree import TreeDef, flatten, structure, unflatten
 
 __all__ = ["Optimizer", "required"]
 
@@ -106,13 +106,25 @@ class Optimizer:
             raise TypeError(UNORDERED)
         if not isinstance(params, dict) and not is_value(params):
             params = list(params)
+            if params and all(isinstance(group, dict) and "params" in group for group in params):
+                return self._with_tensors(params)
             if not params or is_tensor(params[0]) or (isinstance(params[0], dict) and "params" in params[0]):
                 return params
         leaves, treedef = flatten(params)
         if not all(_is_array(leaf) for leaf in leaves):
             return list(params)
         self._treedef = treedef
-        return [rebuild(leaf, requires_grad=is_inexact(leaf.dtype)) for leaf in leaves]
+        return list(map(_tensor, leaves))
+
+    def _with_tensors(self, groups: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Return groups of pytrees of arrays as groups of tensors, and other groups as they are."""
+        flat = [flatten(group["params"]) for group in groups]
+        if not all(leaves and all(map(_is_array, leaves)) for leaves, _ in flat):
+            return groups
+        self._treedef = structure([group["params"] for group in groups])
+        return [
+            {**group, "params": list(map(_tensor, leaves))} for group, (leaves, _) in zip(groups, flat, strict=True)
+        ]
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Add a group of parameters, optionally with its own options."""
@@ -234,6 +246,11 @@ class Optimizer:
             options = [f"    {key}: {group[key]}" for key in sorted(group) if key != "params"]
             lines.append("\n".join([f"Parameter Group {i}", *options, ""]))
         return f"{type(self).__name__} (\n" + "\n".join(lines) + ")"
+
+
+def _tensor(x: Array) -> Any:
+    """Return a tensor that shares the memory of an array."""
+    return rebuild(x, requires_grad=is_inexact(x.dtype))
 
 
 def _is_array(x: ArrayLike) -> bool:

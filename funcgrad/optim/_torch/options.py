@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad._core.aval import aval_of
+from funcgrad._core.bind import is_value
 from funcgrad._core.words import shown
 from funcgrad._types import ScalarLike
 from funcgrad.autograd.extend import is_tensor
@@ -43,13 +45,24 @@ def check_option(kind: Number | Choice, value: Any) -> None:
         return
     if kind.schedule and is_tensor(value) and value.size != 1:
         raise ValueError(f"Tensor {kind.name} must be 1-element")
-    value = number_of(value)
-    if isinstance(value, str | bytes):
-        raise TypeError(f"{kind.name} is {shown(value)}; needed a number. Pass {kind.name}=0.1, say.")
-    if callable(value):
+    value = checked_number(kind, value)
+    if kind.message is not None and not kind.valid(value):
+        raise HyperparameterError(kind.message.format(value))
+
+
+def checked_number(kind: Number, value: Any) -> ScalarLike:
+    """Return the number of an option; refuse everything else."""
+    number = number_of(value)
+    if is_value(number) and aval_of(number).shape == ():
+        return number
+    if callable(number):
         raise TypeError(
             f"{kind.name} is a function; needed a number: PyTorch's optimizers take no schedules. Pass a number, and "
             "give the optimizer to lr_scheduler.LambdaLR(optimizer, factor); or use the functions, such as sgd_init."
         )
-    if kind.message is not None and not kind.valid(value):
-        raise HyperparameterError(kind.message.format(value))
+    if isinstance(number, dict | list | tuple):
+        raise TypeError(
+            f"{kind.name} is a {type(number).__name__}; needed a number. For several values make groups, "
+            f"[{{'params': [w], '{kind.name}': 0.1}}, ...]; the functions, such as sgd_init, take trees of values."
+        )
+    raise TypeError(f"{kind.name} is {shown(number)}; needed a number. Pass {kind.name}=0.1, say.")

@@ -29,7 +29,7 @@ from funcgrad.optim._state.hyperparameters import FLOAT64
 from funcgrad.optim._state.prefix import NumberIndex, Prefix, Prefixes, as_vector
 from funcgrad.optim._state.state import State
 from funcgrad.optim._torch.optimizer import Optimizer
-from funcgrad.optim._torch.options import check_option, number_of, option_of
+from funcgrad.optim._torch.options import check_option, checked_number, option_of
 from funcgrad.optim._torch.state_dict import numbers_of
 from funcgrad.optim._update import update
 from funcgrad.tree import flatten, structure
@@ -107,6 +107,11 @@ class RuleOptimizer(Optimizer):
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Add a group of parameters, optionally with its own options."""
         super().add_param_group(param_group)
+        try:
+            self._row(self.param_groups[-1])
+        except (HyperparameterError, TypeError):
+            self.param_groups.pop()
+            raise
         refusal_of = self.kind.rule.refusal
         if refusal_of is not None and len(self.param_groups) > 1:
             try:
@@ -197,7 +202,7 @@ class RuleOptimizer(Optimizer):
             if isinstance(kind, Choice):
                 on.append(kind.convert(value))
                 continue
-            number = float(number_of(value))
+            number = float(checked_number(kind, value))
             there = number != 0 or not (type(kind) is Number and kind.optional)
             on.append(True if there else None)
             numbers += [number] if there else []
