@@ -155,7 +155,7 @@ def test_numbers_groups_and_schedules() -> None:
         assert {key: x.shape for key, x in again.exp_avg.items()} == {"w": (3,), "b": (1,), "v": (2,)}
         assert_allclose([again.lr["w"], again.lr["b"], again.lr["v"]], [0.11, 0.3, 0.11])
         assert float(again.weight_decay) == 0.01
-    # By default the order is that of the leaves.
+    # The default is the order of the leaves.
     by_leaves = optim.to_state_dict(optim.adam_init(params), params)
     shapes = [by_leaves["state"][i]["exp_avg"].shape for i in range(3)]
     assert shapes == [x.shape for x in fg.tree.leaves(params)]

@@ -11,7 +11,7 @@ import pytest
 
 import funcgrad as fg
 import funcgrad.numpy as fnp
-from funcgrad.errors import NonConcreteBooleanIndexError, UnsupportedFunctionError
+from funcgrad.errors import NonConcreteBooleanIndexError
 from tests.numpy._surface import check_surface, same
 
 ROWS = np.array([2, 0, -1, 2])
@@ -173,7 +173,6 @@ def test_at_of_a_plain_array_leaves_it_alone() -> None:
 @pytest.mark.parametrize(
     ("update", "error", "message"),
     [
-        (lambda x: x.at[[0, 0]].multiply(x[:2]), UnsupportedFunctionError, "twice"),
         (lambda x: fnp.at(np.arange(3))[0].set(x[0]), TypeError, "cannot hold it"),
         (lambda x: x[5], IndexError, "out of bounds"),
         (lambda x: x[0, 0], IndexError, "too many indices"),
