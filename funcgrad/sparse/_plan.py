@@ -238,9 +238,11 @@ class _Products:
         request = self._request
         leaves, _ = flatten(y)
         if len(leaves) != 1 or leaves[0] is not y:
+            arrived = "None" if y is None else f"a {type(y).__name__} of {len(leaves)} arrays"
+            remedy = "Is a return missing?" if y is None else "Join them with np.concatenate."
             raise TypeError(
-                f"{request.transform}: {name_of(request.function)} returned a {type(y).__name__} of {len(leaves)} "
-                "arrays; needed one array, whose elements are the rows of the matrix. Join them with np.concatenate."
+                f"{request.transform}: {name_of(request.function)} returned {arrived}; needed one array, whose "
+                f"elements are the rows of the matrix. {remedy}"
             )
         require_inexact(request.transform, request.function, [y])
         aval = aval_of(y)

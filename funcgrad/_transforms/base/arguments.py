@@ -183,13 +183,23 @@ def require_inexact(transform: str, f: Callable[..., Any], outputs: Iterable[Any
     Zero derivatives would hide the place where the function was cut.
     """
     for y in outputs:
-        aval = aval_of(y)
+        aval = aval_of(require_value(transform, f, y))
         if not is_inexact(aval.dtype):
             raise NotDifferentiableError(
                 f"{transform}: a derivative was asked of an output of {name_of(f)}. It has dtype {aval.dtype.name} "
                 f"({aval}), whose values do not change continuously; needed a float dtype. Return it as auxiliary data "
                 "(has_aux=True), or use fg.vjp or fg.jvp, where its derivative is zero."
             )
+
+
+def require_value(transform: str, f: Callable[..., Any], y: Any) -> Any:
+    """Refuse an output that is no array and no number, and return others."""
+    if is_value(y):
+        return y
+    raise TypeError(
+        f"{transform}: {name_of(f)} returned a {type(y).__name__}; needed arrays or numbers, in any pytree. Return it "
+        "as auxiliary data (has_aux=True), or not at all."
+    )
 
 
 def number_like(x: Any, needed: Aval, what: str) -> Any:

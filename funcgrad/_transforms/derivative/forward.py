@@ -27,6 +27,7 @@ from funcgrad._transforms.base.arguments import (
     name_of,
     number_like,
     owned,
+    require_value,
     returned,
     taken,
     tangent_like,
@@ -104,9 +105,9 @@ def jvp(
             given += pair
         args.append(unflatten(treedef, values))
     with trace:
-        out, aux = split_aux(f, f(*args), "jvp") if has_aux else (f(*args), None)
+        out, aux = split_aux("jvp", f, f(*args)) if has_aux else (f(*args), None)
         leaves, out_tree = flatten(out)
-        found = [returned("jvp", name_of(f), y) for y in leaves]
+        found = [require_value("jvp", f, returned("jvp", name_of(f), y)) for y in leaves]
         pairs = [_primal_and_tangent(y, trace) for y in found]
     if trace.reads and not any(type(y) is ForwardTracer and y._owner is trace for y in found):
         warn_if_hidden(trace, None)
@@ -211,7 +212,7 @@ def linearize(f: Callable[..., Any], *primals: PyTree, has_aux: bool = False) ->
     extra: list[Any] = []
 
     def without_aux(*args: Any) -> Any:
-        out, aux = split_aux(f, f(*args))
+        out, aux = split_aux("linearize", f, f(*args))
         extra.append(aux)
         return out
 

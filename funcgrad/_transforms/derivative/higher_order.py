@@ -28,7 +28,7 @@ from funcgrad._transforms.base.own import with_read_only
 from funcgrad._transforms.base.pickled import picklable
 from funcgrad._transforms.debug import evaluated
 from funcgrad._transforms.derivative.forward import jvp, linearize
-from funcgrad._transforms.derivative.reverse import Argnums, grad, vjp
+from funcgrad._transforms.derivative.reverse import Argnums, gradients, vjp
 from funcgrad._transforms.vmap import mapped
 from funcgrad._types import ArrayLike, PyTree
 from funcgrad.errors import NotDifferentiableError
@@ -117,13 +117,19 @@ def jacrev(
         >>> fg.jacrev(lambda p: {"sum": np.sum(p["a"]) * p["b"]})({"a": np.ones(2), "b": np.array(3.0)})
         {'sum': {'a': array([3., 3.]), 'b': array(2.)}}
     """
-    argnums = checked_argnums("jacrev", f, argnums)
+    return _in_reverse("jacrev", f, argnums, has_aux, holomorphic)
+
+
+def _in_reverse(
+    transform: str, f: Callable[P, Any], argnums: Argnums, has_aux: bool, holomorphic: bool
+) -> Callable[P, Any]:
+    argnums = checked_argnums(transform, f, argnums)
 
     @folded
     @functools.wraps(f)
     def jacobian(*args: Any, **kwargs: Any) -> PyTree:
-        pulled = _pulled("jacrev", f, argnums, has_aux, args, kwargs)
-        return _by_rows("jacrev", f, argnums, pulled, holomorphic)
+        pulled = _pulled(transform, f, argnums, has_aux, args, kwargs)
+        return _by_rows(transform, f, argnums, pulled, holomorphic)
 
     return jacobian
 
@@ -232,7 +238,7 @@ def hessian(
         array([[10.,  6.], [ 6., 14.]])
     """
     argnums = checked_argnums("hessian", f, argnums)
-    return jacfwd(jacrev(f, argnums, has_aux, holomorphic), argnums, has_aux, holomorphic)
+    return jacfwd(_in_reverse("hessian", f, argnums, has_aux, holomorphic), argnums, has_aux, holomorphic)
 
 
 @overload
@@ -288,9 +294,9 @@ def hvp(f: Callable[..., Any], primals: Sequence[Any] | None = None, tangents: S
 
     numbers = tuple(range(len(point)))
     try:
-        products = grad(derivative, numbers)(*point)
+        products = gradients("hvp", derivative, numbers)(*point)
     except NotDifferentiableError:
-        products = jvp(grad(f, numbers), point, direction)[1]
+        products = jvp(gradients("hvp", f, numbers), point, direction)[1]
     return products[0] if len(point) == 1 else products
 
 

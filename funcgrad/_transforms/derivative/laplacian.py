@@ -106,10 +106,10 @@ def _scalar(f: Callable[..., Any], out: Array) -> Any:
     alone = len(found) == 1 and out_tree == flatten(0.0)[1]
     y = returned("laplacian", name_of(f), found[0]) if alone else None
     if y is None or aval_of(y).shape:
-        arrived = aval_of(y) if alone else f"a {type(out).__name__}"
+        arrived = aval_of(y) if alone else out if out is None else f"a {type(out).__name__}"
         raise NonScalarOutputError(
             f"laplacian: {name_of(f)} must return a scalar. Its output is {arrived}; needed an array of shape []. "
-            "Reduce it with sum or mean, or take one element."
+            f"{'Is a return missing?' if out is None else 'Reduce it with sum or mean, or take one element.'}"
         )
     require_inexact("laplacian", f, [y])
     return y

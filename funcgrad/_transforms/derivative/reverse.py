@@ -148,9 +148,9 @@ def _computation(
     def compute(args: tuple, kwargs: dict) -> tuple[Any, Any]:
         if mixed:
             refuse_repeated(transform, f, [number % max(len(args), 1) for number in numbers])
-        recording = record("grad", f, args, kwargs, numbers)
-        aux = recording.untraced(_aux(f, recording)) if has_aux else recording.finish()
-        value, seeds = _seeded_holomorphic(transform, f, recording) if holomorphic else _seeded(f, recording)
+        recording = record(transform, f, args, kwargs, numbers)
+        aux = recording.untraced(_aux(transform, f, recording)) if has_aux else recording.finish()
+        value, seeds = _seeded_holomorphic(transform, f, recording) if holomorphic else _seeded(transform, f, recording)
         if type(value) is np.float64:
             grads = recording.pull(seeds, sparse=True)
         else:
@@ -162,7 +162,14 @@ def _computation(
     return compute
 
 
-def split_aux(f: Callable[..., Any], out: Array, transform: str = "grad") -> tuple[Any, Any]:
+def gradients(transform: str, f: Callable[..., Any], numbers: Sequence[int]) -> Callable[..., Any]:
+    """Return the function that computes the gradients by some arguments, for another transform."""
+    compute = _computation(f, tuple(numbers), False, transform, False)
+    return lambda *args: compute(args, {})[1]
+
+
+def split_aux(transform: str, f: Callable[..., Any], out: Array) -> tuple[Any, Any]:
+    """Return the two parts of a result with auxiliary data."""
     if isinstance(out, tuple | list) and len(out) == 2:
         return out[0], out[1]
     raise TypeError(
@@ -172,24 +179,24 @@ def split_aux(f: Callable[..., Any], out: Array, transform: str = "grad") -> tup
     )
 
 
-def _aux(f: Callable[..., Any], recording: Recording) -> Any:
+def _aux(transform: str, f: Callable[..., Any], recording: Recording) -> Any:
     """Return the auxiliary data, and keep only the output in the recording."""
-    recording.out, aux = split_aux(f, recording.out)
+    recording.out, aux = split_aux(transform, f, recording.out)
     return recording.finish(aux)
 
 
-def _seeded(f: Callable[..., Any], recording: Recording) -> tuple[Any, Iterator[tuple[Any, Any]]]:
+def _seeded(transform: str, f: Callable[..., Any], recording: Recording) -> tuple[Any, Iterator[tuple[Any, Any]]]:
     """Return the value and the seeds of the pass, as an iterator, which keeps no reference to a seed after its use."""
     out = recording.out
     if type(out) is ReverseTracer and out._owner is recording.trace:
         if out.shape or out.dtype.kind == "c":
-            _refuse_output(f, out)
+            _refuse_output(transform, f, out)
         if type(out._value) is np.float64:
             return out._value, iter([(out._node, _ONE)])
         return plain(out._value), iter([(out._node, ones_like(out._value))])
     if not _is_real_scalar(out):
-        _refuse_output(f, out)
-    require_inexact("grad", f, [out])
+        _refuse_output(transform, f, out)
+    require_inexact(transform, f, [out])
     return out, iter(())
 
 
@@ -222,7 +229,12 @@ def _is_real_scalar(out: Array) -> bool:
     return aval is not None and aval.shape == () and is_real(aval.dtype)
 
 
-def _refuse_output(f: Callable[..., Any], out: Array) -> Any:
+def _refuse_output(transform: str, f: Callable[..., Any], out: Array) -> Any:
+    if out is None:
+        raise NonScalarOutputError(
+            f"{transform}: {name_of(f)} must return a scalar. It returned None; needed f32[] or f64[]. Is a return "
+            "missing?"
+        )
     pairs = flatten_with_path(out)[0]
     if len(pairs) == 1:
         path, leaf = pairs[0]
@@ -239,7 +251,7 @@ def _refuse_output(f: Callable[..., Any], out: Array) -> Any:
             "one scalar, or (scalar, aux) with has_aux=True",
         )
     raise NonScalarOutputError(
-        f"grad: {name_of(f)} must return a scalar. Its output{where} is {text}; needed {needed}."
+        f"{transform}: {name_of(f)} must return a scalar. Its output{where} is {text}; needed {needed}."
     )
 
 
@@ -324,7 +336,7 @@ def vjp(f: Callable[..., Any], *primals: PyTree, has_aux: bool = False) -> tuple
     """
     check_callable("vjp", f)
     recording = record("vjp", f, primals, {}, range(len(primals)))
-    aux = recording.untraced(_aux(f, recording), separate=True) if has_aux else recording.finish()
+    aux = recording.untraced(_aux("vjp", f, recording), separate=True) if has_aux else recording.finish()
     leaves, out_tree = flatten(recording.out)
     leaves = [returned("vjp", name_of(f), y) for y in leaves]
     given = recording.primals

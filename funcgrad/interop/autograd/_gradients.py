@@ -143,7 +143,7 @@ def grad_and_aux(fun: Function, argnum: Argnum = 0) -> Function:
     """
 
     def scalar(*args: Any, **kwargs: Any) -> Any:
-        out, aux = reverse.split_aux(fun, fun(*args, **kwargs))
+        out, aux = reverse.split_aux("grad_and_aux", fun, fun(*args, **kwargs))
         return _scalar(fun, out), aux
 
     compute = reverse.grad(functools.wraps(fun)(scalar), positions(argnum), has_aux=True)
