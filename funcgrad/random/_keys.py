@@ -43,7 +43,7 @@ def key(seed: ArrayLike) -> Array:
         >>> fg.random.normal(fg.random.key(42), (3,)).round(6)
         array([-0.184712, -2.169825,  0.186936])
     """
-    seed = np.int64(seed) if isinstance(seed, int) else as_value(seed)
+    seed = np.int64(seed) if issubclass(type(seed), int) else as_value(seed)
     aval = aval_of(seed) if is_value(seed) else None
     if aval is None or aval.shape or aval.dtype.kind not in "iu":
         what = str(aval) if aval else f"a {type(seed).__name__}"

@@ -145,7 +145,7 @@ FLOATS = {
     "cbrt": (np.cbrt, np.inf),
     "power": (lambda x: x**0.5, np.inf),
     "arcsin": (lambda x: np.arcsin(x + 1), np.inf),
-    "std": (lambda x: np.std(np.stack([x, x])), np.nan),
+    "std": (lambda x: np.std(np.stack([x, x])), 0.0),
     "tensordot": (lambda x: np.tensordot(x, 3 * x, axes=0), 0.0),
     "einsum": (lambda x: np.einsum(",", x, 3 * x), 0.0),
     "scan": (lambda x: fg.scan(lambda c, t: (c, c * t), x, np.array([0.25, 0.75]))[1].sum(), 1.0),
@@ -427,3 +427,24 @@ def test_the_text_of_a_known_number_is_the_numbers() -> None:
     fg.grad(f)(2.5)
     fg.jvp(f, (2.5,), (1.0,))
     assert found == 2 * ["2.5", "2.5", "2.50", "5.0", "0.0"]
+
+
+LOGIC: dict[str, Any] = {
+    "and": lambda a, b: (a > 0) & (b > 0),
+    "or": lambda a, b: (a > 0) | (b > 3),
+    "xor": lambda a, b: (a > 0) ^ (b > 0),
+    "and True": lambda a, b: True & (a > 0),
+    "and a number": lambda a, b: (a > 0) & 1,
+    "not": lambda a, b: ~((a > 0) & (b > 0)),
+    "times a number": lambda a, b: ((a > 0) & (b > 0)) * 2.0,
+    "sum": lambda a, b: ((a > 0) & (b > 0)) + ((a > 0) | (b > 0)),
+    "beside an array": lambda a, b: (a > 0) & np.array([True, False]),
+}
+
+
+@pytest.mark.parametrize("engine", ["numpy", "numba", "xla"])
+@pytest.mark.parametrize("name", LOGIC)
+def test_logic_of_staged_python_bools(name: str, engine: str) -> None:
+    expected, found = LOGIC[name](1.0, 2.0), fg.jit(LOGIC[name], engine=engine)(1.0, 2.0)
+    assert np.asarray(found).dtype == np.asarray(expected).dtype
+    np.testing.assert_array_equal(found, expected)

@@ -22,7 +22,7 @@ class Mutant(NamedTuple):
 _ROLLING = ("tests/_ops/rolling",)
 _KERNELS = ("tests/_engines/source/test_nested.py", "tests/_engines/source/test_instructions.py")
 _PLACES = ("tests/_core/trace/test_place.py", "tests/numpy/_choose/test_writes.py")
-_KEYS = ("tests/_core/graph",)
+_KEYS = ("tests/_core/graph", "tests/tree/test_key.py")
 
 MUTANTS = {
     "rolling: carries are one if their last starts agree": Mutant(
@@ -33,7 +33,7 @@ MUTANTS = {
     ),
     "rolling: equal numbers of other dtypes are one operand": Mutant(
         "_ops/rolling/rounds.py",
-        "return value_key(x.value) == value_key(y.value)",
+        "return static_key(x.value) == static_key(y.value)",
         "return x.value == y.value",
         _ROLLING,
     ),
@@ -80,9 +80,9 @@ MUTANTS = {
         _PLACES,
     ),
     "keys: 1, 1.0 and True are one number": Mutant(
-        "_core/graph/key.py", "return type(value), repr(value)", "return value", _KEYS
+        "tree/_key.py", "return type(value), repr(value)", "return value", _KEYS
     ),
     "keys: a tuple of numbers is a tuple of values": Mutant(
-        "_core/graph/key.py", "return (type(value), *map(value_key, value))", "return value", _KEYS
+        "tree/_key.py", "return (type(value), *map(static_key, value))", "return value", _KEYS
     ),
 }

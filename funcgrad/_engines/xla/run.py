@@ -108,7 +108,7 @@ class _Lax:
     @classmethod
     def dynamic_update_slice_in_dim(cls, x: Value, part: Value, low: Any, axis: int) -> Any:
         """Return an array with a slice along an axis replaced, as `dynamic_update_slice`."""
-        lows = [low if i == axis else np.zeros_like(low) for i in range(x.ndim)]
+        lows = [low if i == axis else low * 0 for i in range(x.ndim)]
         return cls.dynamic_update_slice(x, part, lows)
 
     with_writes_in_place = staticmethod(with_writes_in_place)

@@ -115,7 +115,7 @@ def _power_numpy(x: Array, *, exponent: float) -> Array:
 
 
 def _power_xla(lax: Lax, x: Array, *, exponent: float) -> Array:
-    if isinstance(exponent, int):
+    if issubclass(type(exponent), int):
         return lax.integer_pow(x, exponent)
     return lax.sqrt(x) if exponent == 0.5 else lax.pow(x, lax.full_like(x, exponent))
 

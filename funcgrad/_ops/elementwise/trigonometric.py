@@ -98,7 +98,7 @@ def _is_saturated(y: Value) -> bool:
         bare = bare_value(bare._value)
     if isinstance(bare, np.ndarray) and bare.dtype.kind == "f":
         return bare.size > 0 and bool(bare.max() > _ROUNDED or bare.min() < -_ROUNDED)
-    return bool(abs(bare) > _ROUNDED) if isinstance(bare, np.floating | float) else _is_complex(y)
+    return bool(abs(bare) > _ROUNDED) if issubclass(type(bare), np.floating | float) else _is_complex(y)
 
 
 def _slope_of_exponential(e: Value) -> Any:

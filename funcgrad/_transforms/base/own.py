@@ -75,7 +75,7 @@ def with_read_only(
 def _shown(x: Any) -> Any:
     if isinstance(x, _NDARRAY):
         return _view(x)
-    if isinstance(x, Tracer | str | float | int | np.generic) or x is None:
+    if issubclass(type(x), Tracer | str | float | int | np.generic) or x is None:
         return x
     found, treedef = flatten(x)
     views = [_view(leaf) if isinstance(leaf, _NDARRAY) else leaf for leaf in found]

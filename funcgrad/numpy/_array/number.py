@@ -27,11 +27,12 @@ _WEAK: dict[str, type] = {"i": int, "f": float, "c": complex}
 
 def class_of(self: Tracer) -> type:
     """Return ``x.__class__``: that of the number if the tracer stands for one, else the tracer's own."""
-    if not self.shape:
-        return _class_of_number(self) or type(self)
     # ``numpy.polynomial`` has no hook: it takes anything that is no ndarray for one point, and the number is wrong.
+    # JAX and xarray compute with NumPy's numbers themselves, and leave other objects to their operators.
     asking = sys._getframe(1).f_globals.get("__name__", "")
-    return np.ndarray if asking.startswith("numpy.polynomial.") else type(self)
+    if self.shape:
+        return np.ndarray if asking.startswith("numpy.polynomial.") else type(self)
+    return type(self) if asking.startswith(("jax.", "xarray.")) else _class_of_number(self) or type(self)
 
 
 def _class_of_number(x: Tracer) -> type | None:

@@ -58,7 +58,7 @@ def _arithmetic(primitive: Primitive, function: Function) -> Methods:
             or (kind is type(self) and other._owner is self._owner and other.dtype is dtype)
         ):
             return self._owner.apply(primitive, (self, other), NO_PARAMS)
-        if kind is bool or dtype.kind == "b":
+        if kind is bool or dtype.kind == "b" or (kind is StagedTracer and other.dtype.kind == "b"):
             self, other = _counted(self, other), _counted(other, self)
         return NotImplemented if kind not in NUMPY_TYPES and defers_to(other) else function(self, other)
 
@@ -127,7 +127,10 @@ def _logic(function: Function) -> Methods:
             return y
         return function(_counted(a, b), _counted(b, a))
 
-    return _other(of_both)
+    def method(self: Tracer, other: ArrayLike, /) -> Any:
+        return NotImplemented if defers_to(other) else of_both(self, other)
+
+    return method, lambda self, other: of_both(other, self)
 
 
 def _power(primitive: Primitive, function: Function) -> Methods:

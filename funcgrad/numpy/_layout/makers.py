@@ -68,7 +68,9 @@ loadtxt = maker(np.loadtxt)
 
 
 @implements(np.arange)
-def arange(*bounds: ArrayLike, dtype: DTypeLike = None, device: DeviceLike = None, like: ArrayLike = None) -> Any:
+def arange(
+    *bounds: ArrayLike, dtype: DTypeLike = None, device: DeviceLike = None, like: ArrayLike = None, **named: ArrayLike
+) -> Any:
     """Return ``numpy.arange``; while a transform runs, an array that traced values can be written into.
 
     Args:
@@ -77,6 +79,7 @@ def arange(*bounds: ArrayLike, dtype: DTypeLike = None, device: DeviceLike = Non
         dtype: the dtype; by default that of the bounds.
         device: NumPy's argument.
         like: NumPy's argument; the result is the same.
+        named: ``start``, ``stop`` and ``step`` by name.
 
     Returns:
         x: [n], the numbers from ``start`` to before ``stop``.
@@ -90,13 +93,15 @@ def arange(*bounds: ArrayLike, dtype: DTypeLike = None, device: DeviceLike = Non
         >>> fg.grad(lambda step: fnp.arange(0.0, 1.0, step).sum())(0.25).item()
         6.0
     """
-    if not any(map(holds_tracer, bounds)):
-        return _arange(*bounds, dtype=dtype, device=device, like=like)
-    known = [concrete_value(x, "numpy.arange, whose length depends on its bounds,", has_path=True) for x in bounds]
-    whole = np.arange(*known, dtype=dtype)
-    start, step = (bounds[0], bounds[2] if len(bounds) > 2 else 1) if len(bounds) > 1 else (0, 1)
+    if not any(map(holds_tracer, (*bounds, *named.values()))):
+        return _arange(*bounds, dtype=dtype, device=device, like=like, **named)
+    one = len(bounds) == 1 and "stop" not in named
+    given = {**dict(zip(("stop",) if one else ("start", "stop", "step"), bounds, strict=False)), **named}
+    asked = "numpy.arange, whose length depends on its bounds,"
+    known = {name: concrete_value(x, asked, has_path=True) for name, x in given.items()}
+    whole = np.arange(known.get("start", 0), known["stop"], known.get("step", 1), dtype=dtype)
     # NumPy adds multiples of the difference of the first two numbers, which is rounded.
-    start = as_array(start)
+    start, step = as_array(given.get("start", 0)), given.get("step", 1)
     return cast(start + np.arange(whole.size) * ((start + step) - start), whole.dtype)
 
 

@@ -160,7 +160,8 @@ def _of_positive(primitive: Primitive, x: ArrayLike, y: ArrayLike, at_zero: Arra
     """Return a relative entropy; ``at_zero`` if both numbers are 0, and infinity for negative numbers."""
     inside = (x >= 0) & (y > 0)
     value = primitive(select(inside, x, 1.0), select(inside, y, 1.0))
-    outside = select((x == 0) & (y >= 0), at_zero + 0 * value, math.inf)
+    # The sum has the dtype of the value, and of two Python numbers it is one.
+    outside = fnp.where((x == 0) & (y >= 0), at_zero + 0 * value, math.inf)
     return select(inside, value, select(fnp.isnan(x) | fnp.isnan(y), math.nan, outside))
 
 

@@ -359,7 +359,7 @@ def _shifted(z: ArrayLike, loc: ArrayLike, scale: ArrayLike = None) -> Array:
 
 def unless(allowed: ArrayLike) -> ArrayLike:
     """Return a factor that is NaN for invalid parameters, and 1 elsewhere."""
-    wrong = fnp.logical_not(allowed) if not isinstance(allowed, bool) else not allowed
+    wrong = fnp.logical_not(allowed) if type(allowed) is not bool else not allowed
     return 1.0 if never(wrong) else fnp.where(wrong, math.nan, 1.0)
 
 

@@ -208,7 +208,7 @@ def weightedtau(
 
     Source: Vigna, "A weighted correlation index for rankings with ties", 2015.
     """
-    given = [] if rank is None or isinstance(rank, bool) else [as_value(rank)]
+    given = [] if rank is None or type(rank) is bool else [as_value(rank)]
 
     def found(x: ArrayLike, y: ArrayLike, *ranks: ArrayLike) -> list[Any]:
         chosen = ranks[0] if ranks else rank

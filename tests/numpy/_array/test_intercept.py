@@ -197,7 +197,8 @@ def test_a_module_that_was_imported_again_is_intercepted() -> None:
 
 def test_a_range_between_traced_numbers() -> None:
     def f(x: Any) -> Any:
-        return np.sum(np.arange(x[0], 4.0, x[1]) ** 2) + np.sum(np.arange(x[1] * 7.0))
+        named = np.arange(x[0], stop=4.0, step=x[1]) + np.arange(start=x[0], stop=4.0, step=x[1])
+        return np.sum(np.arange(x[0], 4.0, x[1]) * named) + np.sum(np.arange(x[1] * 7.0)) + np.sum(np.arange(4, step=2))
 
     x = np.array([0.3, 0.45])
     with fg.intercept():

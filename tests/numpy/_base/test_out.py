@@ -109,6 +109,7 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
+@pytest.mark.filterwarnings("ignore::funcgrad.errors.HiddenDependenceWarning")
 @pytest.mark.filterwarnings("ignore:numpy.fix is deprecated:DeprecationWarning")
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 def test_functions(call: Callable[[Any, Any], Any]) -> None:

@@ -25,6 +25,7 @@ def test_rounding(name: str) -> None:
         check(lambda x: getattr(np, name)(x), INTEGERS)
 
 
+@pytest.mark.filterwarnings("ignore::funcgrad.errors.HiddenDependenceWarning")
 @pytest.mark.parametrize("decimals", [0, 2, -1])
 def test_round(decimals: int) -> None:
     for x in (AWKWARD[:-3], np.array([1.005, 2.675, 155.0, 145.0]), INTEGERS, np.array([1.26 + 2.5j])):
