@@ -69,8 +69,10 @@ def _array_ufunc(self: Tracer, ufunc: np.ufunc, method: str, *inputs: Any, **opt
             if ufunc in _ORDERS:
                 object_arrays.refuse_nan(*inputs)
             return y if type(y) is type(self) and not y.aval.weak else e.numpys_number(y)
-        if any(isinstance(x, Unshaped) for x in inputs):
-            return NotImplemented
+        # A loop enters no function, as a generator would: small operations pass here.
+        for x in inputs:
+            if isinstance(x, Unshaped):
+                return NotImplemented
         function = ufuncs.get(ufunc) or find_special(ufunc) or functools.partial(_on_plain, ufunc)
         if options:
             return with_options(ufunc, function, inputs, options)
@@ -105,8 +107,9 @@ def _by_method(ufunc: np.ufunc, method: str, inputs: tuple, options: dict) -> An
 
 
 def _array_function(self: Tracer, function: Callable[..., Any], types: Any, args: tuple, kwargs: dict) -> Any:
-    if any(issubclass(kind, Unshaped) for kind in types):
-        return NotImplemented
+    for kind in types:
+        if issubclass(kind, Unshaped):
+            return NotImplemented
     ours = functions.get(function) or find_late(function) or functools.partial(_on_plain, function)
     try:
         y = ours(*args, **kwargs)

@@ -23,7 +23,7 @@ from funcgrad.errors import NonConcreteBooleanIndexError, TracerAssignmentError
 from funcgrad.numpy._base.concrete import innermost
 from funcgrad.numpy._base.convert import as_value
 from funcgrad.numpy._base.foreign import is_foreign_array
-from funcgrad.numpy._choose.masks import positions_of
+from funcgrad.numpy._choose.masks import is_followed, positions_of
 from funcgrad.numpy._choose.selection import Selection
 
 _PLAIN = frozenset({int, NoneType, EllipsisType})
@@ -88,7 +88,7 @@ def masked_part(x: Any, key: IndexLike, *, writes: bool = False) -> tuple[Any, A
         return None
     i = found[0]
     beside = entries[:i] + entries[i + 1 :]
-    follows = all(innermost(entries[j])._owner.follows for j in found)
+    follows = all(is_followed(innermost(entries[j])) for j in found)
     if len(found) > 1 or not all(type(entry) in _BASIC for entry in beside) or _separated(entries, i):
         if follows or not writes:
             return None

@@ -18,7 +18,12 @@ from funcgrad.numpy._base.concrete import concrete_value, innermost, path_hint
 def is_unknown(mask: ArrayLike) -> bool:
     """Return whether the count of a mask's true elements can neither be known nor followed."""
     value = innermost(mask)
-    return not value._owner.follows if isinstance(value, Tracer) else is_abstract(value)
+    return not is_followed(value) if isinstance(value, Tracer) else is_abstract(value)
+
+
+def is_followed(value: Tracer) -> bool:
+    """Return whether a trace answers how many elements of a mask are true."""
+    return value._owner.follows and value._owner.is_answered
 
 
 def refuse_unknown(mask: ArrayLike, asked: str) -> NoReturn:
@@ -39,7 +44,7 @@ def positions_of(mask: ArrayLike) -> tuple[Any, ...]:
     positions are traced.
     """
     value = innermost(mask)
-    if isinstance(value, Tracer) and value._owner.follows:
+    if isinstance(value, Tracer) and is_followed(value):
         return _followed(mask)
     if is_unknown(mask):
         refuse_unknown(mask, "an array of indices")

@@ -59,6 +59,7 @@ def test_a_masked_assignment_is_a_choice(lines: str, point: str) -> None:
     np.testing.assert_allclose(fg.jit(fg.hessian(weighed), engine="numpy")(x), fg.hessian(weighed)(x), atol=1e-12)
     np.testing.assert_allclose(fg.jit(fg.jacfwd(f), engine="numpy")(x), slope, rtol=1e-12)
     np.testing.assert_allclose(fg.jacrev(fg.jit(f))(x), slope, rtol=1e-12)
+    np.testing.assert_allclose(fg.jit(fg.jacrev(fg.checkpoint(f)), engine="numpy")(x), slope, rtol=1e-12)
     np.testing.assert_allclose(fg.vmap(f)(np.stack([POINTS["some"], x]))[1], expected, rtol=1e-12)
     np.testing.assert_allclose(fg.vmap(fg.jacrev(f))(np.stack([POINTS["some"], x]))[1], slope, rtol=1e-12)
     if expected.ndim == 1:
