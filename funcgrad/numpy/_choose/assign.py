@@ -24,7 +24,7 @@ from funcgrad.errors import TracerAssignmentError
 from funcgrad.numpy._base.convert import as_value
 from funcgrad.numpy._base.out import assign, check_kept
 from funcgrad.numpy._choose.indexing import masked_part, parse
-from funcgrad.numpy._choose.selection import Selection, widened
+from funcgrad.numpy._choose.selection import Selected, widened
 
 
 def setitem(self: Tracer, key: IndexLike, value: ArrayLike, /) -> None:
@@ -34,7 +34,7 @@ def setitem(self: Tracer, key: IndexLike, value: ArrayLike, /) -> None:
         return
     if not self.shape:
         _check_assignable(self)
-    if type(value) is not Selection:
+    if type(value) is not Selected:
         value = _as_assigned(self, as_value(value))
     if type(key) is int:
         write(self, value, Index((key,)))
@@ -92,7 +92,7 @@ def _with_mask(x: Tracer, key: IndexLike, value: Any) -> tuple[Any, Any] | None:
     part, mask, rest, follows = found
     if follows and _has_selected_axis(value, rest):
         return None
-    if type(value) is Selection:
+    if type(value) is Selected:
         value = _as_assigned(x, value.values_for(mask, rest))
     elif _has_selected_axis(value, rest):
         raise TracerAssignmentError(
@@ -101,14 +101,14 @@ def _with_mask(x: Tracer, key: IndexLike, value: Any) -> tuple[Any, Any] | None:
             "shape of x."
         )
     else:
-        value = Selection.beside(value, mask, rest)
+        value = Selected.beside(value, mask, rest)
     values = broadcast_to(without_leading(value, part.shape), part.shape)
     return part, select(widened(mask, rest, part.shape), values, settled(part))
 
 
 def _has_selected_axis(value: Any, rest: int) -> bool:
     """Return whether an array has an axis that counts the selected elements, if its length is not 1."""
-    given = () if type(value) is Selection else getattr(value, "shape", ())
+    given = () if type(value) is Selected else getattr(value, "shape", ())
     axis = len(given) - rest - 1
     return axis >= 0 and given[axis] != 1
 

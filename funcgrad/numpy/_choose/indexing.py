@@ -24,7 +24,7 @@ from funcgrad.numpy._base.concrete import innermost
 from funcgrad.numpy._base.convert import as_value
 from funcgrad.numpy._base.foreign import is_foreign_array
 from funcgrad.numpy._choose.masks import is_followed, positions_of
-from funcgrad.numpy._choose.selection import Selection
+from funcgrad.numpy._choose.selection import Selected
 
 _PLAIN = frozenset({int, NoneType, EllipsisType})
 _ENDS = frozenset({int, NoneType})
@@ -69,7 +69,7 @@ def _general(x: ArrayLike, key: IndexLike) -> Any:
     except NonConcreteBooleanIndexError:
         if (found := masked_part(x, key)) is None:
             raise
-        return Selection(*found[:3])
+        return Selected(*found[:3])
     if arrays and all(map(_is_unknown, arrays)) and not _has_array(key) and is_shown(x.shape, index):
         return shown(x, ByNumbers(index, arrays))
     y = index_p(x, *arrays, index=index)

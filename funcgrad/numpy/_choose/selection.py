@@ -31,7 +31,7 @@ from funcgrad.tree import register_node
 _ELEMENTWISE = frozenset({np.where, np.clip, np.round, np.around, np.sinc, np.copy})
 
 
-class Selection(np.lib.mixins.NDArrayOperatorsMixin, Unshaped):
+class Selected(np.lib.mixins.NDArrayOperatorsMixin, Unshaped):
     """The elements of an array where a mask is true. How many there are is not known."""
 
     __slots__ = ("_mask", "_rest", "_values")
@@ -62,13 +62,13 @@ class Selection(np.lib.mixins.NDArrayOperatorsMixin, Unshaped):
         """Refuse what needs the number of the selected elements, or their places."""
         refuse_unknown(self._mask, asked)
 
-    def astype(self, dtype: DTypeLike) -> Selection:
+    def astype(self, dtype: DTypeLike) -> Selected:
         """Return the elements in another dtype."""
-        return Selection(self._values.astype(dtype), self._mask, self._rest)
+        return Selected(self._values.astype(dtype), self._mask, self._rest)
 
-    def copy(self) -> Selection:
+    def copy(self) -> Selected:
         """Return a copy, which ``+=`` does not change."""
-        return Selection(self._values, self._mask, self._rest)
+        return Selected(self._values, self._mask, self._rest)
 
     def clip(self, *bounds: Any, **options: Any) -> Any:
         """Return ``np.clip`` of the elements."""
@@ -81,16 +81,16 @@ class Selection(np.lib.mixins.NDArrayOperatorsMixin, Unshaped):
         outs = options.pop("out", None)
         if outs is None:
             return self._applied(ufunc, inputs, options)
-        if len(outs) != 1 or type(outs[0]) is not Selection:
+        if len(outs) != 1 or type(outs[0]) is not Selected:
             self.refuse(f"numpy.{ufunc.__name__} with out=")
-        return outs[0].take(ufunc, inputs, options)
+        return outs[0].written_by(ufunc, inputs, options)
 
     def __array_function__(self, function: Callable[..., Any], types: Any, args: tuple, kwargs: dict) -> Any:
         if function not in _ELEMENTWISE or (function is np.where and len(args) != 3) or "out" in kwargs:
             self.refuse(f"numpy.{getattr(function, '__name__', function)}")
         return self._applied(function, args, kwargs)
 
-    def take(self, ufunc: np.ufunc, inputs: tuple, options: dict[str, Any]) -> Selection:
+    def written_by(self, ufunc: np.ufunc, inputs: tuple, options: dict[str, Any]) -> Selected:
         """Write a ufunc's result into these elements, and return them."""
         # It refuses what its dtype cannot take, as NumPy does.
         y = no_number(copy(self._values))
@@ -100,14 +100,14 @@ class Selection(np.lib.mixins.NDArrayOperatorsMixin, Unshaped):
 
     def _applied(self, function: Callable[..., Any], args: tuple, options: dict[str, Any]) -> Any:
         y = function(*map(self._whole, args), **{name: self._whole(x) for name, x in options.items()})
-        made = [Selection(each, self._mask, self._rest) for each in (y if type(y) is tuple else (y,))]
+        made = [Selected(each, self._mask, self._rest) for each in (y if type(y) is tuple else (y,))]
         return tuple(made) if type(y) is tuple else made[0]
 
     def _whole(self, x: Any) -> Any:
         """Return an operand as it is combined with the whole array."""
-        if type(x) is Selection:
+        if type(x) is Selected:
             return x.values_for(self._mask, self._rest)
-        if x is None or isinstance(x, bool | int | float | complex | str | type | np.dtype):
+        if x is None or isinstance(x, str | type | np.dtype):
             return x
         return self.beside(as_value(x), self._mask, self._rest)
 
@@ -132,11 +132,11 @@ class Selection(np.lib.mixins.NDArrayOperatorsMixin, Unshaped):
 
 
 def _refusing(name: str, asked: str) -> None:
-    def method(self: Selection, *_: Any, **__: Any) -> NoReturn:
+    def method(self: Selected, *_: Any, **__: Any) -> NoReturn:
         self.refuse(asked)
 
     method.__name__ = name
-    setattr(Selection, name, method)
+    setattr(Selected, name, method)
 
 
 for _name, _asked in {
@@ -156,7 +156,7 @@ for _name, _asked in {
 }.items():
     _refusing(_name, _asked)
 
-register_node(Selection, lambda selection: selection.refuse("a result or an argument"), lambda _, __: None)
+register_node(Selected, lambda selection: selection.refuse("a result or an argument"), lambda _, __: None)
 
 
 def widened(mask: ArrayLike, rest: int, shape: tuple[int, ...]) -> Array:
