@@ -133,6 +133,8 @@ class Trace:
     binds_primals = False  # whether `apply` binds the primitive to the primals, as Taylor mode and traced tensors do
     # Whether it answers when Python asks a staged value for its number, and records the answer (`follow`).
     follows = False
+    # Whether a trace that follows gets answers. The values outside of a function's body may have none.
+    is_answered = True
     # Whether a new array of its tracers can be written to as NumPy's arrays are; tensors have their own writes.
     makes_places = True
     # For messages: the reason why numbers cannot be read, and the function that the transform runs.

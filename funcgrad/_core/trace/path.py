@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from funcgrad._core.aval import Aval
-from funcgrad._core.bind import bind, untraced
+from funcgrad._core.bind import Tracer, bind, untraced
 from funcgrad._core.graph.ir import Literal, Operand, Var
 from funcgrad._core.numbers import differentiated
 from funcgrad._core.trace.place import bare_value
@@ -153,6 +153,7 @@ class BodyTrace(StagingTrace):
 
     def __init__(self, transform: str, values: Sequence[Value], ask: Ask) -> None:
         super().__init__(transform, copies=True)
+        self.is_answered = all(not isinstance(x, Tracer) or x._owner.follows for x in values)
         self._values = iter(values)
         self._ask = ask
         self._outside: dict[Operand, Any] = {}

@@ -33,6 +33,7 @@ from funcgrad.numpy._base.dispatch import (
     ufunc_methods,
     ufuncs,
 )
+from funcgrad.numpy._base.foreign import Unshaped
 from funcgrad.numpy._choose import at, indexing, writes
 from funcgrad.numpy._choose import take as selection
 from funcgrad.numpy._choose import where as choice
@@ -68,6 +69,10 @@ def _array_ufunc(self: Tracer, ufunc: np.ufunc, method: str, *inputs: Any, **opt
             if ufunc in _ORDERS:
                 object_arrays.refuse_nan(*inputs)
             return y if type(y) is type(self) and not y.aval.weak else e.numpys_number(y)
+        # A loop enters no function, as a generator would: small operations pass here.
+        for x in inputs:
+            if isinstance(x, Unshaped):
+                return NotImplemented
         function = ufuncs.get(ufunc) or find_special(ufunc) or functools.partial(_on_plain, ufunc)
         if options:
             return with_options(ufunc, function, inputs, options)
@@ -102,6 +107,9 @@ def _by_method(ufunc: np.ufunc, method: str, inputs: tuple, options: dict) -> An
 
 
 def _array_function(self: Tracer, function: Callable[..., Any], types: Any, args: tuple, kwargs: dict) -> Any:
+    for kind in types:
+        if issubclass(kind, Unshaped):
+            return NotImplemented
     ours = functions.get(function) or find_late(function) or functools.partial(_on_plain, function)
     try:
         y = ours(*args, **kwargs)

@@ -25,6 +25,16 @@ _OPERATORS = ("add", "sub", "mul", "matmul", "truediv", "floordiv", "mod", "pow"
 _RULES = ("__array_ufunc__", "__array_function__", *[f"__{r}{name}__" for name in _OPERATORS for r in ("", "r")])
 
 
+class Unshaped:
+    """A value that has no known shape, and says itself why no array can be made of it."""
+
+    __slots__ = ()
+
+    def refuse(self, asked: str) -> NoReturn:
+        """Refuse what was asked of the value."""
+        raise NotImplementedError
+
+
 def number_of(x: ArrayLike) -> Any:
     """Return ``x`` as a Python or NumPy number, else ``None``. ``Fraction`` and ``Decimal`` become floats."""
     if issubclass(type(x), bool | int | float | complex):
@@ -95,6 +105,8 @@ def hosted(x: ArrayLike) -> Any:
     if number is not None:
         return number
     kind = type(x)
+    if isinstance(x, Unshaped):
+        x.refuse("a function of arrays")
     if is_sparse(x) or computes_its_own_way(kind):
         refuse(x)
     data = getattr(x, "data", None)

@@ -5,12 +5,10 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
-from types import EllipsisType, NoneType
 from typing import Any
 
 import numpy as np
 
-from funcgrad._core.aval import aval_of
 from funcgrad._core.bind import Tracer
 from funcgrad._core.numbers import PYTHON_NUMBERS
 from funcgrad._core.trace.place import is_number, is_place, settled
@@ -19,15 +17,14 @@ from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.index.gather import index_p
 from funcgrad._ops.index.plan import SLOT, Index
 from funcgrad._ops.index.shown import ByNumbers
-from funcgrad._ops.index.write import check_fits, write, write_new
+from funcgrad._ops.index.write import without_leading, write, write_new
 from funcgrad._ops.layout.broadcast import broadcast_to
-from funcgrad._ops.layout.shape import reshape
 from funcgrad._types import Array, ArrayLike, IndexLike
 from funcgrad.errors import TracerAssignmentError
-from funcgrad.numpy._base.concrete import innermost
 from funcgrad.numpy._base.convert import as_value
 from funcgrad.numpy._base.out import assign, check_kept
-from funcgrad.numpy._choose.indexing import getitem, parse
+from funcgrad.numpy._choose.indexing import masked_part, parse
+from funcgrad.numpy._choose.selection import Selected, widened
 
 
 def setitem(self: Tracer, key: IndexLike, value: ArrayLike, /) -> None:
@@ -37,7 +34,8 @@ def setitem(self: Tracer, key: IndexLike, value: ArrayLike, /) -> None:
         return
     if not self.shape:
         _check_assignable(self)
-    value = _as_assigned(self, as_value(value))
+    if type(value) is not Selected:
+        value = _as_assigned(self, as_value(value))
     if type(key) is int:
         write(self, value, Index((key,)))
         return
@@ -82,84 +80,37 @@ def _as_assigned(x: Tracer, value: ArrayLike) -> Array:
     return cast(value, dtype)
 
 
-def _with_mask(x: Tracer, key: IndexLike, value: ArrayLike) -> tuple[Any, Any] | None:
+def _with_mask(x: Tracer, key: IndexLike, value: Any) -> tuple[Any, Any] | None:
     """Return the values to write and the part of ``x``, for a mask with unknown numbers, alone or among slices.
 
     The selection of such a mask has no known shape, but can be written to. Where the trace follows the numbers of a
     call, and the selection's shape is needed, return ``None``: the positions of the mask are an index then.
     """
-    entries = key if type(key) is tuple else (key,)
-    found = [i for i, entry in enumerate(entries) if isinstance(entry, Tracer) and _is_traced_mask(entry)]
-    if not found:
+    found = masked_part(x, key, writes=True)
+    if found is None:
         return None
-    i = found[0]
-    beside = entries[:i] + entries[i + 1 :]
-    follows = all(innermost(entries[j])._owner.follows for j in found)
-    if len(found) > 1 or not all(type(entry) in _BASIC for entry in beside) or _separated(entries, i):
-        if follows:
-            return None
+    part, mask, rest, follows = found
+    if follows and _has_selected_axis(value, rest):
+        return None
+    if type(value) is Selected:
+        value = _as_assigned(x, value.values_for(mask, rest))
+    elif _has_selected_axis(value, rest):
         raise TracerAssignmentError(
-            "x[..., mask, ...] = v: the mask is traced, so the number of elements that it selects is not known, and "
-            "the index has other index arrays, or an integer that is not next to the mask. Write x[...] = "
-            "np.where(mask, values, x)."
+            "x[mask] = v: the mask is traced, so how many elements it selects is not known, and the value "
+            f"{value.shape} has an axis for them. Write x[...] = np.where(mask, values, x), with values of the "
+            "shape of x."
         )
-    mask = settled(entries[i])
-    rank = len(mask.shape)
-    part = x if len(entries) == 1 else getitem(x, (*entries[:i], *[slice(None)] * rank, *entries[i + 1 :]))
-    axis = sum(entry is None or type(entry) is slice for entry in entries[:i])
-    if Ellipsis in entries[:i]:
-        axis = len(part.shape) - rank - sum(entry is None or type(entry) is slice for entry in entries[i + 1 :])
-    if follows and _selected_axis(value, len(part.shape) - axis - rank) is not None:
-        return None
-    return part, _masked(part, mask, value, axis)
+    else:
+        value = Selected.beside(value, mask, rest)
+    values = broadcast_to(without_leading(value, part.shape), part.shape)
+    return part, select(widened(mask, rest, part.shape), values, settled(part))
 
 
-_BASIC = frozenset({int, slice, NoneType, EllipsisType})
-
-
-def _is_traced_mask(entry: Tracer) -> bool:
-    return entry.dtype.kind == "b" and isinstance(innermost(entry), Tracer)
-
-
-def _separated(entries: tuple, i: int) -> bool:
-    """Return whether other entries are between an integer and the mask. NumPy then puts the selected axes first."""
-    return "-" in "".join("i" if type(entry) is int or j == i else "-" for j, entry in enumerate(entries)).strip("-")
-
-
-def _selected_axis(value: ArrayLike, rest: int) -> int | None:
-    """Return the axis of a value that counts the selected elements, if its length is not 1."""
-    given = getattr(value, "shape", ())
+def _has_selected_axis(value: Any, rest: int) -> bool:
+    """Return whether an array has an axis that counts the selected elements, if its length is not 1."""
+    given = () if type(value) is Selected else getattr(value, "shape", ())
     axis = len(given) - rest - 1
-    return axis if axis >= 0 and given[axis] != 1 else None
-
-
-def _masked(x: ArrayLike, mask: ArrayLike, value: ArrayLike, axis: int) -> Array:
-    """Return ``x`` with a value where the mask of its axes from ``axis`` on is true.
-
-    Other axes may have other values.
-    """
-    rank = len(mask.shape)
-    if mask.shape != x.shape[axis : axis + rank]:
-        raise IndexError(
-            f"boolean index did not match indexed array: the mask is {aval_of(mask)} and the array {x.aval}; needed a "
-            f"mask of its axes from {axis} on. Index with a mask of that shape."
-        )
-    rest = len(x.shape) - axis - rank
-    given = getattr(value, "shape", ())
-    selected = len(given) - rest - 1
-    if selected >= 0:
-        if _selected_axis(value, rest) is not None:
-            raise TracerAssignmentError(
-                f"x[mask] = v: the mask is traced, so how many elements it selects is not known, and the value {given} "
-                "has an axis for them. Write x[...] = np.where(mask, values, x), with values of the shape of x."
-            )
-        value = reshape(value, (*given[:selected], *[1] * rank, *given[selected + 1 :]))
-    extra = len(value.shape) - len(x.shape)
-    if extra > 0 and set(value.shape[:extra]) == {1}:
-        value = reshape(value, value.shape[extra:])
-    check_fits(value.shape, x.shape)
-    wide = broadcast_to(reshape(mask, (*mask.shape, *[1] * rest)), x.shape)
-    return select(wide, broadcast_to(value, x.shape), settled(x))
+    return axis >= 0 and given[axis] != 1
 
 
 _makes_new: ContextVar[bool] = ContextVar("funcgrad_operators_make_new_arrays", default=False)

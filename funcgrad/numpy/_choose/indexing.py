@@ -11,7 +11,7 @@ import numpy as np
 
 from funcgrad._core.aval import aval_of, is_integral
 from funcgrad._core.bind import Tracer, is_value
-from funcgrad._core.trace.place import shown
+from funcgrad._core.trace.place import settled, shown
 from funcgrad._ops.index.gather import index_p
 from funcgrad._ops.index.plan import SLOT, Index, normalized_slice
 from funcgrad._ops.index.scatter import shows_part
@@ -19,9 +19,12 @@ from funcgrad._ops.index.shown import ByNumbers, is_shown
 from funcgrad._ops.layout.copy import copy
 from funcgrad._ops.layout.shape import expand_dims
 from funcgrad._types import Array, ArrayLike, IndexLike
+from funcgrad.errors import NonConcreteBooleanIndexError, TracerAssignmentError
+from funcgrad.numpy._base.concrete import innermost
 from funcgrad.numpy._base.convert import as_value
 from funcgrad.numpy._base.foreign import is_foreign_array
-from funcgrad.numpy._choose.masks import positions_of
+from funcgrad.numpy._choose.masks import is_followed, positions_of
+from funcgrad.numpy._choose.selection import Selected
 
 _PLAIN = frozenset({int, NoneType, EllipsisType})
 _ENDS = frozenset({int, NoneType})
@@ -60,12 +63,64 @@ def _is_plain_slice(entry: IndexLike) -> bool:
     )
 
 
-def _general(x: ArrayLike, key: IndexLike) -> Array:
-    x, index, arrays = parse(x, key)
+def _general(x: ArrayLike, key: IndexLike) -> Any:
+    try:
+        x, index, arrays = parse(x, key)
+    except NonConcreteBooleanIndexError:
+        if (found := masked_part(x, key)) is None:
+            raise
+        return Selected(*found[:3])
     if arrays and all(map(_is_unknown, arrays)) and not _has_array(key) and is_shown(x.shape, index):
         return shown(x, ByNumbers(index, arrays))
     y = index_p(x, *arrays, index=index)
     return copy(y) if not arrays and _has_array(key) and shows_part(x.shape, {"index": index}) else y
+
+
+def masked_part(x: Any, key: IndexLike, *, writes: bool = False) -> tuple[Any, Any, int, bool] | None:
+    """Return the part of an array that a mask with unknown numbers selects from; ``None`` if the key has no such mask.
+
+    The result has the part, the mask, the number of axes behind those of the mask, and whether the trace follows the
+    mask's numbers.
+    """
+    entries = key if type(key) is tuple else (key,)
+    found = [i for i, entry in enumerate(entries) if isinstance(entry, Tracer) and _is_traced_mask(entry)]
+    if not found:
+        return None
+    i = found[0]
+    beside = entries[:i] + entries[i + 1 :]
+    follows = all(is_followed(innermost(entries[j])) for j in found)
+    if len(found) > 1 or not all(type(entry) in _BASIC for entry in beside) or _separated(entries, i):
+        if follows or not writes:
+            return None
+        raise TracerAssignmentError(
+            "x[..., mask, ...] = v: the mask is traced, so the number of elements that it selects is not known, and "
+            "the index has other index arrays, or an integer that is not next to the mask. Write x[...] = "
+            "np.where(mask, values, x)."
+        )
+    mask = settled(entries[i])
+    rank = len(mask.shape)
+    part = x if len(entries) == 1 else getitem(x, (*entries[:i], *[slice(None)] * rank, *entries[i + 1 :]))
+    axis = sum(entry is None or type(entry) is slice for entry in entries[:i])
+    if Ellipsis in entries[:i]:
+        axis = len(part.shape) - rank - sum(entry is None or type(entry) is slice for entry in entries[i + 1 :])
+    if mask.shape != part.shape[axis : axis + rank]:
+        raise IndexError(
+            f"boolean index did not match indexed array: the mask is {aval_of(mask)} and the array {aval_of(part)}; "
+            f"needed a mask of its axes from {axis} on. Index with a mask of that shape."
+        )
+    return part, mask, len(part.shape) - axis - rank, follows
+
+
+_BASIC = frozenset({int, slice, NoneType, EllipsisType})
+
+
+def _is_traced_mask(entry: Tracer) -> bool:
+    return entry.dtype.kind == "b" and isinstance(innermost(entry), Tracer)
+
+
+def _separated(entries: tuple, i: int) -> bool:
+    """Return whether other entries are between an integer and the mask. NumPy then puts the selected axes first."""
+    return "-" in "".join("i" if type(entry) is int or j == i else "-" for j, entry in enumerate(entries)).strip("-")
 
 
 def _is_unknown(value: ArrayLike) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -18,7 +18,23 @@ from funcgrad.numpy._base.concrete import concrete_value, innermost, path_hint
 def is_unknown(mask: ArrayLike) -> bool:
     """Return whether the count of a mask's true elements can neither be known nor followed."""
     value = innermost(mask)
-    return not value._owner.follows if isinstance(value, Tracer) else is_abstract(value)
+    return not is_followed(value) if isinstance(value, Tracer) else is_abstract(value)
+
+
+def is_followed(value: Tracer) -> bool:
+    """Return whether a trace answers how many elements of a mask are true."""
+    return value._owner.follows and value._owner.is_answered
+
+
+def refuse_unknown(mask: ArrayLike, asked: str) -> NoReturn:
+    """Refuse what needs the number of elements that a mask selects, or their places."""
+    value = innermost(mask)
+    raise NonConcreteBooleanIndexError(
+        f"an array was indexed by a traced mask {aval_of(mask)}: the shape of the result would depend on numbers "
+        f"that are not known yet. It is needed for {asked}. Write np.where(mask, x, 0) instead of x[mask], which keeps "
+        "the shape; or assign what is computed element by element to the same elements: z[mask] = x[mask] ** 2."
+        + (path_hint(value) if isinstance(value, Tracer) else "")
+    )
 
 
 def positions_of(mask: ArrayLike) -> tuple[Any, ...]:
@@ -28,14 +44,10 @@ def positions_of(mask: ArrayLike) -> tuple[Any, ...]:
     positions are traced.
     """
     value = innermost(mask)
-    if isinstance(value, Tracer) and value._owner.follows:
+    if isinstance(value, Tracer) and is_followed(value):
         return _followed(mask)
     if is_unknown(mask):
-        raise NonConcreteBooleanIndexError(
-            f"an array was indexed by a traced mask {aval_of(mask)}: the shape of the result would depend on numbers "
-            "that are not known yet. Write np.where(mask, x, 0) instead of x[mask], which keeps the shape."
-            + (path_hint(value) if isinstance(value, Tracer) else "")
-        )
+        refuse_unknown(mask, "an array of indices")
     known = np.asarray(value)
     return (np.zeros(int(known), np.intp),) if known.ndim == 0 else np.nonzero(known)
 

@@ -220,6 +220,8 @@ CALLS = (
     "np.copyto({a}, {b} * 1)",
     "np.copyto({a}, {b} * 1, where={mask})",
     "np.copyto({a}, {b} * 1, where={a} > 0.2)",
+    "{a}[{a} > 0.2] = np.sin({a}[{a} > 0.2]) * 0.5 + np.sum({b})",
+    "{a}[np.abs({a}) < 0.5] **= 2",
     "np.put({a}, {rows}, {b}.ravel()[:3] * 1)",
     "np.putmask({a}, {mask}, {b} * 0.5)",
     "np.place({a}, {mask}, {b}.flatten())",
