@@ -191,3 +191,34 @@ def test_an_infinite_slope_counts_once(engine: str | None) -> None:
     with np.errstate(divide="ignore"):
         found = compiled(fg.grad(total), engine)(np.tile([0.0, 4.0, 9.0], (4, 1)))
     close(found, [[np.inf, 0, 0], [0, 0, 0], [0, 0.25, 0], [0, 0, 0]])
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_function_of_numpy_gets_numbers_of_elements_that_call_it(engine: str | None) -> None:
+    f = lambda x: fg.cond(x > 0, lambda x: fg.call_numpy(refusing, x, x), lambda x: x, x)
+    for xs in (np.array([-1.0, 4.0, 9.0]), np.array([-1.0, -2.0])):
+        close(compiled(fg.vmap(f), engine)(xs), one_by_one(f, xs))
+
+
+@pytest.mark.parametrize("engine", [None, "numpy", "numba"])
+def test_an_element_that_takes_the_side_raises(engine: str | None) -> None:
+    f = lambda i, x: fg.cond(i < 9, lambda i, x: x[i], lambda i, x: 0.0, i, x)
+    with pytest.raises(IndexError):
+        compiled(fg.vmap(f), engine)(np.array([1, 5, 9]), X[:3])
+    factor = lambda ok, m: fg.cond(ok, lambda m: np.linalg.cholesky(m)[0, 0], lambda m: 0.0, m)
+    with pytest.raises(np.linalg.LinAlgError):
+        compiled(fg.vmap(factor), engine)(np.array([True, True]), M[1:3])
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_an_empty_batch(engine: str | None) -> None:
+    for name in ("index", "inv", "while"):
+        f, xs, _ = PROGRAMS[name]
+        assert np.asarray(compiled(fg.vmap(f), engine)(NUMBERS[:0], xs[:0])).shape == (0,)
+
+
+def test_sums_over_the_batch_take_the_elements_own_numbers() -> None:
+    side = lambda i, x: fg.psum(x[1] * i, "batch") + x[i]
+    f = fg.vmap(lambda i, x: fg.cond(inside(i), side, lambda i, x: 0.0, i, x), axis_name="batch")
+    total = np.sum(X[:, 1] * NUMBERS)
+    close(f(NUMBERS, X), [0, total + X[1, 0], 0, total + X[3, 2], total + X[4, 1]])
