@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
@@ -143,6 +143,7 @@ class Primitive:
         "numpy",
         "operands",
         "operator",
+        "positions",
         "recorders",
         "recorders_with_params",
         "rounds",
@@ -197,6 +198,9 @@ class Primitive:
         self.rounds = False
         # Whether NumPy's implementation raises an error for some numbers. XLA gives NaN or infinity there.
         self.fails = False
+        # Returns for each operand the length of the axis along which its integers are positions; ``None`` for other
+        # operands. NumPy raises if positions are out of bounds. Called as ``positions(*operand_avals, **params)``.
+        self.positions: Callable[..., Sequence[int | None]] | None = None
         # How the results are views, if it is a `ViewPrimitive`.
         self.view: View | None = None
         # For up to three operands: the functions that run on bare values and record at once, by set of active operands.

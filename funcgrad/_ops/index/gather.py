@@ -17,7 +17,7 @@ from funcgrad._core.trace.derivative import ByEdges, Edge, LinearTogether, NodeM
 from funcgrad._core.trace.tape import Node, new_kind, next_serial
 from funcgrad._ops.index.batch import index_batch, scatter_batch
 from funcgrad._ops.index.depends import indexed, scattered
-from funcgrad._ops.index.plan import FULL, SLOT, Index, flat_places, is_row, selected_shape
+from funcgrad._ops.index.plan import FULL, SLOT, Index, flat_places, is_row, selected_shape, slot_lengths
 from funcgrad._ops.index.xla import Piece, index_xla, pieces_of, scatter_xla
 from funcgrad._types import Array, Value
 
@@ -144,6 +144,7 @@ index_p = ViewPrimitive(
     batch=index_batch,
     cost=lambda y, x, *arrays, **_: 0,
 )
+index_p.positions = lambda x, *arrays, index: [None, *slot_lengths(index, x.shape)]
 
 
 def index(x: Value, entries: tuple, arrays: tuple = (), *, unique: bool = False) -> Value:
@@ -224,6 +225,9 @@ scatter_p = Primitive(
     cost=lambda y, *operands, **_: sum(x.size for x in operands),
     forms=Forms(basic=Basic.SCATTER, new_memory=True, depends=scattered),
 )
+scatter_p.positions = lambda *operands, shape, indices: [
+    n for index in indices for n in (None, *slot_lengths(index, shape))
+]
 
 
 def scatter(pieces: list[Piece], shape: tuple[int, ...]) -> Array:

@@ -138,6 +138,12 @@ def expand_ellipsis(entries: tuple[Entry, ...], ndim: int) -> tuple[Entry, ...]:
     return entries[: places[0]] + rest + entries[places[0] + 1 :]
 
 
+def slot_lengths(index: Index, shape: tuple[int, ...]) -> list[int]:
+    """Return the lengths of the axes that index arrays select along, in the order of the arrays."""
+    entries = [entry for entry in expand_ellipsis(index.entries, len(shape)) if entry is not None]
+    return [n for entry, n in zip(entries, shape, strict=True) if entry is SLOT]
+
+
 def resolve(index: Index, shape: tuple[int, ...], arrays: tuple[tuple[int, ...], ...] = ()) -> ResolvedIndex:
     """Resolve an index against the shape of the array and the shapes of the index arrays."""
     entries = expand_ellipsis(index.entries, len(shape))

@@ -18,7 +18,7 @@ from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.index.batch import update_batch
 from funcgrad._ops.index.depends import added, replaced
 from funcgrad._ops.index.gather import accumulate, index_p, scatter
-from funcgrad._ops.index.plan import SLOT, Index, is_row, selected_shape
+from funcgrad._ops.index.plan import SLOT, Index, is_row, selected_shape, slot_lengths
 from funcgrad._ops.index.xla import update_xla
 from funcgrad._ops.layout.diagonal import flat_range, writable_diagonal_p
 from funcgrad._ops.layout.fill import zeros_like
@@ -138,6 +138,11 @@ scatter_set_p = Primitive(
     cost=lambda y, x, v, *arrays, **_: 0,
     forms=Forms(basic=Basic.WRITE, depends=replaced),
 )
+scatter_add_p.positions = scatter_set_p.positions = lambda x, v, *arrays, index: [
+    None,
+    None,
+    *slot_lengths(index, x.shape),
+]
 
 
 def shows_part(shape: tuple[int, ...], params: dict) -> bool:

@@ -11,6 +11,7 @@ from funcgrad._core.forms import Basic, Forms
 from funcgrad._core.graph.ir import Graph, Operand, Var, trusted_graph
 from funcgrad._core.primitive import Primitive
 from funcgrad._engines import NUMPY
+from funcgrad._ops.elementwise.logic import logical_not_p
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.layout.broadcast import with_batch
 from funcgrad._ops.layout.copy import unshared
@@ -30,6 +31,13 @@ from funcgrad._ops.program.derived import (
     series_aval,
     staged_graph,
     zeros_equation,
+)
+from funcgrad._ops.program.reached import (
+    deciding_inputs,
+    has_positions,
+    replaced,
+    within_bounds,
+    zeros_instead,
 )
 from funcgrad._ops.program.series import GraphDerivative
 from funcgrad._ops.reduce.reduce import reduce_or
@@ -189,14 +197,28 @@ def _cond_batch(primitive: Primitive, size: int, operands: tuple, batched: tuple
     """
     branches: Branches = params["branches"]
     (pred, *xs), (chosen_each, *flags) = operands, batched
-    wanted = (chosen_each,) * len(branches.avals)
-    mapped = [batched_graph(graph, size, tuple(flags), wanted) for graph in branches[:2]]
+    if chosen_each:
+        sides = [_side(graph, not k, size, pred, xs, tuple(flags)) for k, graph in enumerate(branches[:2])]
+        pairs = zip_longest(zip(*sides, strict=True), branches.owners)
+        return [_select_rows(pred, *pair) if owner is None else pair[owner] for pair, owner in pairs]
+    mapped = [batched_graph(graph, size, tuple(flags)) for graph in branches[:2]]
     either = tuple([a or b for a, b in zip(*[outputs for _, outputs in mapped], strict=True)])
     true, false = [batched_graph(graph, size, tuple(flags), either)[0] for graph in branches[:2]]
-    if not chosen_each:
-        return shared(Branches(true, false, branches.owners)(pred, *xs), either)
-    pairs = zip_longest(zip(true.evaluate(*xs), false.evaluate(*xs), strict=True), branches.owners)
-    return [_select_rows(pred, *pair) if owner is None else pair[owner] for pair, owner in pairs]
+    return shared(Branches(true, false, branches.owners)(pred, *xs), either)
+
+
+def _side(graph: Graph, holds: bool, size: int, pred: Value, xs: Sequence[Any], batched: Mask) -> list[Any]:
+    """Run a branch for all rows, without errors of the rows that do not take it."""
+    has_bounds, may_raise = size > 0 and has_positions(graph), size > 0 and any(deciding_inputs(graph))
+    reached = logical_not_p(pred) if not holds and (has_bounds or may_raise) else pred
+    if may_raise:
+        xs = replaced(reached, xs, batched)
+    if has_bounds:
+        graph, xs, batched = within_bounds(graph), [reached, *xs], (True, *batched)
+    mapped, _ = batched_graph(graph, size, batched, (True,) * len(graph.outputs))
+    if not may_raise:
+        return mapped.evaluate(*xs)
+    return Branches(mapped, mapped.made(zeros_instead))(reduce_or(reached, (0,)), *xs)
 
 
 def _select_rows(pred: Value, a: Value, b: Value) -> Value:
@@ -336,13 +358,22 @@ def _while_batch(
     fixed, others, carry = loop.parts(operands)
     init = [with_batch(x, size, had) if flag else x for x, had, flag in zip(carry, carry_flags, flags, strict=True)]
     if separate_ends:
+        deciding, has_bounds = deciding_inputs(loop.body), size > 0 and has_positions(loop.body)
+        batch = (*body_flags, *flags)
+        replaces = tuple([size > 0 and a and b for a, b in zip(batch, deciding, strict=True)])
+        if has_bounds:
+            body, _ = batched_graph(within_bounds(loop.body), size, (True, *batch), flags)
         pair = loop.condition_constants, loop.body_constants
-        return body.made(_until_all_end, condition, *pair)(*fixed, *fixed, *others, *init)
+        return body.made(_until_all_end, condition, *pair, replaces, has_bounds)(*fixed, *fixed, *others, *init)
     return shared(loop._replace(condition=condition, body=body)(*fixed, *others, *init), flags)
 
 
-def _until_all_end(body: Graph, condition: Graph, fixed: int, others: int) -> While:
-    """Return the loop of a mapped condition and body; its body also takes the constants of the condition."""
+def _until_all_end(body: Graph, condition: Graph, fixed: int, others: int, replaces: Mask, has_bounds: bool) -> While:
+    """Return the loop of a mapped condition and body; its body also takes the constants of the condition.
+
+    Elements that have ended run the body too. For them, the operands in ``replaces`` are those of one that goes on.
+    With ``has_bounds`` the body takes first which elements go on.
+    """
 
     def goes_on(*values: Value) -> list[Any]:
         return [reduce_or(condition.evaluate(*values)[0], (0,))]
@@ -350,10 +381,11 @@ def _until_all_end(body: Graph, condition: Graph, fixed: int, others: int) -> Wh
     def step(*values: Value) -> list[Any]:
         carry = values[fixed + others :]
         preds = condition.evaluate(*values[:fixed], *carry)[0]
-        ys = body.evaluate(*values[fixed:])
+        operands = replaced(preds, values[fixed:], replaces) if any(replaces) else values[fixed:]
+        ys = body.evaluate(preds, *operands) if has_bounds else body.evaluate(*operands)
         return [_select_rows(preds, y, x) for y, x in zip(ys, carry, strict=True)]
 
-    avals = [[var.aval for var in graph.inputs] for graph in (condition, body)]
+    avals = [var.aval for var in condition.inputs], [var.aval for var in body.inputs[has_bounds:]]
     staged = staged_graph(goes_on, avals[0], condition.name)
     return While(staged, staged_graph(step, [*avals[0][:fixed], *avals[1]], body.name), fixed, fixed + others)
 

@@ -82,3 +82,12 @@ def _wrapped(d: Draw) -> str:
 def _vmap(d: Draw) -> str:
     x = _double(d, 2)
     return f"lib.vmap(lambda c: {_body(d, x)})({x})"
+
+
+@op("vmap of cond", 0.5)
+def _vmap_of_cond(d: Draw) -> str:
+    """Draw a condition on each row, whose index is out of bounds in rows that do not take the side."""
+    x = _double(d, 2)
+    row = f"np.argmax(np.reshape(c, (len(c), -1))[:, 0]) + {d.integer(1, 2)}"
+    side = d.one(f"c * c[{row}]", f"np.sin(c[{row}]) + c")
+    return f"lib.vmap(lambda c: lib.cond({row} < len(c), lambda c: {side}, lambda c: {_body(d, x)}, c))({x})"
