@@ -324,7 +324,13 @@ def decay(k: Any, **options: Any) -> Any:
             UnsupportedFunctionError,
             "events were given under jit",
         ),
-        (lambda k: decay(k, events=lambda t, y: (y[0] - 0.8) * 0), np.linalg.LinAlgError, "slope 0 at a root"),
+        (
+            lambda k: integrate.solve_ivp(
+                lambda t, y: -k * y, (0, 1), [1.0], events=lambda t, y: (y[0] - 0.8) * 0
+            ).t_events[0][0],
+            np.linalg.LinAlgError,
+            "derivative of the root",
+        ),
         (lambda k: decay(k, dense_output=True), UnsupportedFunctionError, r"dense_output was given.*t_eval"),
         (lambda k: decay(k, args=k), TypeError, r"write args=\(args,\)"),
         (

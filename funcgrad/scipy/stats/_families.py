@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -89,8 +90,8 @@ class Continuous(Distribution):
         # Points relative to the end, in the units of ``x``. An end at 0 does not move with the scale.
         moved = [0.0 if type(end) is float and end == 0 else end if scale is None else end * scale for end in (a, b)]
         apart = number(x) if loc is None else number(x) - loc
-        apart = choose(first, apart - moved[0], choose(last, apart - moved[1], 0.0))
-        distance = choose(first, z - a, choose(last, z - b, 0.0))
+        apart = _from_ends(apart, (first, last), moved)
+        distance = _from_ends(z, (first, last), [a, b])
         density = self._needed("pdf")(select(first | last, z, within(a, b)), *shapes)
         return _checked(y + _behind_end(method, (first, last), distance, apart, density), factor)
 
@@ -147,7 +148,8 @@ class Continuous(Distribution):
             change = 0.0
             for _ in range(2):
                 density = self._needed("pdf")(_finite(select(ends, y + change, within(a, b))), *shapes)
-                slope = (-1 if upper else 1) / select(ends & (abs(y) < math.inf), density, 0.0)
+                divisor = select(ends, select(abs(y) < math.inf, density, 0.0), 1.0)
+                slope = (-1 if upper else 1) / divisor
                 change = sloped_zero_p(choose(high, q - 1, q), select(ends, slope, 0.0))
             y = y + change
         y = _checked(y, unless(allowed))
@@ -253,6 +255,12 @@ def _checked(y: ArrayLike, factor: ArrayLike) -> Any:
 def _reached(z: ArrayLike, end: ArrayLike) -> Any:
     """Return which points are a finite end of a support."""
     return False if type(end) is float and math.isinf(end) else (z == end) & (abs(z) < math.inf)
+
+
+def _from_ends(points: ArrayLike, reached: tuple[Any, Any], ends: Sequence[Any]) -> Any:
+    """Return how far points are from the end that they reach; 0 for others."""
+    first, last = [0.0 if each is False else points - end for each, end in zip(reached, ends, strict=True)]
+    return choose(reached[0], first, choose(reached[1], last, 0.0))
 
 
 def _behind_end(method: str, ends: tuple[Any, Any], distance: ArrayLike, apart: ArrayLike, density: ArrayLike) -> Any:
