@@ -41,7 +41,7 @@ def takes_traced() -> str:
             "fg.intercept() did not see how this array was made: by np.random, by .copy() of an array from outside, "
             "with a structured dtype, or by a function of NumPy's kept under another name. Write a = np.array(a) after "
             "it; in place of a structured dtype, keep an array for each field. If its function f calls np.ndarray(n), "
-            "a type, name it: with fg.intercept(f)."
+            "a type, name it: with fg.intercept(f). If it is an argument, differentiate with respect to it, too."
         )
     return (
         "Make one that takes traced values: np.zeros(n, like=x), where x is traced, or fnp.zeros(n) of funcgrad.numpy. "
