@@ -120,6 +120,7 @@ def jacrev(
     return _in_reverse("jacrev", f, argnums, has_aux, holomorphic)
 
 
+@picklable
 def _in_reverse(
     transform: str, f: Callable[P, Any], argnums: Argnums, has_aux: bool, holomorphic: bool
 ) -> Callable[P, Any]:
