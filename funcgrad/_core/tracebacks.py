@@ -139,12 +139,17 @@ def let_out(error: BaseException, before: Trace | None) -> None:
         # C code ignored our error and went on, as in scipy.optimize.brentq. Python reports only that, or it finds no
         # field of a tracer while the ignored error is set.
         ignored = type(error) is SystemError and isinstance(hidden, ConcretizationTypeError)
-        if ignored or (note and type(error) is AttributeError and "Tracer' object has no attribute '_" in str(error)):
+        if ignored or (note and type(error) is AttributeError and _is_field(error)):
             shown: Any = UnsupportedFunctionError(note) if note else hidden
             raise shown.with_traceback(error.__traceback__) from (hidden if note else None)
     else:
         for put_in_order in when_interrupted:
             put_in_order()
+
+
+def _is_field(error: AttributeError) -> bool:
+    """Return whether an error names a field that each tracer has."""
+    return isinstance(error.obj, Tracer) and (error.name in ("dtype", "shape") or str(error.name).startswith("_"))
 
 
 def _explain(error: BaseException) -> None:
