@@ -23,7 +23,7 @@ from funcgrad._core.bind import untraced
 from funcgrad._core.trace.backward import backward_pass
 from funcgrad._core.trace.reverse import ReverseTrace, ReverseTracer
 from funcgrad._ops.layout.fill import ones_like, zeros_like
-from funcgrad._ops.program.regular import MINIMUM, ROOT, Check, checked_solution
+from funcgrad._ops.program.regular import MINIMUM, ROOT, SolutionCheck, checked_solution
 from funcgrad._types import Array, ArrayLike
 from funcgrad.numpy.extend import known_value
 from funcgrad.numpy.linalg import solve
@@ -155,7 +155,10 @@ class Root(_Implicit):
             return None
         (f,), (f_dot,) = pushed(self.f.evaluate, (ys[0], *rest), (None, *dots))
         matrix = self._matrix(ys[0], rest)
-        check, known = Check(self.name, ROOT, self._behind), (parts_of(ys[0]), ys[1], matrix, parts_of(f), *rest)
+        check, known = (
+            SolutionCheck(self.name, ROOT, self._behind),
+            (parts_of(ys[0]), ys[1], matrix, parts_of(f), *rest),
+        )
         x_dot = checked_solution(lambda y: self._solve(matrix, y), -parts_of(f_dot), dots, check, *known)
         return fnp.reshape(self._whole(x_dot), self.x.shape)
 
@@ -211,7 +214,10 @@ class Minimum(_Implicit):
         matrix = h * free[:, None] * free + np.eye(self.x.size) * (1 - free)
         sides = given[1:3] if self.bounded else (zeros_like(x) - np.inf, zeros_like(x) + np.inf)
         values = fixed - free * (g_dot + h @ fixed)
-        check, known = Check(self.name, MINIMUM, self._behind), (x, ys[1], matrix, free * g, free, *sides, *rest)
+        check, known = (
+            SolutionCheck(self.name, MINIMUM, self._behind),
+            (x, ys[1], matrix, free * g, free, *sides, *rest),
+        )
         return checked_solution(lambda y: solve(matrix, y), values, (*dots, *held[1:3]), check, *known)
 
     def _behind(

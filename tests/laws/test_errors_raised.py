@@ -260,9 +260,9 @@ MISTAKES: dict[str, Mistake] = {
         r"is f64\[2\]; needed f64\[\]",
     ),
     "tangent of another dtype": (
-        lambda: fg.jvp(loss, (X,), (X.astype(np.float32),)),
+        lambda: fg.jvp(loss, (X,), (X + 1j,)),
         errors.TreeMismatchError,
-        r"tangent of argument 0 \(x\) of loss is f32\[2\]; needed f64\[2\]",
+        r"tangent of argument 0 \(x\) of loss is c128\[2\]; needed f64\[2\]",
     ),
     "missing tangent": (lambda: fg.jvp(loss, (X,), ()), errors.TreeMismatchError, r"1 primals and 0 tangents"),
     "gradients of another structure": (lambda: sgd({"weight": X}), errors.TreeMismatchError, r"bias"),

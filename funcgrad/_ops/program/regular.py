@@ -1,4 +1,4 @@
-"""Check what the implicit function theorem assumes at a solution: convergence, a regular matrix, a smooth function.
+"""SolutionCheck what the implicit function theorem assumes at a solution: convergence, a regular matrix, a smooth function.
 
 A Newton step from the solution tells all three. Its matrix is the one of the derivative. The step is short where the
 solver converged, and a second step is shorter by far where the function is smooth. These lengths, relative to the
@@ -33,7 +33,7 @@ _CONVERGED, _FAILED = 0.1, 1e-3
 _SINGULAR = 1 / (4 * np.finfo(float).eps)
 
 
-class Kind(NamedTuple):
+class SolutionWords(NamedTuple):
     """The words of a message, for roots or for minima."""
 
     solution: str
@@ -42,13 +42,13 @@ class Kind(NamedTuple):
     remedy: str
 
 
-ROOT = Kind(
+ROOT = SolutionWords(
     "root",
     "function",
     "Jacobian",
     "Search where the function is smooth and crosses 0, or take the root from fg.stop_gradient(x).",
 )
-MINIMUM = Kind(
+MINIMUM = SolutionWords(
     "minimizer",
     "gradient",
     "matrix of second derivatives",
@@ -57,7 +57,7 @@ MINIMUM = Kind(
 )
 
 
-class Check(NamedTuple):
+class SolutionCheck(NamedTuple):
     """A check on plain numbers, which raises where the theorem does not hold.
 
     Args:
@@ -67,11 +67,11 @@ class Check(NamedTuple):
     """
 
     name: str
-    kind: Kind
+    kind: SolutionWords
     again: Callable[..., np.ndarray]
 
     def __call__(self, x: Any, success: Any, matrix: Any, values: Any, *operands: Any) -> None:
-        """Check a solution.
+        """SolutionCheck a solution.
 
         Args:
             x: the solution, a real vector.
@@ -181,7 +181,7 @@ def _xla(lax: Lax, x_dot: Array, total: Array, *known: Array, check: Callable[..
     return [x_dot + (zero + zero * total).astype(x_dot.dtype), zero + 0 * total]
 
 
-class _Derivative(LinearTogether):
+class _CheckedDerivative(LinearTogether):
     """The identity, unchecked; with ``backward`` its transpose checks if the cotangent is not 0."""
 
     __slots__ = ()
@@ -217,14 +217,16 @@ checked_p = Primitive(
     numpy=_numpy,
     xla=_xla,
     aval=lambda x_dot, total, *_, **__: [Aval(x_dot.shape, x_dot.dtype), Aval(total.shape, total.dtype)],
-    derivative=_Derivative(),
+    derivative=_CheckedDerivative(),
     batch=_batch,
     cost=lambda y, *xs, **_: 0,
     multiple_results=True,
 )
 
 
-def checked_solution(solve: Callable[[Any], Any], values: Any, dots: Sequence[Any], check: Check, *known: Any) -> Any:
+def checked_solution(
+    solve: Callable[[Any], Any], values: Any, dots: Sequence[Any], check: SolutionCheck, *known: Any
+) -> Any:
     """Return the tangent of a solution, which is checked before it is computed, in forward and in reverse mode.
 
     Args:

@@ -61,7 +61,7 @@ class Jitted:
         self._engine = engine
         self._staged: dict[Any, tuple[Graph, TreeDef]] = {}
         # The call that was staged last; the log says how the next one differs from it.
-        self._newest: log.Described | None = None
+        self._newest: log.DescribedTypes | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError
@@ -199,7 +199,7 @@ class Jitted:
             self._began = began
             # The function may have asked for arrays without axes while it was staged.
             arrays = asking()
-            described = log.Described(static, in_tree, avals, arrays)
+            described = log.DescribedTypes(static, in_tree, avals, arrays)
             log.staged(
                 self._function, positions, described, self._newest, len(cached[0].equations), perf_counter() - began
             )

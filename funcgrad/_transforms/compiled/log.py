@@ -21,7 +21,7 @@ from funcgrad.tree.extend import static_key
 logger = logging.getLogger("funcgrad")
 
 
-class Described(NamedTuple):
+class DescribedTypes(NamedTuple):
     """The call that a program is made for, without its leaves that are no arrays.
 
     Args:
@@ -47,7 +47,12 @@ def _level(took: float) -> int:
 
 
 def staged(
-    f: Callable[..., Any], positions: list[int], now: Described, before: Described | None, count: int, took: float
+    f: Callable[..., Any],
+    positions: list[int],
+    now: DescribedTypes,
+    before: DescribedTypes | None,
+    count: int,
+    took: float,
 ) -> None:
     """Say that a function was staged, and why, if it was staged before."""
     level = _level(took)
@@ -66,7 +71,7 @@ def _time(took: float) -> str:
     return f"{1e3 * took:.1f} ms" if took < _LONG else f"{took:.1f} s"
 
 
-def changed(f: Callable[..., Any], positions: list[int], before: Described, now: Described) -> str:
+def changed(f: Callable[..., Any], positions: list[int], before: DescribedTypes, now: DescribedTypes) -> str:
     """Return how a call differs from that of the call staged before.
 
     Args:

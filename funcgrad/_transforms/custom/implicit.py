@@ -13,7 +13,7 @@ from funcgrad._core.bind import Tracer, is_value
 from funcgrad._core.lazy import LazyModule
 from funcgrad._core.tracebacks import folded
 from funcgrad._ops.layout.shape import reshape
-from funcgrad._ops.program.regular import ROOT, Check, checked_solution
+from funcgrad._ops.program.regular import ROOT, SolutionCheck, checked_solution
 from funcgrad._transforms.base.arguments import check_callable, name_of
 from funcgrad._transforms.custom.callback import call_numpy
 from funcgrad._transforms.custom.decorators import custom_jvp
@@ -118,7 +118,7 @@ def _push_root(
         at = np.reshape(x - step, shape)
         return np.reshape(as_value(residual(at, *unflatten(in_tree, list(values)))), (size,))
 
-    check = Check("implicit_root", ROOT, behind)
+    check = SolutionCheck("implicit_root", ROOT, behind)
     known = reshape(x, (size,)), np.ones((), np.float32), jacobian, reshape(y, (size,))
     values, moved = reshape(-y_dot, (size,)), [dots[i] for i in moving]
     x_dot = checked_solution(lambda y: solve(jacobian, y), values, moved, check, *known, *found)

@@ -17,7 +17,7 @@ import numpy as np
 from funcgrad import numpy as fnp
 from funcgrad._core.aval import Aval, aval_of
 from funcgrad._core.bind import untraced
-from funcgrad._ops.program.regular import MINIMUM, Check, checked_solution
+from funcgrad._ops.program.regular import MINIMUM, SolutionCheck, checked_solution
 from funcgrad._types import ArrayLike
 from funcgrad.errors import UnsupportedFunctionError
 from funcgrad.numpy.linalg import solve
@@ -151,7 +151,10 @@ class Constrained(Minimum):
         bottom = fnp.concatenate([holding, np.eye(aval_of(c).size) * (1 - flags)], 1)
         whole = fnp.concatenate([top, bottom], 0)
         values = fnp.concatenate([g - fnp.swapaxes(holding, 0, 1) @ u, flags * c])
-        check, known = Check(self.name, MINIMUM, self._behind_both), (x, ys[1], whole, values, u, flags, *others)
+        check, known = (
+            SolutionCheck(self.name, MINIMUM, self._behind_both),
+            (x, ys[1], whole, values, u, flags, *others),
+        )
         y_dot = fnp.concatenate([-g_dot, -flags * c_dot])
         return checked_solution(lambda y: solve(whole, y), y_dot, moving, check, *known)[:n]
 
