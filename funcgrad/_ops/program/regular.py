@@ -1,4 +1,4 @@
-"""SolutionCheck what the implicit function theorem assumes at a solution: convergence, a regular matrix, a smooth function.
+"""Check what the implicit function theorem assumes at a solution: convergence, a regular matrix, a smooth function.
 
 A Newton step from the solution tells all three. Its matrix is the one of the derivative. The step is short where the
 solver converged, and a second step is shorter by far where the function is smooth. These lengths, relative to the
@@ -71,7 +71,7 @@ class SolutionCheck(NamedTuple):
     again: Callable[..., np.ndarray]
 
     def __call__(self, x: Any, success: Any, matrix: Any, values: Any, *operands: Any) -> None:
-        """SolutionCheck a solution.
+        """Check a solution.
 
         Args:
             x: the solution, a real vector.
