@@ -372,6 +372,6 @@ def test_operands_of_two_rounds_before_that_begin_in_two_ways() -> None:
             y = 0.6 * first[t] + 0.4 * second[t]
             first.append(y)
             second.append(y)
-        return y + first[-2]
+        return first[-1] + first[-2]
 
     assert_rolls(f, *np.linspace(0.2, 0.9, 9).reshape(3, 3))
