@@ -206,7 +206,8 @@ def _integers_between(key: Key, shape: tuple[int, ...], low: ArrayLike, high: Ar
     beyond = high > min(np.iinfo(dtype).max, np.iinfo(high.dtype).max)
     low, high = _brought_to(low, dtype), _brought_to(high, dtype)
     some = high > low
-    span = fnp.where(some, cast(high, unsigned) - cast(low, unsigned) + cast(beyond, unsigned), cast(~some, unsigned))
+    none = cast(fnp.logical_not(some), unsigned)
+    span = fnp.where(some, cast(high, unsigned) - cast(low, unsigned) + cast(beyond, unsigned), none)
     # The number of all integers of the dtype does not fit into the dtype, so it wraps to 0.
     whole = span == 0
     span = span + cast(whole, unsigned)

@@ -66,7 +66,7 @@ def logsumexp(
     if b is not None:
         # If an exponential with the factor 0 overflows, the derivative by the factor is a huge finite number.
         bound = 0.999 * math.log(float(np.finfo(a.dtype).max))
-        exponents = select((b == 0) & ~(exponents < bound), bound, exponents)
+        exponents = select((b == 0) & fnp.logical_not(exponents < bound), bound, exponents)
     terms = exp_p(exponents)
     if b is not None:
         terms = fnp.multiply(terms, b)

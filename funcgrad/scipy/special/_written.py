@@ -83,7 +83,7 @@ def _rising(z: ArrayLike, m: ArrayLike) -> Any:
     reflected = _quotient(select(poles, 1.0 - z - m, 1.0), select(poles, m, 0.0))
     signed = select(fnp.remainder(m, 2.0) == 1, -reflected, reflected)
     # The upper gamma function alone has a pole: SciPy's value is infinite.
-    infinite = ~poles & (z + m <= 0) & (gamma_.sine_of_sum(z, m) == 0)
+    infinite = fnp.logical_not(poles) & (z + m <= 0) & (gamma_.sine_of_sum(z, m) == 0)
     simple = poles | infinite
     found = select(poles, signed, _quotient(select(simple, 1.0, z), select(simple, 0.0, m)))
     return select(infinite, math.inf, found)
@@ -96,7 +96,7 @@ def _quotient(z: ArrayLike, m: ArrayLike) -> Any:
     powers = fnp.power(select(huge, z, 1.0), select(huge, m, 1.0))
     # The two terms of a derivative nearly cancel for a small ``m``. That of the logarithm is their accurate difference.
     is_pole = (z <= 0) & (z == fnp.floor(z)) | (z + m <= 0) & (gamma_.sine_of_sum(z, m) == 0)
-    smooth = ~huge & ~is_pole
+    smooth = fnp.logical_not(huge) & fnp.logical_not(is_pole)
     # The recurrence leads away from the zero at 0, near which the logarithm's derivatives nearly cancel.
     away = (z + m > -0.5) | (abs(m - fnp.floor(m + 0.5)) > 0.1)
     below = smooth & ((z > 0) & (z + m > 0) & (z < 1) | (abs(z) < 0.5) & away)
@@ -124,9 +124,9 @@ def _quotient_up_to_large(z: ArrayLike, m: ArrayLike) -> Any:
     turned = gamma_.sine_of_turns(z)
     there = select(low, gamma_.sine_of_sum(z, m), 1.0)
     there = select(there == 0, 1.0, there)
-    across = left & ~low & (turned != 0)
+    across = left & fnp.logical_not(low) & (turned != 0)
     across = _product(select(across, 1 - z, 1.0), select(across, z + m, 1.0)) * turned / math.pi
-    other = low & ~left
+    other = low & fnp.logical_not(left)
     over = math.pi / there * gamma_.rgamma_p(select(other, 1 - z - m, 1.0)) * gamma_.rgamma_p(select(other, z, 1.0))
     return select(left, select(low, turned / (there * down), across), select(low, over, up))
 
@@ -176,7 +176,7 @@ def huber(delta: ArrayLike, r: ArrayLike, /) -> Any:
 def pseudo_huber(delta: ArrayLike, r: ArrayLike, /) -> Any:
     """``scipy.special.pseudo_huber``: ``delta**2 (sqrt(1 + (r / delta)**2) - 1)``."""
     delta, r = real("pseudo_huber", delta, r)
-    plain = (delta > 0) & (r != 0) & ~(fnp.isinf(r) & (delta < math.inf))
+    plain = (delta > 0) & (r != 0) & fnp.logical_not(fnp.isinf(r) & (delta < math.inf))
     value = power.pseudo_huber_p(select(plain, delta, 1.0), select(plain, r, 1.0))
     # At r = 0 the loss has its minimum, with the second derivative of a square. It is infinite where r is.
     least = select(fnp.isnan(delta) | fnp.isnan(r), math.nan, 0.5 * (r * r))

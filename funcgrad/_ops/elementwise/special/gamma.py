@@ -11,6 +11,7 @@ from funcgrad._core.aval import aval_of
 from funcgrad._core.forms import Forms
 from funcgrad._ops.elementwise.arithmetic import log_p
 from funcgrad._ops.elementwise.families import elementwise
+from funcgrad._ops.elementwise.logic import logical_not_p
 from funcgrad._ops.elementwise.rounding import floor_p
 from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.elementwise.special.power import kl_div_p
@@ -166,7 +167,7 @@ def _remainders_step(x: Value, d: Value) -> Value:
 def digamma_step(a: Value, b: Value) -> Value:
     """Return ``digamma(a + b) - digamma(a)``, accurate even where most digits of the two agree."""
     positive = (a > 0) & (a + b > 0)
-    left = ~positive & (a < 0.5) & (a + b < 0.5) & (a != floor_p(a)) & (sine_of_sum(a, b) != 0)
+    left = logical_not_p(positive) & (a < 0.5) & (a + b < 0.5) & (a != floor_p(a)) & (sine_of_sum(a, b) != 0)
     known = left | positive
     # Reflection (DLMF 5.5.4): digamma(x) = digamma(1 - x) - pi / tan(pi x).
     c, d = select(known, select(left, 1 - a, a), 1.0), select(known, select(left, -b, b), 0.0)
