@@ -263,6 +263,7 @@ def test_cotangents_on_xla_arrays(file: str) -> None:
     together.settle()
 
 
+@pytest.mark.filterwarnings("ignore::funcgrad.errors.HiddenDependenceWarning")
 @by_row(CONSTANT)
 def test_results_without_derivative_are_plain(row: Row) -> None:
     for case in cases([row], **DOUBLE):

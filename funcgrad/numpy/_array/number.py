@@ -15,7 +15,7 @@ import numpy as np
 
 from funcgrad._core.aval import WeakComplex, WeakFloat
 from funcgrad._core.bind import NUMPY_TYPES, Tracer
-from funcgrad._core.trace.place import bare_value, is_number, is_place
+from funcgrad._core.trace.place import is_number, is_place
 
 _CLASSES: dict[type, type] = {
     **{kind: kind for kind in NUMPY_TYPES if issubclass(kind, np.generic | int | float | complex)},
@@ -37,9 +37,12 @@ def class_of(self: Tracer) -> type:
 
 def _class_of_number(x: Tracer) -> type | None:
     """Return the class of the number that a tracer without axes stands for; ``None`` if it stands for an array."""
-    if is_place(x):
+    bare: Any = x
+    # A tensor's value may be a place, which is an array.
+    while isinstance(bare, Tracer) and not is_place(bare) and bare._owner.concrete:
+        bare = bare._value
+    if is_place(bare):
         return None
-    bare = bare_value(x)
     if not isinstance(bare, Tracer):
         return _CLASSES.get(type(bare))
     try:
