@@ -145,7 +145,8 @@ def own(x: Value, trace: Trace | None) -> Any:
     if type(x) is _NDARRAY:
         # While a program is staged, Python's code reads no numbers, and the array is copied at the first write.
         return x.copy(order="K") if trace is None or trace.concrete else own_place(x, trace)
-    if not isinstance(x, Tracer) or trace is None or not x._owner.makes_places:
+    # Tensors have their own writes, and hold no value that a place could.
+    if not isinstance(x, Tracer) or trace is None or not x._owner.makes_places or not (x._held or is_place(x)):
         return x
     value = settled(x)
     return frozen(x) if isinstance(value, Tracer) and value._owner is trace else own_place(x, trace)
