@@ -398,6 +398,7 @@ def test_a_gradient_needs_no_more_than_it_keeps() -> None:
         finally:
             tracemalloc.stop()
 
-    kept = batch * width * 8
+    # The derivative of a small tanh reads its operand and its result.
+    kept = 2 * batch * width * 8
     made = copied = width * width * 8
     assert (peak(20) - peak(10)) / 10 <= kept + made + copied
