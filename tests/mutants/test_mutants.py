@@ -5,7 +5,7 @@ import pytest
 from tests.mutants.__main__ import CHECKOUT, is_noticed
 from tests.mutants.table import MUTANTS
 
-SAMPLE = ("keys: 1, 1.0 and True are one number", "rolling: carries are one if their last starts agree")
+SAMPLE = ("keys: 1, 1.0 and True are one number",)
 
 
 @pytest.mark.parametrize("name", MUTANTS)
