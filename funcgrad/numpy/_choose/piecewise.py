@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import aval_of
-from funcgrad._core.bind import NO_PARAMS, Trace, Tracer, bind
+from funcgrad._core.bind import Trace, Tracer
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.place import settled
 from funcgrad._ops.elementwise import logic
 from funcgrad._ops.elementwise.cast import cast
-from funcgrad._ops.elementwise.select import select_p
+from funcgrad._ops.elementwise.select import select
 from funcgrad._ops.index.gather import index_p
 from funcgrad._ops.index.write import replaced
 from funcgrad._ops.layout.depends import same
 from funcgrad._ops.layout.fill import zeros_like
 from funcgrad._ops.layout.shape import reshape
-from funcgrad._types import Array, ArrayLike, Value
+from funcgrad._types import ArrayLike, Value
 from funcgrad.errors import NonConcreteBooleanIndexError
 from funcgrad.numpy._base.concrete import no_number
 from funcgrad.numpy._base.convert import as_value, strong
@@ -50,12 +50,12 @@ def piecewise(x: ArrayLike, condlist: ArrayLike, funclist: Sequence[Any], *args:
     y = zeros_like(x)
     for condition, function in zip(conditions, functions, strict=True):
         if not callable(function):
-            y = _chosen(condition, cast(as_value(function), x.dtype), y)
+            y = select(condition, cast(as_value(function), x.dtype), y)
         elif is_unknown(condition):
             with _element_by_element(x, condition):
                 # Outside its condition a function may be infinite, and the derivative would reach x as NaN.
-                piece = as_value(function(_chosen(condition, x, x.dtype.type(1)), *args, **kw))
-            y = _chosen(condition, cast(piece, x.dtype), y)
+                piece = as_value(function(select(condition, x, x.dtype.type(1)), *args, **kw))
+            y = select(condition, cast(piece, x.dtype), y)
         else:
             # A condition without axes adds an axis, and NumPy hands it to the function.
             whole, index, arrays = parse(x, condition)
@@ -80,10 +80,6 @@ def _none_of(conditions: Sequence[Any]) -> Any:
     for condition in conditions[1:]:
         result = logic.logical_and_p(result, logic.logical_not_p(condition))
     return result
-
-
-def _chosen(condition: Value, x: Value, y: Value) -> Array:
-    return bind(select_p, (condition, x, y), NO_PARAMS)
 
 
 def _is_elementwise(primitive: Primitive) -> bool:
