@@ -5,7 +5,6 @@ from __future__ import annotations
 import operator
 from bisect import bisect
 from collections.abc import Callable, Sequence
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -79,8 +78,6 @@ class StagingTrace(Trace):
         self.equations: list[Equation] = []
         # The serial number of each equation.
         self._serials: list[int] = []
-        # The equations that others replaced, as ranges: only what the function keeps elsewhere may read their results.
-        self._spare: list[range] = []
         # After this serial number, the program may be too long.
         self._last = next_serial() + MOST_STAGED
         self._constants: dict[int, tuple[Var, Any, Any]] = {}
@@ -97,19 +94,6 @@ class StagingTrace(Trace):
     def keep_first(self, count: int) -> None:
         """Forget all but the first equations, for a function that failed and is tried in another way."""
         del self.equations[count:], self._serials[count:]
-        self._spare = [each for each in self._spare if each.stop <= count]
-
-    def replace_from(self, start: int) -> None:
-        """Note that the equations to come replace those from ``start`` on, which have no effects."""
-        self._spare = [each for each in self._spare if each.stop <= start] + [range(start, len(self.equations))]
-
-    def drop_effects(self, start: int) -> None:
-        """Forget the equations with effects from ``start`` on. The program runs again, and records them again."""
-        kept = [k for k in range(start, len(self.equations)) if not self.equations[k].has_effect]
-        if len(kept) < len(self.equations) - start:
-            self.equations[start:] = [self.equations[k] for k in kept]
-            self._serials[start:] = [self._serials[k] for k in kept]
-            self._spare = [each for each in self._spare if each.stop <= start]
 
     def made_at(self, x: Value) -> str:
         variable = x._variable
@@ -229,22 +213,7 @@ class StagingTrace(Trace):
         """Return the recorded program, with the given values as outputs."""
         results = [self.operand(x) for x in outputs]
         constants = [(var, x) for var, x, _ in self._constants.values()]
-        return trusted_graph(self.inputs, constants, self._needed(results), results, name)
-
-    def _needed(self, results: list[Operand]) -> list[Equation]:
-        """Return the equations without those that were replaced, unless a result of these is read."""
-        if not self._spare:
-            return self.equations
-        kept, start = list[Equation](), 0
-        for each in self._spare:
-            kept += self.equations[start : each.start]
-            start = each.stop
-        kept += self.equations[start:]
-        made = {*self.inputs, *[var for var, _, _ in self._constants.values()]}
-        for equation in kept:
-            made.update(equation.results)
-        read = chain(results, *[equation.operands for equation in kept])
-        return kept if made.issuperset(x for x in read if type(x) is Var) else self.equations
+        return trusted_graph(self.inputs, constants, self.equations, results, name)
 
 
 def effects_trace() -> StagingTrace | None:

@@ -25,12 +25,11 @@ class RowReads:
 
     Args:
         table: the program.
-        with_windows: whether moving windows count as rows.
     """
 
-    def __init__(self, table: Table, *, with_windows: bool) -> None:
+    def __init__(self, table: Table) -> None:
         reads = self._reads = table.reads
-        numbers = self._numbers = table.windows() if with_windows else reads.numbers
+        numbers = self._numbers = table.windows()
         self._table = table
         # For each value of the table: the number of the array that it is a row of, and a number of its part of it.
         self.bases, self.parts = np.full((2, len(table.types)), OUTSIDE)
@@ -43,7 +42,7 @@ class RowReads:
         # The arrays that the table does not have, such as stacks of loops. Their numbers come after those of the table.
         self._stacks: list[Operand] = []
         self._numbers_of_stacks: dict[Operand, int] = {}
-        self._join(rows[self.bases[reads.bases[rows]] != OUTSIDE].tolist(), with_windows)
+        self._join(rows[self.bases[reads.bases[rows]] != OUTSIDE].tolist())
         values = reads.equations[rows] * table.width
         values = values[self.bases[values] != OUTSIDE]
         # A mask of the equations that are no row reads.
@@ -61,12 +60,11 @@ class RowReads:
             variables[k]: variables[n] for k, n in zip(again.tolist(), firsts, strict=True)
         }
 
-    def _join(self, nested: list[int], with_slices: bool) -> None:
+    def _join(self, nested: list[int]) -> None:
         """Make rows of rows rows of the array: ``x[i][j]`` is ``x[i, j]``, and ``x[:, i][j]`` is ``x[j, i]``.
 
         Args:
             nested: the reads of rows of rows, in the order of the program.
-            with_slices: whether rows of parts that have slices are joined too.
         """
         table = self._table
         for k in nested:
@@ -75,9 +73,7 @@ class RowReads:
             if base == OUTSIDE:
                 continue
             part = table.parts[int(self.parts[outer])]
-            found = None
-            if with_slices or all(each == HOLE for each in part[0]):
-                found = joined(part, table.parts[self._numbers[k]], table.value(int(base)).aval.shape)
+            found = joined(part, table.parts[self._numbers[k]], table.value(int(base)).aval.shape)
             number = OUTSIDE if found is None else table.parts.number(found)
             self.bases[value], self.parts[value] = (OUTSIDE if found is None else base), number
 

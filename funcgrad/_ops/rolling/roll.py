@@ -59,19 +59,12 @@ _MANY = 3
 class _Roller(Gatherer):
     """Rolls one program."""
 
-    def __init__(self, graph: Graph, simplifies: bool, table: Table) -> None:
+    def __init__(self, graph: Graph, table: Table) -> None:
         super().__init__()
-        self._simplifies = simplifies
-        # The derivative of an index array would add the shares of rows in another order.
-        self.gathers_rows = simplifies
-        if not simplifies:
-            # Fewer rows are read one by one, so that each stays one value, however often the program reads it.
-            self.shortest_run = LEAST_ROUNDS
         self._graph = graph
         self._table = table
-        # Row reads are not equations here: an operand may be a row of an array. Windows are rows only if the program is
-        # not differentiated later, because a stack of windows adds the shares of an element in another order.
-        self._rows = RowReads(self._table, with_windows=simplifies)
+        # Row reads are not equations here: an operand may be a row of an array.
+        self._rows = RowReads(self._table)
         self._rest = [*compress(graph.equations, self._rows.others.tolist())]
         self._reads = Reads(self._table, self._rows)
         self.constants = list(graph.constants)
@@ -222,7 +215,7 @@ class _Roller(Gatherer):
         """
         (result,), operands = equation.results, equation.operands
         shape = result.aval.shape
-        known = cells_of_scatter(equation) if self.gathers_rows else None
+        known = cells_of_scatter(equation)
         if known is None:
             return False
         axes = len(known[0].places)
@@ -274,13 +267,12 @@ class _Roller(Gatherer):
         body = RoundBody(stretch, self._rest[repeat.start : repeat.start + repeat.period])
         last, stacks = self._results(body, repeat)
         graph = body.graph([here for here, *_ in stacks.values()], self._graph.name)
-        graph = rolled(graph, simplifies=self._simplifies)
+        graph = rolled(graph)
         parts = JoinedLoop(graph, body, [*stacks], self._rows, self._firsts)
-        if self._simplifies:
-            joined = parts.joined()
-            graph = simplify(
-                graph if joined is graph else _Roller(joined, True, Table(joined.equations, joined.outputs)).straight()
-            )
+        joined = parts.joined()
+        graph = simplify(
+            graph if joined is graph else _Roller(joined, Table(joined.equations, joined.outputs)).straight()
+        )
         operands = (
             *[self.one(x, self._rows) for x in parts.constants],
             *[self._first(var, x) for var, x in parts.carries],
@@ -355,20 +347,18 @@ def _stays(table: Table) -> np.ndarray:
     return found
 
 
-def rolled(graph: Graph, *, simplifies: bool = True, table: Table | None = None) -> Graph:
+def rolled(graph: Graph, *, table: Table | None = None) -> Graph:
     """Return the same program with loops for stretches that repeat; the given graph if there is none.
 
     Args:
         graph: the program.
-        simplifies: whether the bodies of loops are simplified. This merges equal equations. If the program is
-            differentiated later, their cotangents would be added in another order.
         table: the program's table, if there is one.
     """
     if len(graph.equations) < LEAST_EQUATIONS:
         return graph
     with rare_collection():
         table = table or Table(graph.equations, graph.outputs)
-        found = grown(graph) if simplifies and len(table.of(concatenate_p)) else graph
+        found = grown(graph) if len(table.of(concatenate_p)) else graph
         if found is not graph:
             short = rolled(found)
             return graph if short is found else short
@@ -379,13 +369,13 @@ def rolled(graph: Graph, *, simplifies: bool = True, table: Table | None = None)
             elif not len(table.of(scan_p)) and not has_repeats(table.kinds(_stays(table))):
                 return graph
             else:
-                found = forwarded(graph, by_rows=simplifies)
+                found = forwarded(graph)
                 table = table if found is graph else Table(found.equations, found.outputs)
-        found = _Roller(found, simplifies, table).run()
+        found = _Roller(found, table).run()
     # Forwarding windows adds equations. If their rounds are not rolled, the given program is shorter.
     is_shorter = len(found.equations) < len(graph.equations)
     short = found if is_shorter and any(equation.primitive is scan_p for equation in found.equations) else graph
-    return _with_labels(graph, short) if simplifies and 2 * len(short.equations) > len(graph.equations) else short
+    return _with_labels(graph, short) if 2 * len(short.equations) > len(graph.equations) else short
 
 
 def _with_labels(graph: Graph, short: Graph) -> Graph:

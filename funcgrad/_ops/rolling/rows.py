@@ -97,9 +97,6 @@ class Emitter:
         equations: the program so far.
     """
 
-    # The least number of rows, at even distances in one array, that are read at once.
-    shortest_run = 2
-
     def __init__(self) -> None:
         self.equations: list[Equation] = []
         self.source: Any = None
@@ -156,9 +153,6 @@ class Emitter:
 class Gatherer(Emitter):
     """Appends equations to a program. Many rows of one array are read at once, by slices or by index arrays."""
 
-    # Whether it may read rows by index arrays.
-    gathers_rows = True
-
     def __init__(self) -> None:
         super().__init__()
         self.constants: list[tuple[Var, Any]] = []
@@ -201,21 +195,17 @@ class Gatherer(Emitter):
         piece = None if first is None or end == start else self.gathered(first, runs.keys_of(first, start, end))
         if piece is None:
             end = runs.ends[start]
-            if first is not None and end - start >= self.shortest_run:
+            if first is not None and end - start > 1:
                 piece = self.along(first.base, first.pattern, runs.keys_of(first, start, end))
         if piece is not None:
             return piece, end
-        arrays, end = self._turns(parts, rows, start)
+        arrays, end = rows_in_turns(parts, rows, start)
         if arrays:
             return self._interleaved(parts[start:end], arrays, rows), end
         x, end = self.one(parts[start], rows), start + 1
-        while end < len(parts) and runs.ends[end] == end + 1 and not self._turns(parts, rows, end)[0]:
+        while end < len(parts) and runs.ends[end] == end + 1 and not rows_in_turns(parts, rows, end)[0]:
             end += 1
         return self.emit(stack_p, x, *[self.one(each, rows) for each in parts[start + 1 : end]], axis=0), end
-
-    def _turns(self, parts: Sequence[Operand], rows: KnownRows, start: int) -> tuple[int, int]:
-        """Return how many arrays have the rows from ``start`` on in turns, and their end; 0 if none do."""
-        return rows_in_turns(parts, rows, start) if self.gathers_rows else (0, start)
 
     def _interleaved(self, parts: Sequence[Operand], arrays: int, rows: KnownRows) -> Operand:
         """Return a stack of rows that several arrays have in turns."""
@@ -237,7 +227,7 @@ class Gatherer(Emitter):
             keys: the integers of all rows.
         """
         base, pattern, key = first
-        if not self.gathers_rows or (None in pattern and not is_window(first)):
+        if None in pattern and not is_window(first):
             return None
         self.gathers += 1
         if is_window(first):

@@ -17,7 +17,6 @@ from funcgrad._core.trace.kept import copied
 from funcgrad._core.trace.place import had_writes, original, settled
 from funcgrad._core.trace.reads import warn_if_hidden
 from funcgrad._core.trace.reverse import ReverseTrace, ReverseTracer
-from funcgrad._core.trace.staging import StagedTracer, StagingTrace
 from funcgrad._core.trace.tape import Node
 from funcgrad._engines import lasting
 from funcgrad._ops.index.rows import Rows
@@ -38,32 +37,22 @@ class Recording:
     """The run of a function on a tape.
 
     Args:
-        trace: the trace. It has ended, or nothing is recorded yet.
+        trace: the trace, which has ended.
         inputs: the tracers and the structure of each differentiated argument.
         out: the function's result, with tracers, until the first pass.
-        unrecorded: the staged function, if nothing is recorded yet.
     """
 
-    __slots__ = ("_unrecorded", "inputs", "out", "trace")
+    __slots__ = ("inputs", "out", "trace")
 
     def __init__(
         self,
         trace: ReverseTrace,
         inputs: list[tuple[list[ReverseTracer], TreeDef]],
         out: Value,
-        unrecorded: Any = None,
     ) -> None:
         self.trace = trace
         self.inputs = inputs
         self.out = out
-        self._unrecorded = unrecorded
-
-    def finish(self, aux: PyTree = None) -> Any:
-        """Record a function that was staged; return ``aux``, auxiliary data that the function computed."""
-        if self._unrecorded is not None:
-            staged, self._unrecorded = self._unrecorded, None
-            self.out, aux = staged.recorded(self.trace, self.primals, self.out, aux)
-        return aux
 
     @property
     def primals(self) -> list[ReverseTracer]:
@@ -134,15 +123,16 @@ def record(transform: str, f: Callable[..., Any], args: tuple, kwargs: dict, num
         tracers, treedef = _trace_argument(transform, trace, f, number, args)
         new_args[number] = tracers[0] if treedef is LEAF else unflatten(treedef, tracers)
         inputs.append((tracers, treedef))
-    staging = _rolling_trace()
-    if staging is not None:
-        values = [x._value for tracers, _ in inputs for x in tracers]
-        if all(_is_staged(value, staging) for value in values):
-            unrecorded = _shortening.Unrecorded(staging, values)
-            out = unrecorded.run(
-                lambda leaves: _result(f, _shortening.with_leaves(new_args, numbers, inputs, leaves), kwargs)
-            )
-            return Recording(trace, inputs, out, unrecorded)
+    outer = None if active_trace() is None else _shortening.stages_first(trace, [tracers for tracers, _ in inputs])
+    if outer is not None:
+
+        def called(given: Sequence[Any]) -> Any:
+            for number, x in zip(numbers, given, strict=True):
+                new_args[number] = x
+            return _result(f, new_args, kwargs)
+
+        given = [new_args[number] for number in numbers]
+        return Recording(trace, inputs, _shortening.run_staged(outer, called, given, trace))
     with trace:
         out = _result(f, new_args, kwargs)
         if had_writes(trace):
@@ -154,16 +144,6 @@ def record(transform: str, f: Callable[..., Any], args: tuple, kwargs: dict, num
 def _result(f: Callable[..., Any], args: Sequence[Any], kwargs: dict) -> Any:
     out = f(*args, **kwargs)
     return out if type(out) is ReverseTracer else _without_object_arrays(out)
-
-
-def _rolling_trace() -> StagingTrace | None:
-    """Return the trace around this one if it stages a program that may be rolled."""
-    outer = active_trace()
-    return outer if type(outer) is StagingTrace and outer.rolls_above is not None else None
-
-
-def _is_staged(x: Value, staging: StagingTrace) -> bool:
-    return type(x) is StagedTracer and x._owner is staging and not x._variable.aval.weak
 
 
 def _trace_argument(

@@ -1,158 +1,92 @@
-"""Stage a function before it is differentiated, so that single rounds of its loops are not differentiated.
+"""A staged function is differentiated as a program, so that single rounds of its loops are not differentiated.
 
-The function runs once, on values of a trace of its own. If the program is long and rolls, the rolled program is
-differentiated. If not, the equations run again on a tape, as in the gradient of a compiled function.
+The function runs once, on values of a trace of its own. If its program is long, it is rolled. The program is then
+applied to the tracers of the derivative, where a loop has a rule of its own. Tracers that the function reads from
+outside are further inputs, so it does not matter which transforms run around it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
-import numpy as np
-
-from funcgrad._core.bind import NO_PARAMS
-from funcgrad._core.graph.ir import Graph, Var, trusted_graph
-from funcgrad._core.trace.joint import component, hub
+from funcgrad._core.aval import aval_of
+from funcgrad._core.bind import Trace, Tracer, active_trace
+from funcgrad._core.graph.ir import Graph, trusted_graph
+from funcgrad._core.graph.simplify import lift_tracers
 from funcgrad._core.trace.place import had_writes, settled
-from funcgrad._core.trace.reverse import ReverseTrace, ReverseTracer
 from funcgrad._core.trace.staging import StagedTracer, StagingTrace
-from funcgrad._ops.layout.copy import copy_p
-from funcgrad._ops.program.call import call_p
-from funcgrad._ops.program.derived import zeros_of
-from funcgrad._ops.rolling.early.order import keeps_order
-from funcgrad._ops.rolling.early.reverse import pulled_program
 from funcgrad._ops.rolling.roll import rolled
 from funcgrad._ops.rolling.table import Table
-from funcgrad.tree import LEAF, TreeDef, flatten, unflatten
+from funcgrad._transforms.base.shape_dtype import is_array_argument
+from funcgrad.numpy.extend import innermost
+from funcgrad.tree import flatten, unflatten
 from funcgrad.tree import map as tree_map
 
-# A program of fewer equations is differentiated equation by equation.
-_LEAST_EQUATIONS = 1000
+# A gradient has some three times as many equations as the function: one of a shorter function is not rolled at all.
+_EQUATIONS_OF_GRADIENT = 3
 # The rolled program has at most this share of the equations, else single equations are differentiated.
 _SHARE = 0.25
 
 
-class Unrecorded:
-    """A function that is staged first, and differentiated after that.
+def stages_first(trace: Trace, args: Sequence[Any]) -> StagingTrace | None:
+    """Return the trace around a derivative that stages a program which may be rolled.
+
+    ``None`` if there is none, or if a number among the arguments is known, for which the function may ask.
+    """
+    outer = active_trace()
+    while outer is not None and getattr(outer, "rolls_above", None) is None:
+        if isinstance(outer, StagingTrace) and type(outer) is not StagingTrace:
+            return None
+        outer = outer.outer
+    if outer is None:
+        return None
+    values = [x._value for x in flatten(args)[0] if isinstance(x, Tracer) and x._owner is trace]
+    return outer if all(isinstance(innermost(x), Tracer) for x in values) else None
+
+
+def run_staged(outer: StagingTrace, f: Callable[[list[Any]], Any], args: Sequence[Any], trace: Trace) -> Any:
+    """Return the function's result: its program, rolled if it is long, applied to the tracers of a derivative.
 
     Args:
-        staging: the trace that stages the program around it.
-        values: the values of the differentiated arguments, which belong to this trace.
+        outer: the trace that stages the program around the function.
+        f: the function of a list of arguments.
+        args: the arguments, with tracers of the derivative.
+        trace: the trace of the derivative.
     """
-
-    def __init__(self, staging: StagingTrace, values: Sequence[StagedTracer]) -> None:
-        self._staging = staging
-        self._values = values
-        self._inputs: list[Var] = []
-        self._start = 0
-
-    def run(self, f: Callable[[list[Any]], Any]) -> Any:
-        """Return the function's result. A derivative inside of the function is recorded as it runs."""
-        # This trace records nothing. It shows which arrays belong to the function, and which to the program around it.
-        scope = ReverseTrace()
-        with scope:
-            # The function may read the same values without their derivatives, so its arguments are variables of their
-            # own. Values that it keeps elsewhere stay values of the program around it.
-            arguments = [self._staging.apply(copy_p, (x,), NO_PARAMS) for x in self._values]
-            for x, argument in zip(self._values, arguments, strict=True):
-                asked = self._staging.without_axes.get(x._variable)
-                if asked is not None:
-                    # A question that refers to ``x`` would be a cycle, which keeps the long program in memory.
-                    self._staging.without_axes[argument._variable] = asked
-            self._inputs = [x._variable for x in arguments]
-            self._start = len(self._staging.equations)
-            out = f(arguments)
-            return tree_map(settled, out) if had_writes(scope) else out
-
-    def recorded(self, trace: ReverseTrace, primals: Sequence[Any], out: Any, aux: Any) -> tuple[Any, Any]:
-        """Return the output and the auxiliary data, recorded on a tape.
-
-        A long program that rolls has one node there, and any other one for each equation.
-
-        Args:
-            trace: the trace of the tape.
-            primals: the differentiated arguments, as its tracers.
-            out: the output, which is differentiated.
-            aux: auxiliary data.
-        """
-        leaves, treedef = flatten((out, aux))
-        count = len(flatten(out)[0])
-        places = [k for k, x in enumerate(leaves) if type(x) is StagedTracer and x._owner is self._staging]
-        graph, captured, table = self._graph([leaves[k]._variable for k in places])
-        found = None
-        if len(graph.equations) > max(_LEAST_EQUATIONS, (self._staging.rolls_above or 0) // 3):
-            seeded = [k < count for k in places]
-            found = self._shortened(graph, table, seeded, trace, primals, captured)
-        if found is None:
-            self._staging.drop_effects(self._start)
-            with trace:
-                found = graph.evaluate(*primals, *captured)
-        for k, y in zip(places, found, strict=True):
-            leaves[k] = y
-        return unflatten(treedef, leaves)
-
-    def _graph(self, outputs: Sequence[Var]) -> tuple[Graph, list[Any], Table]:
-        """Return the function's program, the values of its inputs after the arguments, and its table."""
-        staging = self._staging
-        table = Table(staging.equations[self._start :], outputs)
-        live = table.live()
-        if not live.all():
-            table = table.kept(live)
-        inputs = set(self._inputs)
-        # In the order of the reads, so that equal functions have equal programs.
-        read = zip(table.outside, table.uses()[table.size :], strict=True)
-        outer = [x for x, count in read if count and type(x) is Var and x not in inputs]
-        graph = trusted_graph([*self._inputs, *outer], (), table.equations, outputs, "rolled")
-        return graph, [StagedTracer(staging, var) for var in outer], table
-
-    def _shortened(
-        self,
-        graph: Graph,
-        table: Table,
-        seeded: Sequence[bool],
-        trace: ReverseTrace,
-        primals: Sequence[Any],
-        captured: Sequence[Any],
-    ) -> list[Any] | None:
-        """Return the results of a rolled program; ``None`` where it does not roll or would give other numbers."""
-        # Effects would happen twice.
-        if table.effects.any():
-            return None
-        active = table.active(self._inputs)
-        if not active[table.outputs[np.array(seeded, bool)]].all():
-            return None
-        short = rolled(graph, simplifies=False, table=table)
-        if len(short.equations) > _SHARE * len(graph.equations) or not keeps_order(table, short, active):
-            return None
-        flags = [*[True] * len(primals), *[False] * len(captured)]
-        pulled = pulled_program(short, flags, seeded)
-        if pulled is None:
-            return None
-        first, second = pulled
-        self._staging.replace_from(self._start)
-        found = first.evaluate(*self._values, *captured)
-        values, kept = found[: len(seeded)], found[len(seeded) :]
-        needed = [x.aval for x, is_seeded in zip(graph.outputs, seeded, strict=True) if is_seeded]
-
-        def pull(y_bars: list[Any], *kept: Any) -> list[Any]:
-            pairs = zip(y_bars, needed, strict=True)
-            return second.evaluate(*kept, *[zeros_of(aval) if bar is None else bar for bar, aval in pairs])
-
-        whole = hub(call_p, [x._node for x in primals], pull, tuple(kept), None)
-        nodes = iter([component(call_p, whole, k, len(needed)) for k in range(len(needed))])
-        return [
-            ReverseTracer(trace, y, next(nodes)) if is_seeded else y
-            for y, is_seeded in zip(values, seeded, strict=True)
-        ]
+    own = StagingTrace(outer.transform, outer.copies)
+    own.rolls_above, own.note = outer.rolls_above, trace.note
+    leaves, treedef = flatten(args)
+    tracers = [x for x in leaves if isinstance(x, Tracer) and x._owner is trace]
+    with own:
+        out = f(
+            unflatten(treedef, [_input(own, x) if isinstance(x, Tracer) and x._owner is trace else x for x in leaves])
+        )
+        leaves, treedef = flatten(tree_map(settled, out) if had_writes(own) else out)
+    places = [k for k, x in enumerate(leaves) if type(x) is StagedTracer and x._owner is own]
+    graph, captured = lift_tracers(own.graph([leaves[k] for k in places], "differentiated"))
+    if _EQUATIONS_OF_GRADIENT * len(graph.equations) > outer.rolls_above:
+        graph = _shortened(graph)
+    # Messages of values that the function keeps name the derivative, which has ended.
+    own.transform = trace.transform
+    with trace:
+        found = graph.evaluate(*tracers, *captured)
+    for k, y in zip(places, found, strict=True):
+        leaves[k] = y
+    return unflatten(treedef, leaves)
 
 
-def with_leaves(
-    args: Sequence[Any], numbers: Sequence[int], inputs: Sequence[tuple[Any, TreeDef]], leaves: Iterable[Any]
-) -> list[Any]:
-    """Return the arguments with other leaves in those that are differentiated."""
-    new_args, rest = list(args), iter(leaves)
-    for number, (tracers, treedef) in zip(numbers, inputs, strict=True):
-        part = [next(rest) for _ in tracers]
-        new_args[number] = part[0] if treedef is LEAF else unflatten(treedef, part)
-    return new_args
+def _input(own: StagingTrace, x: Any) -> StagedTracer:
+    return own.input(aval_of(x._value), partial(is_array_argument, x._value))
+
+
+def _shortened(graph: Graph) -> Graph:
+    """Return a rolled program, if it is much shorter."""
+    table = Table(graph.equations, graph.outputs)
+    live = table.live()
+    if not live.all():
+        table = table.kept(live)
+    graph = trusted_graph(graph.inputs, graph.constants, table.equations, graph.outputs, graph.name)
+    short = rolled(graph, table=table)
+    return short if len(short.equations) <= _SHARE * len(graph.equations) else graph

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.aval import Aval, aval_of, is_inexact
-from funcgrad._core.bind import Tracer, is_value
+from funcgrad._core.bind import Tracer, active_trace, is_value
 from funcgrad._core.graph.ir import Graph
 from funcgrad._core.graph.simplify import simplify
+from funcgrad._core.lazy import LazyModule
 from funcgrad._core.numbers import plain
 from funcgrad._core.trace.forward import ForwardTrace, ForwardTracer
 from funcgrad._core.trace.reads import warn_if_hidden
@@ -38,6 +39,7 @@ from funcgrad._types import Array, PyTree, Value
 from funcgrad.errors import TreeMismatchError
 from funcgrad.tree import flatten, flatten_up_to, unflatten
 
+_shortening: Any = LazyModule("funcgrad._transforms.base.shortening")
 # JAX's dtype for the tangents of integers, ``jax.dtypes.float0``.
 _FLOAT0 = np.dtype([("float0", np.void)])
 
@@ -104,8 +106,11 @@ def jvp(
             values.append(trace.input(*pair))
             given += pair
         args.append(unflatten(treedef, values))
+    outer = None if active_trace() is None else _shortening.stages_first(trace, args)
+    staged = None if outer is None else _shortening.run_staged(outer, lambda args: f(*args), args, trace)
     with trace:
-        out, aux = split_aux("jvp", f, f(*args)) if has_aux else (f(*args), None)
+        out = f(*args) if outer is None else staged
+        out, aux = split_aux("jvp", f, out) if has_aux else (out, None)
         leaves, out_tree = flatten(out)
         found = [require_value("jvp", f, returned("jvp", name_of(f), y)) for y in leaves]
         pairs = [_primal_and_tangent(y, trace) for y in found]

@@ -149,7 +149,7 @@ def _computation(
         if mixed:
             refuse_repeated(transform, f, [number % max(len(args), 1) for number in numbers])
         recording = record(transform, f, args, kwargs, numbers)
-        aux = recording.untraced(_aux(transform, f, recording)) if has_aux else recording.finish()
+        aux = recording.untraced(_aux(transform, f, recording)) if has_aux else None
         value, seeds = _seeded_holomorphic(transform, f, recording) if holomorphic else _seeded(transform, f, recording)
         if type(value) is np.float64:
             grads = recording.pull(seeds, sparse=True)
@@ -182,7 +182,7 @@ def split_aux(transform: str, f: Callable[..., Any], out: Array) -> tuple[Any, A
 def _aux(transform: str, f: Callable[..., Any], recording: Recording) -> Any:
     """Return the auxiliary data, and keep only the output in the recording."""
     recording.out, aux = split_aux(transform, f, recording.out)
-    return recording.finish(aux)
+    return aux
 
 
 def _seeded(transform: str, f: Callable[..., Any], recording: Recording) -> tuple[Any, Iterator[tuple[Any, Any]]]:
@@ -336,7 +336,7 @@ def vjp(f: Callable[..., Any], *primals: PyTree, has_aux: bool = False) -> tuple
     """
     check_callable("vjp", f)
     recording = record("vjp", f, primals, {}, range(len(primals)))
-    aux = recording.untraced(_aux("vjp", f, recording), separate=True) if has_aux else recording.finish()
+    aux = recording.untraced(_aux("vjp", f, recording), separate=True) if has_aux else None
     leaves, out_tree = flatten(recording.out)
     leaves = [returned("vjp", name_of(f), y) for y in leaves]
     given = recording.primals

@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 
 import funcgrad as fg
-from funcgrad._transforms.base import shortening
 
 
 def loops_of(graph: fg.Graph) -> list[int]:
@@ -47,17 +45,3 @@ def assert_engine_agrees(engine: str, f: Any, *args: Any) -> None:
     found = fg.jit(rolled, engine=engine, roll=False)(*args)
     for a, b in zip(fg.tree.leaves(found), fg.tree.leaves(expected), strict=True):
         np.testing.assert_allclose(np.asarray(a), b, 1e-12, 1e-12)
-
-
-def rolled_early(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """Return a list that notes, for each program from now on, whether it is rolled before it is differentiated."""
-    found: list[bool] = []
-    shortened = shortening.Unrecorded._shortened
-
-    def noted(*args: Any) -> Any:
-        result = shortened(*args)
-        found.append(result is not None)
-        return result
-
-    monkeypatch.setattr(shortening.Unrecorded, "_shortened", noted)
-    return found

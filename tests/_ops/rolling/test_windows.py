@@ -21,7 +21,6 @@ from tests._ops.rolling._rolled import (
     assert_rolls,
     loops_of,
     norm_of_gradient,
-    rolled_early,
 )
 
 rng = np.random.default_rng(7)
@@ -233,14 +232,13 @@ def test_each_number_of_rounds() -> None:
 
 
 @pytest.mark.parametrize("name", ["lms", "two at a time", "last round first", "of a matrix"])
-def test_a_program_that_is_rolled_early_has_the_same_numbers(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_that_is_rolled_before_it_is_differentiated(name: str) -> None:
     f, _ = PROGRAMS[name]
-    monkeypatch.setattr("funcgrad._transforms.base.shortening._LEAST_EQUATIONS", 20)
-    rolled_early(monkeypatch)
     gradient = fg.value_and_grad(f, argnums=(0, 1))
-    straight = fg.jit(gradient, engine="numpy", roll=False)(W, X)
-    for a, b in zip(fg.tree.leaves(fg.jit(gradient, engine="numpy")(W, X)), fg.tree.leaves(straight), strict=True):
-        np.testing.assert_array_equal(a, b)
+    compiled = fg.jit(gradient, engine="numpy")
+    assert len(compiled.graph(W, X).equations) < 100
+    for a, b in zip(fg.tree.leaves(compiled(W, X)), fg.tree.leaves(gradient(W, X)), strict=True):
+        np.testing.assert_allclose(a, b, 1e-12, 1e-12)
 
 
 def test_windows_that_need_too_much_memory_stay(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -386,15 +386,9 @@ def _as_dtype(value: Value, dtype: np.dtype) -> Literal | None:
     return Literal(found)
 
 
-def forwarded(graph: Graph, *, by_rows: bool = True) -> Graph:
-    """Return the same program, in which reads of rows that were written get the rows themselves.
-
-    Args:
-        graph: the program.
-        by_rows: whether parts of rows may be read and written as rows. The cotangents of a program that is
-            differentiated later would be added in another order.
-    """
-    return Forwarder(with_whole_rows(graph) if by_rows else graph).run()
+def forwarded(graph: Graph) -> Graph:
+    """Return the same program, in which reads of rows that were written get the rows themselves."""
+    return Forwarder(with_whole_rows(graph)).run()
 
 
 __all__ = ["Row", "forwarded"]
