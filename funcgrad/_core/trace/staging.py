@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import operator
 from bisect import bisect
 from collections.abc import Callable, Sequence
@@ -66,6 +67,10 @@ class StagingTrace(Trace):
         super().__init__()
         # Programs of more equations are rolled before they are differentiated; ``None`` for none.
         self.rolls_above: int | None = None
+        # The trace around this one, whose variables are variables here, too.
+        self.around: StagingTrace | None = None
+        # Whether a derivative is taken of the program after it was recorded.
+        self.is_differentiated = False
         # ``names(i)`` describes input ``i`` for messages.
         self.names: Callable[[int], str] | None = None
         self.effects = effects
@@ -191,7 +196,7 @@ class StagingTrace(Trace):
 
     def operand(self, x: Value) -> Operand:
         """Return the variable or literal for a value in this graph."""
-        if type(x) is StagedTracer and x._owner is self:
+        if type(x) is StagedTracer and (x._owner is self or x._owner is self.around):
             return x._variable
         if type(x) in NUMPY_TYPES and getattr(x, "shape", ()) == ():
             # The user may write to an array later, so the graph keeps the number. A 0-d value of another engine may be
@@ -208,6 +213,16 @@ class StagingTrace(Trace):
             # The key is the id of the user's object, which is kept too: a later object could otherwise get the same id.
             found = self._constants[id(x)] = Var(Aval(x.shape, x.dtype)), value, x
         return found[0]
+
+    def with_equations_of(self, outer: StagingTrace, start: int) -> list[Equation]:
+        """Return the equations, and those that a trace around recorded from ``start`` on, in the order of the program.
+
+        Equations with effects stay where they are.
+        """
+        others = zip(outer._serials[start:], outer.equations[start:], strict=True)
+        theirs = [(serial, equation) for serial, equation in others if not equation.has_effect]
+        pairs = zip(self._serials, self.equations, strict=True)
+        return [equation for _, equation in heapq.merge(pairs, theirs, key=operator.itemgetter(0))]
 
     def graph(self, outputs: Sequence[Any], name: str) -> Graph:
         """Return the recorded program, with the given values as outputs."""

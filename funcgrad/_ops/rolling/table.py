@@ -18,6 +18,7 @@ import numpy as np
 from funcgrad._core.aval import Aval, is_inexact
 from funcgrad._core.graph.ir import Equation, Literal, Operand, Var
 from funcgrad._core.graph.key import params_key
+from funcgrad._core.graph.same import same_value
 from funcgrad._core.primitive import Primitive
 from funcgrad._core.trace.derivative import CONSTANT
 from funcgrad._ops.index.gather import index_p
@@ -37,6 +38,8 @@ _MANY = 8
 # Slices of one array are moving windows if they have one length and at least this many positions. Fewer are the
 # neighbours of a stencil, such as ``x[:-2]``, ``x[1:-1]`` and ``x[2:]``.
 _LEAST_WINDOWS = 8
+# Parameters that cannot be hashed are compared with so many that came before, of the same primitive.
+_MOST_COMPARED = 8
 # Stands for a part that was not asked for yet.
 _UNKNOWN = -2
 
@@ -108,6 +111,8 @@ class Table:
         self.parts = PartNumbers()
         # The part at integers that each equation reads or writes, as far as it was asked for.
         self.part_numbers = np.full(len(equations), _UNKNOWN)
+        # For each primitive, the last parameters that cannot be hashed, with a key.
+        self._last: dict[Primitive, list[tuple[dict[str, Any], object]]] = {}
 
     def _type_of(self, x: Operand) -> int:
         number = self._avals.setdefault(x.aval, len(self._avals))
@@ -370,8 +375,16 @@ class Table:
             key = object() if equation.has_effect else params_key(params)
             hash(key)
         except TypeError:
-            # A parameter that cannot be hashed: the equation equals no other.
-            return object()
+            return self._key_of_last(equation)
+        return key
+
+    def _key_of_last(self, equation: Equation) -> Any:
+        """Return a key of parameters that cannot be hashed, such as a user's rule: they may equal the last ones."""
+        known = self._last.setdefault(equation.primitive, [])
+        key = next((key for params, key in known if same_value(params, equation.params)), None)
+        if key is None:
+            key = object()
+            self._last[equation.primitive] = [(equation.params, key), *known[: _MOST_COMPARED - 1]]
         return key
 
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from funcgrad._core.aval import aval_of
 from funcgrad._core.bind import Trace, Tracer, active_trace
-from funcgrad._core.graph.ir import Graph, trusted_graph
+from funcgrad._core.graph.ir import Equation, Graph, Var, trusted_graph
 from funcgrad._core.graph.simplify import lift_tracers
 from funcgrad._core.trace.place import had_writes, settled
 from funcgrad._core.trace.staging import StagedTracer, StagingTrace
@@ -55,8 +56,9 @@ def run_staged(outer: StagingTrace, f: Callable[[list[Any]], Any], args: Sequenc
         args: the arguments, with tracers of the derivative.
         trace: the trace of the derivative.
     """
-    own = StagingTrace(outer.transform, outer.copies)
+    own, start = StagingTrace(outer.transform, outer.copies), len(outer.equations)
     own.rolls_above, own.note = outer.rolls_above, trace.note
+    own.around, own.is_differentiated = outer if active_trace() is outer else None, True
     leaves, treedef = flatten(args)
     tracers = [x for x in leaves if isinstance(x, Tracer) and x._owner is trace]
     with own:
@@ -66,12 +68,14 @@ def run_staged(outer: StagingTrace, f: Callable[[list[Any]], Any], args: Sequenc
         leaves, treedef = flatten(tree_map(settled, out) if had_writes(own) else out)
     places = [k for k, x in enumerate(leaves) if type(x) is StagedTracer and x._owner is own]
     graph, captured = lift_tracers(own.graph([leaves[k] for k in places], "differentiated"))
-    if _EQUATIONS_OF_GRADIENT * len(graph.equations) > outer.rolls_above:
-        graph = _shortened(graph)
+    if _EQUATIONS_OF_GRADIENT * len(graph.equations) > own.rolls_above:
+        graph = _shortened(graph, own.equations if own.around is None else own.with_equations_of(outer, start))
     # Messages of values that the function keeps name the derivative, which has ended.
     own.transform = trace.transform
+    free = _free(graph)
+    graph = trusted_graph([*graph.inputs, *free], graph.constants, graph.equations, graph.outputs, graph.name)
     with trace:
-        found = graph.evaluate(*tracers, *captured)
+        found = graph.evaluate(*tracers, *captured, *[StagedTracer(outer, var) for var in free])
     for k, y in zip(places, found, strict=True):
         leaves[k] = y
     return unflatten(treedef, leaves)
@@ -81,12 +85,20 @@ def _input(own: StagingTrace, x: Any) -> StagedTracer:
     return own.input(aval_of(x._value), partial(is_array_argument, x._value))
 
 
-def _shortened(graph: Graph) -> Graph:
-    """Return a rolled program, if it is much shorter."""
-    table = Table(graph.equations, graph.outputs)
+def _shortened(graph: Graph, equations: Sequence[Equation]) -> Graph:
+    """Return a rolled program of these equations, if it is much shorter than the given one."""
+    table = Table(equations, graph.outputs)
     live = table.live()
     if not live.all():
         table = table.kept(live)
-    graph = trusted_graph(graph.inputs, graph.constants, table.equations, graph.outputs, graph.name)
-    short = rolled(graph, table=table)
+    long = trusted_graph(graph.inputs, graph.constants, table.equations, graph.outputs, graph.name)
+    short = rolled(long, table=table)
     return short if len(short.equations) <= _SHARE * len(graph.equations) else graph
+
+
+def _free(graph: Graph) -> list[Var]:
+    """Return the variables of the program around that a program reads."""
+    made = {*graph.inputs, *[var for var, _ in graph.constants]}
+    made.update(var for equation in graph.equations for var in equation.results)
+    read = chain(graph.outputs, *[equation.operands for equation in graph.equations])
+    return [x for x in dict.fromkeys(read) if type(x) is Var and x not in made]

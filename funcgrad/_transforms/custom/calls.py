@@ -158,8 +158,17 @@ class _Structure(NamedTuple):
 _MOVED = object()
 
 
+class _Staged(NamedTuple):
+    """A user's rule that was staged where the function was called: its graph, and what it returned."""
+
+    graph: Graph
+    returned: Any
+
+
 class VjpOfCall:
     """The pair of functions of ``custom_vjp``, on the flat lists of one call."""
+
+    _staged: _Staged | None = None
 
     # It belongs to one call, so no other program is looked up for it. The paths of a program compare them.
     __hash__: Any = None
@@ -168,7 +177,7 @@ class VjpOfCall:
         return isinstance(other, VjpOfCall) and same_value(self._form(), other._form())
 
     def _form(self) -> tuple[Any, ...]:
-        return self._call, self._forward, self._backward, self.pushes, self.instantiate
+        return self._call, self._forward, self._backward, self.pushes, self.instantiate, self._staged
 
     def __init__(
         self,
@@ -190,19 +199,31 @@ class VjpOfCall:
     def value(self, xs: Sequence[Any]) -> list[Any]:
         return self._call.value(xs)
 
+    def stage(self) -> None:
+        """Stage the forward function for a later derivative: what it closes over may change until then."""
+        returned: list[Any] = []
+        graph = staged(partial(self._flat, returned), self._call.leaves, self.name)
+        if not any(isinstance(value, Tracer) for _, value in graph.constants):
+            self._staged = _Staged(graph, returned)
+        if self.pushes is not None:
+            self.pushes.stage()
+
     def forward(self, xs: Sequence[Any]) -> tuple[list, list, Backward]:
-        count = 0
-        structure: Any = None
-
-        def flat(xs: list) -> list:
-            nonlocal count, structure
-            ys, residuals, structure = self._split(self._call.apply(self._forward, xs))
-            count = len(ys)
-            return [*ys, *residuals]
-
-        results = run(flat, xs, self.name)
+        returned: list[Any] = []
+        if self._staged is None:
+            results = run(partial(self._flat, returned), xs, self.name)
+        else:
+            graph, returned = self._staged
+            results = graph.evaluate(*xs)
         self._call.check_closure(results, xs)
+        count, structure = returned
         return results[:count], results[count:], partial(self._pulled, structure)
+
+    def _flat(self, returned: list[Any], xs: Sequence[Any]) -> list[Any]:
+        """Run the forward function; note the number of its results and the structure of what it returned."""
+        ys, residuals, structure = self._split(self._call.apply(self._forward, xs))
+        returned[:] = len(ys), structure
+        return [*ys, *residuals]
 
     def _split(self, pair: Any) -> tuple[list, list, _Structure]:
         if not isinstance(pair, tuple | list) or len(pair) != 2:
@@ -266,11 +287,16 @@ class VjpOfCall:
 class JvpOfCall:
     """The rule of ``custom_jvp``, on the flat lists of one call."""
 
+    _staged: Graph | None = None
+
     # As in `VjpOfCall`.
     __hash__: Any = None
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, JvpOfCall) and same_value((self._call, self._push), (other._call, other._push))
+        return isinstance(other, JvpOfCall) and same_value(self._form(), other._form())
+
+    def _form(self) -> tuple[Any, ...]:
+        return self._call, self._push, self._staged
 
     def __init__(self, call: CustomCall, push: Callable[..., Any]) -> None:
         self.name = call.name
@@ -281,18 +307,27 @@ class JvpOfCall:
     def value(self, xs: Sequence[Any]) -> list[Any]:
         return self._call.value(xs)
 
+    def stage(self) -> None:
+        """Stage the rule, as in `VjpOfCall.stage`."""
+        xs = self._call.leaves
+        graph = staged(self._flat, [*xs, *self._moving(xs, xs)], f"jvp_{self.name}")
+        if not any(isinstance(value, Tracer) for _, value in graph.constants):
+            self._staged = graph
+
+    def _moving(self, xs: Sequence[Any], x_dots: Sequence[Any]) -> list[Any]:
+        return [x_dot for x_dot, x in zip(x_dots, xs, strict=True) if is_inexact(aval_of(x).dtype)]
+
+    def _flat(self, values: Sequence[Any]) -> list[Any]:
+        call, moving = self._call, iter(values[self.arity :])
+        avals = map(aval_of, values[: self.arity])
+        # The rule may give the tangent of an integer to `jvp`, which has to know that it is zero.
+        dots = [next(moving) if is_inexact(aval.dtype) else _zeros(aval) for aval in avals]
+        tangents = unflatten(call.in_tree, dots)
+        return self._split(self._push(*call.fixed.values(), call.arguments(values[: self.arity]), tangents))
+
     def push(self, xs: Sequence[Any], x_dots: Sequence[Any]) -> tuple[list, list]:
-        call, arity, avals = self._call, len(xs), list(map(aval_of, xs))
-
-        def flat(values: list) -> list:
-            moving = iter(values[arity:])
-            # The rule may give the tangent of an integer to `jvp`, which has to know that it is zero.
-            dots = [next(moving) if is_inexact(aval.dtype) else _zeros(aval) for aval in avals]
-            tangents = unflatten(call.in_tree, dots)
-            return self._split(self._push(*call.fixed.values(), call.arguments(values[:arity]), tangents))
-
-        given = [x_dot for x_dot, aval in zip(x_dots, avals, strict=True) if is_inexact(aval.dtype)]
-        results = run(flat, [*xs, *given], f"jvp_{self.name}")
+        given, graph = [*xs, *self._moving(xs, x_dots)], self._staged
+        results = run(self._flat, given, f"jvp_{self.name}") if graph is None else graph.evaluate(*given)
         count = len(results) // 2
         self._call.check_closure(results[:count], xs)
         return results[:count], results[count:]

@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, ParamSpec, TypeVar, cast
 
-from funcgrad._core.bind import NUMPY_TYPES, top_trace
+from funcgrad._core.bind import NUMPY_TYPES, active_trace, top_trace
 from funcgrad._core.graph.simplify import lift_tracers
 from funcgrad._core.tracebacks import folded
 from funcgrad._engines import is_abstract
@@ -29,7 +29,7 @@ R = TypeVar("R")
 Rule = Callable[..., Any]
 
 
-def called(call: CustomCall, bind: Callable[..., list[Any]]) -> Any:
+def called(call: CustomCall, bind: functools.partial[list[Any]]) -> Any:
     """Return the result of a call with tracers among its leaves, bound with its rules."""
     trace = runs_at_once(call.leaves)
     if trace is not None:
@@ -37,7 +37,17 @@ def called(call: CustomCall, bind: Callable[..., list[Any]]) -> Any:
         outs = bind(*call.leaves, graph=None)
         return call.result(outs)
     graph, captured = lift_tracers(call.stage())
+    if _is_differentiated_later():
+        bind.keywords["rule"].stage()
     return call.result(bind(*call.leaves, *captured, graph=graph))
+
+
+def _is_differentiated_later() -> bool:
+    """Return whether a derivative is taken of the program that is staged. What the rule reads may change until then."""
+    trace = active_trace()
+    while trace is not None and not getattr(trace, "is_differentiated", False):
+        trace = trace.outer
+    return trace is not None
 
 
 class _Custom(Generic[P, R]):
@@ -86,7 +96,7 @@ class _Custom(Generic[P, R]):
         call.check_leaves()
         return called(call, self._ruled(call))
 
-    def _ruled(self, call: CustomCall) -> Callable[..., list[Any]]:
+    def _ruled(self, call: CustomCall) -> functools.partial[list[Any]]:
         """Return the primitive that calls the function with the declared rules."""
         push = None if self._push is None else JvpOfCall(call, self._push)
         if self._forward is not None and self._backward is not None:

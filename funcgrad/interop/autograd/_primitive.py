@@ -66,7 +66,9 @@ class Primitive:
             return called(call, self._bound(call, argnums, args, kwargs))
         return self.fun(*replaced(args, argnums, chosen), **kwargs)
 
-    def _bound(self, call: CustomCall, argnums: tuple[int, ...], args: tuple, kwargs: dict) -> Function:
+    def _bound(
+        self, call: CustomCall, argnums: tuple[int, ...], args: tuple, kwargs: dict
+    ) -> functools.partial[list[Any]]:
         def push(primals: tuple, tangents: tuple) -> tuple[Any, Any]:
             whole = replaced(args, argnums, primals)
             ans = self(*whole, **kwargs)
