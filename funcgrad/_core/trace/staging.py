@@ -6,6 +6,7 @@ import heapq
 import operator
 from bisect import bisect
 from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from funcgrad._core.graph.ir import Equation, Graph, Literal, Operand, Var, trus
 from funcgrad._core.graph.line import Line, origin
 from funcgrad._core.lazy import LazyModule
 from funcgrad._core.numbers import has_number, is_weak, typed
-from funcgrad._core.trace.place import frozen
+from funcgrad._core.trace.place import bare_value, frozen
 from funcgrad._types import Value
 from funcgrad.tree import register_leaf
 
@@ -69,6 +70,8 @@ class StagingTrace(Trace):
         self.rolls_above: int | None = None
         # The trace around this one, whose variables are variables here, too.
         self.around: StagingTrace | None = None
+        # The values that the inputs stand for, of the traces around.
+        self.outside: Sequence[Value] = ()
         # Whether a derivative is taken of the program after it was recorded.
         self.is_differentiated = False
         # ``names(i)`` describes input ``i`` for messages.
@@ -113,11 +116,19 @@ class StagingTrace(Trace):
 
     def comes_from(self, x: Value) -> list[str]:
         """Describe the inputs that a value is computed from."""
-        needed = {x._variable}
+        return [*dict.fromkeys(self.sources({x._variable}))]
+
+    def sources(self, needed: set[Operand]) -> list[str]:
+        """Describe the inputs that variables are computed from; the variables are added to."""
         for equation in reversed(self.equations):
             if not needed.isdisjoint(equation.results):
                 needed.update(each for each in equation.operands if type(each) is Var)
-        return [self.argument(i) for i, var in enumerate(self.inputs) if var in needed]
+        places = [i for i, var in enumerate(self.inputs) if var in needed]
+        if not self.is_differentiated:
+            return [self.argument(i) for i in places]
+        bare = [bare_value(self.outside[i]) for i in places]
+        found = [x._owner.comes_from(x) for x in bare if type(x) is StagedTracer]
+        return [*chain.from_iterable(found), *([] if self.around is None else self.around.sources(needed))]
 
     def is_array(self, x: Value) -> bool:
         """Return whether a value is an argument without axes that is an array. A NumPy number has the same type."""

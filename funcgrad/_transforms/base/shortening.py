@@ -61,9 +61,14 @@ def run_staged(outer: StagingTrace, f: Callable[[list[Any]], Any], args: Sequenc
     own.around, own.is_differentiated = outer if active_trace() is outer else None, True
     leaves, treedef = flatten(args)
     tracers = [x for x in leaves if isinstance(x, Tracer) and x._owner is trace]
+    own.outside = [x._value for x in tracers]
+    for x in map(innermost, own.outside):
+        # The trace that does not know the numbers, for messages.
+        own.transform, own.unknown = x._owner.transform, x._owner.unknown
+    inputs = iter([own.input(aval_of(x), partial(is_array_argument, x)) for x in own.outside])
     with own:
         out = f(
-            unflatten(treedef, [_input(own, x) if isinstance(x, Tracer) and x._owner is trace else x for x in leaves])
+            unflatten(treedef, [next(inputs) if isinstance(x, Tracer) and x._owner is trace else x for x in leaves])
         )
         leaves, treedef = flatten(tree_map(settled, out) if had_writes(own) else out)
     places = [k for k, x in enumerate(leaves) if type(x) is StagedTracer and x._owner is own]
@@ -79,10 +84,6 @@ def run_staged(outer: StagingTrace, f: Callable[[list[Any]], Any], args: Sequenc
     for k, y in zip(places, found, strict=True):
         leaves[k] = y
     return unflatten(treedef, leaves)
-
-
-def _input(own: StagingTrace, x: Any) -> StagedTracer:
-    return own.input(aval_of(x._value), partial(is_array_argument, x._value))
 
 
 def _shortened(graph: Graph, equations: Sequence[Equation]) -> Graph:
