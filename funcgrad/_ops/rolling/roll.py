@@ -25,7 +25,7 @@ from funcgrad._ops.elementwise.arithmetic import add_p
 from funcgrad._ops.index.gather import index_p, scatter_p
 from funcgrad._ops.index.join import concatenate_p, stack_p
 from funcgrad._ops.index.plan import SLOT, Index, flat_places
-from funcgrad._ops.index.scatter import scatter_set_p
+from funcgrad._ops.index.scatter import scatter_add_p, scatter_set_p
 from funcgrad._ops.layout.shape import reshape_p, transpose_p
 from funcgrad._ops.program.scan import Loop, scan_p
 from funcgrad._ops.rolling.forwarding.cells import cells_of_scatter, layers_of
@@ -43,6 +43,7 @@ from funcgrad._ops.rolling.rounds import (
     RoundReads,
 )
 from funcgrad._ops.rolling.rows import Gatherer, with_operands
+from funcgrad._ops.rolling.summed import summed
 from funcgrad._ops.rolling.table import Table
 
 # Rounds whose equations are of the same kinds may read in turns, as odd and even rounds. So these numbers of rounds are
@@ -369,6 +370,8 @@ def rolled(graph: Graph, *, simplifies: bool = True, table: Table | None = None)
     with rare_collection():
         table = table or Table(graph.equations, graph.outputs)
         found = grown(graph) if simplifies and len(table.of(concatenate_p)) else graph
+        if simplifies and len(table.of(scatter_set_p, scatter_add_p)):
+            found = summed(found, table) if found is graph else found
         if found is not graph:
             short = rolled(found)
             return graph if short is found else short
@@ -383,8 +386,7 @@ def rolled(graph: Graph, *, simplifies: bool = True, table: Table | None = None)
                 table = table if found is graph else Table(found.equations, found.outputs)
         found = _Roller(found, simplifies, table).run()
     # Forwarding windows adds equations. If their rounds are not rolled, the given program is shorter.
-    is_shorter = len(found.equations) < len(graph.equations)
-    short = found if is_shorter and any(equation.primitive is scan_p for equation in found.equations) else graph
+    short = found if len(found.equations) < len(graph.equations) else graph
     return _with_labels(graph, short) if simplifies and 2 * len(short.equations) > len(graph.equations) else short
 
 
