@@ -62,7 +62,9 @@ class JoinedLoop:
         # The reads of rows at the begin of a round, and of parts at its end.
         self._first: list[Equation] = []
         self._last: list[Equation] = []
-        self._parts = {each.results[0]: each for each in graph.equations if each.primitive is index_p}
+        self._parts: dict[Operand, Equation] = {
+            each.results[0]: each for each in graph.equations if each.primitive is index_p
+        }
 
     def joined(self) -> Graph:
         """Join what can be joined, and return a round; the given one if there is nothing."""
@@ -140,7 +142,16 @@ class JoinedLoop:
         self.rows[tuple(whole)] = array
 
     def _join_carries(self) -> None:
-        """Carry an array in place of rows of it that lie one after another."""
+        """Carry an array in place of rows of it that lie one after another.
+
+        The rows of two rounds before are those of one round before, a round later. So they are joined after these.
+        """
+        count = 0
+        while len(self.carries) != count:
+            count = len(self.carries)
+            self._join_rows_of_carries()
+
+    def _join_rows_of_carries(self) -> None:
         found: dict[Var, dict[int, int]] = {}
         for c in range(len(self.carries)):
             row = self._part(self._outputs[c])
@@ -202,7 +213,8 @@ class JoinedLoop:
     def _read(self, x: Var, array: Var, pattern: Pattern, key: Key) -> None:
         """Read a row of an array at the begin of a round."""
         index = Index(entries_of(pattern, key))
-        self._first.append(Equation(index_p, (array,), {"index": index}, (x,), None))
+        self._parts[x] = Equation(index_p, (array,), {"index": index}, (x,), None)
+        self._first.append(self._parts[x])
 
 
 def _like(x: Operand) -> Var:

@@ -51,7 +51,7 @@ from funcgrad._ops.rolling.table import Table
 _SEVERAL = (1, 2, 3, 4)
 # If more parts than this are scattered to one row, all parts are scattered in the order of the program.
 _MOST_LAYERS = 8
-# Rounds beside a loop are searched for inner loops if they have at least this many equations.
+# Rounds that are in no loop are searched for inner loops if they have at least this many equations.
 _LEAST_PEELED = 64
 # A stack or a scatter of more operands than this reads the rows among them at once.
 _MANY = 3
@@ -82,9 +82,8 @@ class _Roller(Gatherer):
     def _kinds(self) -> np.ndarray:
         return self._table.kinds(self._rows.others)
 
-    def run(self) -> Graph:
-        """Return the program with loops; the given one if nothing repeats."""
-        graph = self._graph
+    def run(self) -> Graph | None:
+        """Return the program with loops, and with reads and writes of many rows at once; ``None`` if it has none."""
         rounds = RoundReads(self._rest, self._rows, self._reads)
         found = [stretch for repeat in repeats(self._kinds) for stretch in self._stretches(rounds, repeat)]
         i = 0
@@ -95,7 +94,7 @@ class _Roller(Gatherer):
             i = stretch.repeat.end
         for equation in self._rest[i:]:
             self._straight(equation)
-        return self._program() if self.loops or self.gathers else graph
+        return self._program() if self.loops or self.gathers else None
 
     def straight(self) -> Graph:
         """Return the program without new loops; rows of one array are read at once."""
@@ -112,7 +111,7 @@ class _Roller(Gatherer):
     def _stretches(self, rounds: RoundReads, repeat: Repeat) -> list[AlikeRounds]:
         """Return the parts of a repeated stretch whose rounds read alike, in order."""
         if repeat.rounds < LEAST_ROUNDS or repeat.rounds * repeat.period < LEAST_EQUATIONS:
-            return []
+            return self._inner(rounds, repeat)
         stretch = self._stretch(rounds, repeat)
         if stretch is None:
             half = repeat.rounds // 2
@@ -123,12 +122,12 @@ class _Roller(Gatherer):
         after = (repeat.end - stretch.repeat.end) // repeat.period
         first = repeat._replace(rounds=before)
         last = repeat._replace(start=stretch.repeat.end, rounds=after)
-        return [*self._peeled(rounds, first), stretch, *self._peeled(rounds, last)]
+        return [*self._stretches(rounds, first), stretch, *self._stretches(rounds, last)]
 
-    def _peeled(self, rounds: RoundReads, repeat: Repeat) -> list[AlikeRounds]:
-        """Return the parts of rounds beside a loop whose rounds read alike. Few long rounds may have inner loops."""
-        if repeat.rounds >= LEAST_ROUNDS or repeat.end - repeat.start < _LEAST_PEELED:
-            return self._stretches(rounds, repeat)
+    def _inner(self, rounds: RoundReads, repeat: Repeat) -> list[AlikeRounds]:
+        """Return the loops inside of rounds that are too few for a loop, or that do not read alike."""
+        if repeat.end - repeat.start < _LEAST_PEELED:
+            return []
         found = repeats(self._kinds[repeat.start : repeat.end])
         inner = [each._replace(start=repeat.start + each.start) for each in found]
         return [stretch for each in inner for stretch in self._stretches(rounds, each)]
@@ -370,8 +369,8 @@ def rolled(graph: Graph, *, simplifies: bool = True, table: Table | None = None)
     with rare_collection():
         table = table or Table(graph.equations, graph.outputs)
         found = grown(graph) if simplifies and len(table.of(concatenate_p)) else graph
-        if simplifies and len(table.of(scatter_set_p, scatter_add_p)):
-            found = summed(found, table) if found is graph else found
+        if simplifies and found is graph and len(table.of(scatter_set_p, scatter_add_p)):
+            found = summed(graph, table)
         if found is not graph:
             short = rolled(found)
             return graph if short is found else short
@@ -384,9 +383,9 @@ def rolled(graph: Graph, *, simplifies: bool = True, table: Table | None = None)
             else:
                 found = forwarded(graph, by_rows=simplifies)
                 table = table if found is graph else Table(found.equations, found.outputs)
-        found = _Roller(found, simplifies, table).run()
+        short = _Roller(found, simplifies, table).run()
     # Forwarding windows adds equations. If their rounds are not rolled, the given program is shorter.
-    short = found if len(found.equations) < len(graph.equations) else graph
+    short = graph if short is None or len(short.equations) >= len(graph.equations) else short
     return _with_labels(graph, short) if simplifies and 2 * len(short.equations) > len(graph.equations) else short
 
 
