@@ -70,8 +70,9 @@ class _Summer(Emitter):
     def __init__(self, graph: Graph, table: Table) -> None:
         super().__init__()
         self._graph = graph
-        self._table = table
-        self._uses = table.uses()
+        # A read that nothing reads is no reader of the array.
+        self._table = table.kept(table.live())
+        self._uses = self._table.uses()
 
     def run(self) -> Graph:
         """Return the program; the given one if it has no long run of sums."""
@@ -96,7 +97,7 @@ class _Summer(Emitter):
         found: dict[int, _Run] = {}
         for i in updates[self._may_add(updates)].tolist():
             parts = self._added(i)
-            if parts:
+            if parts is not None:
                 # The read of a part and its update are the only ones that read the array between two updates.
                 x, readers = table.operands[table.starts[i]], 1 if table.equations[i].primitive is scatter_add_p else 2
                 before = found.pop(int(x), None) if uses[x] == readers else None
@@ -114,29 +115,32 @@ class _Summer(Emitter):
         is_sum = np.array([each is scatter_add_p for each in table.primitives], bool)[table.primitive[updates]]
         return is_sum | (read[table.operands[table.starts[updates]]] == table.parts_of(updates))
 
-    def _added(self, i: int) -> list[_Part]:
-        """Return what an update adds; nothing if it does not only add."""
+    def _added(self, i: int) -> list[_Part] | None:
+        """Return what an update adds; ``None`` if it does not only add.
+
+        ``K[1:3] += k`` writes the sum, and then writes the part that it has just written. This adds nothing.
+        """
         table, update = self._table, self._table.equations[i]
         (x, value, *arrays), index = update.operands, update.params["index"]
         shape = index_p.aval(x.aval, *[each.aval for each in arrays], index=index).shape
-        found: list[tuple[Operand, bool]] = []
+        found: list[tuple[Operand, bool]] | None = None
         if update.primitive is scatter_add_p:
             found = [(value, False)]
         elif not arrays and value.aval.shape == shape:
             found = self._summands(i)
-        parts = [_Part(v, is_negative, index, tuple(arrays), shape) for v, is_negative in found]
-        is_alike = x.aval.dtype.kind in "fiuc" and all(_is_of(x, v) for v, _ in found)
-        return parts if is_alike else []
+        if found is None or x.aval.dtype.kind not in "fiuc" or not all(_is_of(x, v) for v, _ in found):
+            return None
+        return [_Part(v, is_negative, index, tuple(arrays), shape) for v, is_negative in found]
 
-    def _summands(self, i: int) -> list[tuple[Operand, bool]]:
-        """Return what is added to the part that an update writes, and whether it is subtracted; nothing for no sum."""
+    def _summands(self, i: int) -> list[tuple[Operand, bool]] | None:
+        """Return what is added to the part that an update writes, and whether it is subtracted; ``None`` for no sum."""
         table = self._table
         found: list[tuple[Operand, bool]] = []
         number = int(table.operands[table.starts[i] + 1])
         while not self._is_part(number, i):
             equation = self._single(number)
             if equation is None or equation.primitive not in (add_p, sub_p):
-                return []
+                return None
             start, is_negative = int(table.starts[number // table.width]), equation.primitive is sub_p
             number, other = table.operands[start : start + 2].tolist()
             a, b = equation.operands
