@@ -49,7 +49,8 @@ from funcgrad._ops.rolling.table import Table
 # Rounds whose equations are of the same kinds may read in turns, as odd and even rounds. So these numbers of rounds are
 # tried as one round of the loop.
 _SEVERAL = (1, 2, 3, 4)
-# If more parts than this are scattered to one row, all parts are scattered in the order of the program.
+# If more parts than this are scattered to one row, all parts are scattered at one index array. So are parts of fewer
+# layers that are not at all integers of a range.
 _MOST_LAYERS = 8
 # Rounds that are in no loop are searched for inner loops if they have at least this many equations.
 _LEAST_PEELED = 64
@@ -183,13 +184,14 @@ class _Roller(Gatherer):
         layers = layers_of(equation)
         if layers is None:
             return False
-        if len(layers) > _MOST_LAYERS and self._scatter_windows(equation):
+        lines = [_is_line(layer) for layer in layers]
+        if len(layers) > (_MOST_LAYERS if all(lines) else 1) and self._scatter_windows(equation):
             return True
         operands: list[Operand] = []
         places: list[Index] = []
-        for layer in layers:
+        for layer, is_line in zip(layers, lines, strict=True):
             keys = sorted(layer)
-            if keys == [(k,) for k in range(keys[0][0], keys[-1][0] + 1)]:
+            if is_line:
                 operands.append(self.stacked([layer[key] for key in keys], self._rows))
                 places.append(Index((slice(keys[0][0], keys[-1][0] + 1),)))
                 continue
@@ -340,6 +342,12 @@ class _Roller(Gatherer):
         return self.stacked(parts, self._rows)
 
 
+def _is_line(layer: dict[Key, Operand]) -> bool:
+    """Return whether the keys of a layer are integers one after another."""
+    keys = sorted(layer)
+    return keys == [(k,) for k in range(keys[0][0], keys[-1][0] + 1)]
+
+
 def _stays(table: Table) -> np.ndarray:
     """Return a mask of the equations that forwarding cannot remove: all but reads and updates of arrays.
 
@@ -378,7 +386,12 @@ def rolled(graph: Graph, *, simplifies: bool = True, table: Table | None = None)
             known = filled(graph, table)
             if known is not None:
                 found, table = known
-            elif not len(table.of(scan_p)) and not has_repeats(table.kinds(_stays(table))):
+            elif not (
+                # An equation of many operands may read them at once.
+                int(np.diff(table.starts).max()) >= LEAST_EQUATIONS
+                or len(table.of(scan_p))
+                or has_repeats(table.kinds(_stays(table)))
+            ):
                 return graph
             else:
                 found = forwarded(graph, by_rows=simplifies)
