@@ -161,10 +161,10 @@ class JoinedLoop:
                 found.setdefault(row.base, {}).setdefault(row.key[0], c)
         kept, ends = [*self.carries], self._outputs[: len(self.carries)]
         arrays: list[tuple[Var, Operand]] = []
-        for base, places in found.items():
-            first, last = min(places), max(places) + 1
-            others = self._between(places) if len(places) >= _LEAST_VALUES and len(places) < last - first else {}
-            places |= others
+        for base, rows in found.items():
+            first, last = min(rows), max(rows) + 1
+            others = self._between(rows) if _LEAST_VALUES <= len(rows) < last - first else {}
+            places = rows | others
             if len(places) < _LEAST_VALUES or len(places) < last - first:
                 continue
             end = base

@@ -30,14 +30,14 @@ class _Part(NamedTuple):
     Args:
         value: the value.
         is_negative: whether the update subtracts it.
-        index: the index of the part.
+        place: the index of the part.
         arrays: its index arrays.
         shape: the shape of the part.
     """
 
     value: Operand
     is_negative: bool
-    index: Index
+    place: Index
     arrays: tuple[Operand, ...]
     shape: tuple[int, ...]
 
@@ -120,7 +120,7 @@ class _Summer(Emitter):
 
         ``K[1:3] += k`` writes the sum, and then writes the part that it has just written. This adds nothing.
         """
-        table, update = self._table, self._table.equations[i]
+        update = self._table.equations[i]
         (x, value, *arrays), index = update.operands, update.params["index"]
         shape = index_p.aval(x.aval, *[each.aval for each in arrays], index=index).shape
         found: list[tuple[Operand, bool]] | None = None
@@ -128,7 +128,7 @@ class _Summer(Emitter):
             found = [(value, False)]
         elif not arrays and value.aval.shape == shape:
             found = self._summands(i)
-        if found is None or x.aval.dtype.kind not in "fiuc" or not all(_is_of(x, v) for v, _ in found):
+        if found is None or x.aval.dtype.kind not in "fic" or not all(_is_of(x, v) for v, _ in found):
             return None
         return [_Part(v, is_negative, index, tuple(arrays), shape) for v, is_negative in found]
 
@@ -168,12 +168,10 @@ class _Summer(Emitter):
         array = run.array
         operands: list[Operand] = []
         for value, is_negative, _, arrays, shape in run.parts:
-            if type(value) is Literal:
-                value = Literal(array.aval.dtype.type(-value.value if is_negative else value.value))
-            elif is_negative:
-                value = self.emit(neg_p, value)
-            operands += [value if value.aval.shape == shape else self.emit(broadcast_to_p, value, shape=shape), *arrays]
-        indices = tuple([part.index for part in run.parts])
+            x = Literal(array.aval.dtype.type(value.value)) if type(value) is Literal else value
+            x = self.emit(neg_p, x) if is_negative else x
+            operands += [x if x.aval.shape == shape else self.emit(broadcast_to_p, x, shape=shape), *arrays]
+        indices = tuple([part.place for part in run.parts])
         sums = self.emit(scatter_p, *operands, shape=array.aval.shape, indices=indices)
         self.equations.append(Equation(add_p, (array, sums), {}, update.results, update.source))
 
@@ -181,7 +179,7 @@ class _Summer(Emitter):
 def _is_of(x: Operand, value: Operand) -> bool:
     """Return whether a value that is added to an array has its type."""
     if type(value) is Literal and value.aval.weak:
-        return value.aval.shape == ()
+        return value.aval.shape == () and np.result_type(x.aval.dtype, value.value) == x.aval.dtype
     return not value.aval.weak and value.aval.dtype == x.aval.dtype
 
 
