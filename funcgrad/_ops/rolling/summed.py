@@ -92,10 +92,9 @@ class _Summer(Emitter):
 
     def _runs(self) -> list[_Run]:
         table, uses = self._table, self._uses
-        updates = table.of(scatter_set_p, scatter_add_p)
         # The runs by the number of their last result.
         found: dict[int, _Run] = {}
-        for i in updates[self._may_add(updates)].tolist():
+        for i in _that_may_add(table).tolist():
             parts = self._added(i)
             if parts is not None:
                 # The read of a part and its update are the only ones that read the array between two updates.
@@ -106,14 +105,6 @@ class _Summer(Emitter):
                 array, parts = (table.value(int(x)), parts) if before is None else before[1:]
                 found[i * table.width] = _Run(i, array, parts)
         return sorted([run for run in found.values() if run.is_worth], key=lambda run: run.last)
-
-    def _may_add(self, updates: np.ndarray) -> np.ndarray:
-        """Return a mask of the updates that are sums, or write the part of an array that the program reads last."""
-        table = self._table
-        read = np.full(len(table.types), len(table.parts) + 1)
-        read[table.reads.bases] = table.reads.numbers
-        is_sum = np.array([each is scatter_add_p for each in table.primitives], bool)[table.primitive[updates]]
-        return is_sum | (read[table.operands[table.starts[updates]]] == table.parts_of(updates))
 
     def _added(self, i: int) -> list[_Part] | None:
         """Return what an update adds; ``None`` if it does not only add.
@@ -176,6 +167,15 @@ class _Summer(Emitter):
         self.equations.append(Equation(add_p, (array, sums), {}, update.results, update.source))
 
 
+def _that_may_add(table: Table) -> np.ndarray:
+    """Return the updates that are sums, or write the part of an array that the program reads last."""
+    updates = table.of(scatter_set_p, scatter_add_p)
+    read = np.full(len(table.types), len(table.parts) + len(updates))
+    read[table.reads.bases] = table.reads.numbers
+    is_sum = np.array([each is scatter_add_p for each in table.primitives], bool)[table.primitive[updates]]
+    return updates[is_sum | (read[table.operands[table.starts[updates]]] == table.parts_of(updates))]
+
+
 def _is_of(x: Operand, value: Operand) -> bool:
     """Return whether a value that is added to an array has its type."""
     if type(value) is Literal and value.aval.weak:
@@ -190,7 +190,7 @@ def summed(graph: Graph, table: Table) -> Graph:
         graph: the program.
         table: its table.
     """
-    return _Summer(graph, table).run()
+    return _Summer(graph, table).run() if len(_that_may_add(table)) >= LEAST_EQUATIONS else graph
 
 
 __all__ = ["summed"]
