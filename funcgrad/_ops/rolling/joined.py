@@ -16,7 +16,9 @@ from typing import Any
 from funcgrad._core.aval import Aval
 from funcgrad._core.graph.ir import Equation, Graph, Operand, Var, trusted_graph
 from funcgrad._ops.index.gather import index_p
+from funcgrad._ops.index.join import stack_p
 from funcgrad._ops.index.plan import Index
+from funcgrad._ops.index.scatter import scatter_set_p
 from funcgrad._ops.rolling.patterns import FIRST_AXIS, FULL_SLICE, HOLE, Key, Pattern, entries_of, pattern_of
 from funcgrad._ops.rolling.reads import RowReads
 from funcgrad._ops.rolling.rounds import RoundBody
@@ -62,7 +64,9 @@ class JoinedLoop:
         # The reads of rows at the begin of a round, and of parts at its end.
         self._first: list[Equation] = []
         self._last: list[Equation] = []
-        self._parts = {each.results[0]: each for each in graph.equations if each.primitive is index_p}
+        self._parts: dict[Operand, Equation] = {
+            each.results[0]: each for each in graph.equations if each.primitive is index_p
+        }
 
     def joined(self) -> Graph:
         """Join what can be joined, and return a round; the given one if there is nothing."""
@@ -140,7 +144,16 @@ class JoinedLoop:
         self.rows[tuple(whole)] = array
 
     def _join_carries(self) -> None:
-        """Carry an array in place of rows of it that lie one after another."""
+        """Carry an array in place of rows of it that lie one after another.
+
+        The rows of two rounds before are those of one round before, a round later. So they are joined after these.
+        """
+        count = 0
+        while len(self.carries) != count:
+            count = len(self.carries)
+            self._join_rows_of_carries()
+
+    def _join_rows_of_carries(self) -> None:
         found: dict[Var, dict[int, int]] = {}
         for c in range(len(self.carries)):
             row = self._part(self._outputs[c])
@@ -148,14 +161,19 @@ class JoinedLoop:
                 found.setdefault(row.base, {}).setdefault(row.key[0], c)
         kept, ends = [*self.carries], self._outputs[: len(self.carries)]
         arrays: list[tuple[Var, Operand]] = []
-        for base, places in found.items():
-            first, last = min(places), max(places) + 1
+        for base, rows in found.items():
+            first, last = min(rows), max(rows) + 1
+            others = self._between(rows) if _LEAST_VALUES <= len(rows) < last - first else {}
+            places = rows | others
             if len(places) < _LEAST_VALUES or len(places) < last - first:
                 continue
             end = base
             if last - first < base.aval.shape[0]:
                 end = Var(Aval((last - first, *base.aval.shape[1:]), base.aval.dtype))
                 self._last.append(Equation(index_p, (base,), {"index": Index((slice(first, last),))}, (end,), None))
+            for place, c in others.items():
+                operands, end = (end, self._outputs[c]), _like(end)
+                self._last.append(Equation(scatter_set_p, operands, {"index": Index((place - first,))}, (end,), None))
             array = _like(end)
             members = [kept[places[place]] for place in range(first, last)]
             for k, (var, _) in enumerate(members):
@@ -166,6 +184,23 @@ class JoinedLoop:
         others = [c for c, (var, _) in enumerate(kept) if var not in self.carried]
         self._outputs[: len(kept)] = [*[ends[c] for c in others], *ends[len(kept) :]]
         self.carries = [*[kept[c] for c in others], *arrays]
+
+    def _between(self, places: dict[int, int]) -> dict[int, int]:
+        """Return a few other carries by their places between these, as the round stacks them."""
+        place_of = {c: place for place, c in places.items()}
+        aval = self.carries[next(iter(place_of))][0].aval
+        carries: dict[Operand, int] = {var: c for c, (var, _) in enumerate(self.carries) if var.aval == aval}
+        for equation in self._graph.equations if max(places) - min(places) < len(places) + _MOST_OTHERS else ():
+            if equation.primitive is stack_p:
+                found = [carries.get(x, -1) for x in equation.operands]
+                offsets = {place_of[c] - i for i, c in enumerate(found) if c in place_of}
+                if len(offsets) == 1 and not {*found} <= {*place_of}:
+                    (offset,) = offsets
+                    others = {i + offset: c for i, c in enumerate(found) if c not in place_of and c >= 0}
+                    others = {place: c for place, c in others.items() if min(places) < place < max(places)}
+                    if len({*others.values()}) + len(places) == max(places) - min(places) + 1:
+                        return others
+        return {}
 
     def _join_stacks(self) -> None:
         """Stack an array in place of the rows of it."""
@@ -202,7 +237,8 @@ class JoinedLoop:
     def _read(self, x: Var, array: Var, pattern: Pattern, key: Key) -> None:
         """Read a row of an array at the begin of a round."""
         index = Index(entries_of(pattern, key))
-        self._first.append(Equation(index_p, (array,), {"index": index}, (x,), None))
+        self._parts[x] = Equation(index_p, (array,), {"index": index}, (x,), None)
+        self._first.append(self._parts[x])
 
 
 def _like(x: Operand) -> Var:

@@ -25,7 +25,7 @@ from funcgrad._ops.elementwise.arithmetic import add_p
 from funcgrad._ops.index.gather import index_p, scatter_p
 from funcgrad._ops.index.join import concatenate_p, stack_p
 from funcgrad._ops.index.plan import SLOT, Index, flat_places
-from funcgrad._ops.index.scatter import scatter_set_p
+from funcgrad._ops.index.scatter import scatter_add_p, scatter_set_p
 from funcgrad._ops.layout.shape import reshape_p, transpose_p
 from funcgrad._ops.program.scan import Loop, scan_p
 from funcgrad._ops.rolling.forwarding.cells import cells_of_scatter, layers_of
@@ -43,14 +43,16 @@ from funcgrad._ops.rolling.rounds import (
     RoundReads,
 )
 from funcgrad._ops.rolling.rows import Gatherer, with_operands
+from funcgrad._ops.rolling.summed import summed
 from funcgrad._ops.rolling.table import Table
 
 # Rounds whose equations are of the same kinds may read in turns, as odd and even rounds. So these numbers of rounds are
 # tried as one round of the loop.
 _SEVERAL = (1, 2, 3, 4)
-# If more parts than this are scattered to one row, all parts are scattered in the order of the program.
+# If more parts than this are scattered to one row, all parts are scattered at one index array. So are parts of fewer
+# layers that are not at all integers of a range.
 _MOST_LAYERS = 8
-# Rounds beside a loop are searched for inner loops if they have at least this many equations.
+# Rounds that are in no loop are searched for inner loops if they have at least this many equations.
 _LEAST_PEELED = 64
 # A stack or a scatter of more operands than this reads the rows among them at once.
 _MANY = 3
@@ -74,9 +76,8 @@ class _Roller(Gatherer):
     def _kinds(self) -> np.ndarray:
         return self._table.kinds(self._rows.others)
 
-    def run(self) -> Graph:
-        """Return the program with loops; the given one if nothing repeats."""
-        graph = self._graph
+    def run(self) -> Graph | None:
+        """Return the program with loops, and with reads and writes of many rows at once; ``None`` if it has none."""
         rounds = RoundReads(self._rest, self._rows, self._reads)
         found = [stretch for repeat in repeats(self._kinds) for stretch in self._stretches(rounds, repeat)]
         i = 0
@@ -87,7 +88,7 @@ class _Roller(Gatherer):
             i = stretch.repeat.end
         for equation in self._rest[i:]:
             self._straight(equation)
-        return self._program() if self.loops or self.gathers else graph
+        return self._program() if self.loops or self.gathers else None
 
     def straight(self) -> Graph:
         """Return the program without new loops; rows of one array are read at once."""
@@ -104,7 +105,7 @@ class _Roller(Gatherer):
     def _stretches(self, rounds: RoundReads, repeat: Repeat) -> list[AlikeRounds]:
         """Return the parts of a repeated stretch whose rounds read alike, in order."""
         if repeat.rounds < LEAST_ROUNDS or repeat.rounds * repeat.period < LEAST_EQUATIONS:
-            return []
+            return self._inner(rounds, repeat)
         stretch = self._stretch(rounds, repeat)
         if stretch is None:
             half = repeat.rounds // 2
@@ -115,12 +116,12 @@ class _Roller(Gatherer):
         after = (repeat.end - stretch.repeat.end) // repeat.period
         first = repeat._replace(rounds=before)
         last = repeat._replace(start=stretch.repeat.end, rounds=after)
-        return [*self._peeled(rounds, first), stretch, *self._peeled(rounds, last)]
+        return [*self._stretches(rounds, first), stretch, *self._stretches(rounds, last)]
 
-    def _peeled(self, rounds: RoundReads, repeat: Repeat) -> list[AlikeRounds]:
-        """Return the parts of rounds beside a loop whose rounds read alike. Few long rounds may have inner loops."""
-        if repeat.rounds >= LEAST_ROUNDS or repeat.end - repeat.start < _LEAST_PEELED:
-            return self._stretches(rounds, repeat)
+    def _inner(self, rounds: RoundReads, repeat: Repeat) -> list[AlikeRounds]:
+        """Return the loops inside of rounds that are too few for a loop, or that do not read alike."""
+        if repeat.end - repeat.start < _LEAST_PEELED:
+            return []
         found = repeats(self._kinds[repeat.start : repeat.end])
         inner = [each._replace(start=repeat.start + each.start) for each in found]
         return [stretch for each in inner for stretch in self._stretches(rounds, each)]
@@ -176,13 +177,14 @@ class _Roller(Gatherer):
         layers = layers_of(equation)
         if layers is None:
             return False
-        if len(layers) > _MOST_LAYERS and self._scatter_windows(equation):
+        lines = [_is_line(layer) for layer in layers]
+        if len(layers) > (_MOST_LAYERS if all(lines) else 1) and self._scatter_windows(equation):
             return True
         operands: list[Operand] = []
         places: list[Index] = []
-        for layer in layers:
+        for layer, is_line in zip(layers, lines, strict=True):
             keys = sorted(layer)
-            if keys == [(k,) for k in range(keys[0][0], keys[-1][0] + 1)]:
+            if is_line:
                 operands.append(self.stacked([layer[key] for key in keys], self._rows))
                 places.append(Index((slice(keys[0][0], keys[-1][0] + 1),)))
                 continue
@@ -332,6 +334,12 @@ class _Roller(Gatherer):
         return self.stacked(parts, self._rows)
 
 
+def _is_line(layer: dict[Key, Operand]) -> bool:
+    """Return whether the keys of a layer are integers one after another."""
+    keys = sorted(layer)
+    return keys == [(k,) for k in range(keys[0][0], keys[-1][0] + 1)]
+
+
 def _stays(table: Table) -> np.ndarray:
     """Return a mask of the equations that forwarding cannot remove: all but reads and updates of arrays.
 
@@ -359,6 +367,8 @@ def rolled(graph: Graph, *, table: Table | None = None) -> Graph:
     with rare_collection():
         table = table or Table(graph.equations, graph.outputs)
         found = grown(graph) if len(table.of(concatenate_p)) else graph
+        if found is graph and len(table.of(scatter_set_p, scatter_add_p)):
+            found = summed(graph, table)
         if found is not graph:
             short = rolled(found)
             return graph if short is found else short
@@ -366,15 +376,19 @@ def rolled(graph: Graph, *, table: Table | None = None) -> Graph:
             known = filled(graph, table)
             if known is not None:
                 found, table = known
-            elif not len(table.of(scan_p)) and not has_repeats(table.kinds(_stays(table))):
+            elif not (
+                # An equation of many operands may read them at once.
+                int(np.diff(table.starts).max()) >= LEAST_EQUATIONS
+                or len(table.of(scan_p))
+                or has_repeats(table.kinds(_stays(table)))
+            ):
                 return graph
             else:
                 found = forwarded(graph)
                 table = table if found is graph else Table(found.equations, found.outputs)
-        found = _Roller(found, table).run()
+        short = _Roller(found, table).run()
     # Forwarding windows adds equations. If their rounds are not rolled, the given program is shorter.
-    is_shorter = len(found.equations) < len(graph.equations)
-    short = found if is_shorter and any(equation.primitive is scan_p for equation in found.equations) else graph
+    short = graph if short is None or len(short.equations) >= len(graph.equations) else short
     return _with_labels(graph, short) if 2 * len(short.equations) > len(graph.equations) else short
 
 

@@ -232,6 +232,11 @@ class Gatherer(Emitter):
         self.gathers += 1
         if is_window(first):
             return self._windows(base, pattern, keys)
+        if set(pattern) == {HOLE} and (cuts := grid_of(keys)) is not None:
+            # The rows of a grid are a part of the array.
+            is_whole = [*cuts] == [slice(0, n) for n in base.aval.shape[: len(key)]]
+            grid = base if is_whole else self.part(base, pattern, cuts)
+            return self.reshaped(grid, (len(keys), *base.aval.shape[len(key) :]))
         entries = entries_of(pattern, [SLOT] * len(key))
         is_unique = len(np.unique(keys, axis=0)) == len(keys)
         arrays = self.index_arrays(keys)
@@ -317,6 +322,15 @@ class Gatherer(Emitter):
         if order != (*range(len(order)),):
             together = self.emit(transpose_p, together, permutation=order)
         return self.emit(scatter_set_p, y, together, index=Index(entries_of(pattern, tuple(cuts))))
+
+
+def grid_of(keys: np.ndarray) -> tuple[slice, ...] | None:
+    """Return the slices of which keys are all places, in their order; ``None`` if they are no such grid."""
+    axes = [sorted({*column}) for column in keys.T.tolist()]
+    cuts = [each for each in map(even_slice, axes) if each is not None]
+    if len(cuts) < len(axes) or math.prod(map(len, axes)) != len(keys):
+        return None
+    return tuple(cuts) if (keys == np.array([*product(*axes)])).all() else None
 
 
 def _order_of(pattern: Pattern, ndim: int) -> tuple[int, ...]:

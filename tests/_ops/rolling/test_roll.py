@@ -375,3 +375,25 @@ def test_operands_of_two_rounds_before_that_begin_in_two_ways() -> None:
         return first[-1] + first[-2]
 
     assert_rolls(f, *np.linspace(0.2, 0.9, 9).reshape(3, 3))
+
+
+def test_long_rounds_that_read_at_places_of_their_own_have_loops_inside() -> None:
+    # The rounds of the outer loop are of the same kinds, but each adds at another place.
+    def f(v: Any, source: Any) -> Any:
+        loss = 0.0
+        for shot in range(5):
+            before, now = np.zeros(20, like=v), np.zeros(20, like=v)
+            for t in range(len(source)):
+                after = np.zeros(20, like=v)
+                for i in range(1, 19):
+                    after[i] = 2.0 * now[i] - before[i] + v[i] * (now[i + 1] - 2.0 * now[i] + now[i - 1])
+                after[3 + 2 * shot] += source[t]
+                loss = loss + after[17] ** 2
+                before, now = now, after
+        return loss
+
+    def left(rounds: int) -> int:
+        args = np.linspace(0.1, 0.2, 20), np.sin(np.arange(rounds))
+        return len(assert_rolls(f, *args, most=250).equations)
+
+    assert left(8) == left(16)

@@ -106,8 +106,12 @@ class Forwarder(ChainReader):
                 self._add(equation, update)
         outputs = [self._whole(x) for x in graph.outputs]
         constants = [*graph.constants, *self.constants]
-        found = trusted_graph(graph.inputs, constants, self.equations, outputs, graph.name, graph.trees)
-        return drop_dead(found)
+        # Equations of the program that nothing reads any more stay until the rounds were compared: the last rounds,
+        # whose results are not all read, are like the others. Only equations of this pass that nothing reads are
+        # dropped.
+        own = [x for equation in graph.equations for x in equation.results]
+        found = drop_dead(trusted_graph(graph.inputs, constants, self.equations, [*outputs, *own]))
+        return trusted_graph(graph.inputs, found.constants, found.equations, outputs, graph.name, graph.trees)
 
     def _now(self, x: Operand) -> Operand:
         return self._replaced.get(x, x) if type(x) is Var else x
