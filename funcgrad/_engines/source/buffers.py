@@ -75,6 +75,12 @@ class Buffers:
         """Register variables that a later part of the program reads."""
         self.last.update(dict.fromkeys(variables, _LATER))
 
+    def dropped(self, variables: Iterable[Var]) -> None:
+        """Register variables that have no name any more, so that no later part of the program writes to them."""
+        for var in variables:
+            shown = self._shown[self._roots[var]]
+            shown[:] = [x for x in shown if x is not var]
+
     def give(self, var: Var) -> None:
         """Register that the program may write to the memory of an input from now on."""
         self._own[var] = None

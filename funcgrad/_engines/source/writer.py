@@ -157,8 +157,9 @@ class Writer:
                 lines.append("")
         for at, variables in dropped.items():
             # Do not drop a variable whose memory another result uses now.
-            names = [self.names[var] for var in variables if var not in self.reused]
-            lines[at] = f"del {', '.join(names)}" if names else ""
+            ended = [var for var in variables if var not in self.reused]
+            lines[at] = f"del {', '.join([self.names[var] for var in ended])}" if ended else ""
+            self.buffers.dropped(ended)
         return [line for line in lines if line]
 
     def _converted(self) -> list[str]:
