@@ -7,8 +7,8 @@ answer a guard differently, so two paths have equal equations until then. The pa
                                 -- False -> equations -> guard: n? -- 3 --> equations -> results
 
 Each stretch is a graph of its own. Its inputs are the variables that it reads; its outputs are the variables that it
-makes for later stretches. A variable that a stretch neither reads nor makes is no part of its graph: a program keeps the
-variables of all stretches until it ends, so the stretches together grow in proportion to the program.
+makes and later stretches read. Variables that it neither reads nor makes are no part of its graph, so the stretches
+together grow in proportion to the path. A program of the tree keeps the values of all stretches before.
 """
 
 from __future__ import annotations

@@ -88,9 +88,9 @@ class Buffers:
     def forked(self) -> Buffers:
         """Return the same state once more, for one of several ways on."""
         other = copy.copy(self)
-        other.last, other.used, other._roots = dict(self.last), set(self.used), dict(self._roots)
-        other._shown = {root: list(shown) for root, shown in self._shown.items()}
-        other._own, other.views, other._whole = dict(self._own), set(self.views), set(self._whole)
+        names = ("last", "used", "views", "_roots", "_own", "_whole")
+        vars(other).update({name: copy.copy(vars(self)[name]) for name in names})
+        vars(other)["_shown"] = {root: list(shown) for root, shown in self._shown.items()}
         return other
 
     def made(self, var: Var, *, own: bool) -> None:

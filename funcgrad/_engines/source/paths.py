@@ -209,7 +209,7 @@ class _TreeWriter:
                 self._readers.setdefault(x, []).append(self._positions[stretch])
 
     def _reads(self, x: Operand, stretch: Stretch, *, after: bool = False) -> bool:
-        """Return whether a stretch, or one that follows it, reads a variable; ``after``: whether one that follows it does."""
+        """Return whether a stretch or one that follows it reads a variable; ``after`` asks those that follow only."""
         readers, position = self._readers.get(x, ()), self._positions[stretch]
         k = bisect.bisect_left(readers, position + after)
         return k < len(readers) and readers[k] <= position + self._guards[stretch]
@@ -364,9 +364,9 @@ class _TreeWriter:
 
 
 def _all_answers(answers: tuple) -> tuple:
-    """Return the answers of guards in order: those before the last loop, which are such a tuple themselves, then others.
+    """Return all answers of guards in order, from a tuple of earlier answers and those after the last loop.
 
-    A loop of guards makes such a tuple. A tuple of all answers would take as long for each loop as all loops before.
+    The first element is such a tuple itself, or ``()``. A loop makes one in the time of its own rounds.
     """
     parts = []
     while answers:

@@ -98,9 +98,8 @@ class Writer:
     def forked(self) -> Writer:
         """Return a writer in the same state, for one of several ways on."""
         other = copy.copy(self)
-        other.names, other.inputs, other.constants = dict(self.names), dict(self.inputs), dict(self.constants)
-        other.numbers, other.packed, other.reused = set(self.numbers), set(self.packed), set(self.reused)
-        other._arrays, other._outside, other._before = dict(self._arrays), dict(self._outside), []
+        names = ("names", "inputs", "constants", "numbers", "packed", "reused", "_arrays", "_outside", "_before")
+        vars(other).update({name: copy.copy(vars(self)[name]) for name in names})
         other.buffers = self.buffers.forked()
         return other
 

@@ -261,7 +261,7 @@ def _large(graph: Graph, pending: list[Equation], forms: dict[Equation, bool], m
     return _planned(graph, members, rows.shapes, rows.length, rows.is_partial), others
 
 
-def _planned(  # noqa: PLR0917  (the last ones are given by some callers)
+def _planned(
     graph: Graph,
     members: Sequence[Equation],
     shapes: dict[Any, Shape],
