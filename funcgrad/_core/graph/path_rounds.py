@@ -147,6 +147,8 @@ class _ChainReader:
         sources = self._sources()
         if sources is None or not all(self._reads(r, sources) for r in range(LEAST_ROUNDS)):
             return None
+        if any(_is_odd(self._made[0][k].aval) for k, _ in self._first):
+            return None
         while self._go_on():
             if not self._reads(len(self._chain) - 1, sources):
                 self._chain.pop()
@@ -154,8 +156,6 @@ class _ChainReader:
         before: dict[int, list[Operand]] = {}
         for k, r in sorted(self._first, reverse=True):
             before.setdefault(k, []).append(self._first[k, r])
-        if any(_is_odd(self._made[0][k].aval) for k in before):
-            return None
         return PathLoop(self._chain, self._answer, sources, before)
 
     def _sources(self) -> list[Source] | None:

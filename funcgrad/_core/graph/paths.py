@@ -6,8 +6,9 @@ answer a guard differently, so two paths have equal equations until then. The pa
     equations -> guard: x > 0?  -- True --> equations -> results
                                 -- False -> equations -> guard: n? -- 3 --> equations -> results
 
-Each stretch is a graph of its own. Its inputs are the variables that it reads and the arguments' variables among them;
-its outputs are the variables that later stretches read.
+Each stretch is a graph of its own. Its inputs are the variables that it reads; its outputs are the variables that it
+makes and later stretches read. Variables that it neither reads nor makes are no part of its graph, so the stretches
+together grow in proportion to the path. A program of the tree keeps the values of all stretches before.
 """
 
 from __future__ import annotations
@@ -88,7 +89,7 @@ class Stretch:
         tree: the structure of the results, if the program ends here.
         graph: the stretch as a graph. Its outputs are the variables ``given`` and then the value that the guard asks;
             or the results.
-        given: the variables that later stretches read, in the order of the graph's outputs.
+        given: the variables that this stretch makes and later ones read, in the order of the graph's outputs.
     """
 
     def __init__(self, equations: Sequence[Equation], guard: Equation | None) -> None:
@@ -121,6 +122,8 @@ class PathTree:
         # The constants of all paths. An array that the function makes again in each call is one constant.
         self._constants: dict[Hashable, Var] = {}
         self._values: dict[Operand, Any] = {}
+        # The inputs of all stretches.
+        self._read: set[Operand] = set()
 
     def __iter__(self) -> Iterator[Stretch]:
         """Iterate over the stretches; each comes after the one before it."""
@@ -155,7 +158,7 @@ class PathTree:
             known[var] = self._constants.setdefault(_constant_key(value), var)
             self._values.setdefault(known[var], value)
         here, last, answer = self.root, None, None
-        is_new = False
+        is_new, along = False, []
         for equations, guard in _stretches(graph):
             if here is None:
                 here, is_new = Stretch([_renamed(e, known) for e in equations], guard and _renamed(guard, known)), True
@@ -166,6 +169,7 @@ class PathTree:
             else:
                 _match(equations, guard, here, known)
             last = here
+            along.append(here)
             if guard is not None:
                 answer = guard.params["answer"]
                 here = last.ways.get(answer)
@@ -176,7 +180,7 @@ class PathTree:
         last.number = len(self.paths)
         last.tree = path.tree
         self.paths.append(path)
-        self._finish()
+        self._finish(along)
         return last.number
 
     def leads_to(self, answers: Sequence[Hashable]) -> int | None:
@@ -189,16 +193,16 @@ class PathTree:
             here = next(iter(here.ways.values()))
         return None if here is None else here.number
 
-    def _finish(self) -> None:
+    def _finish(self, along: Sequence[Stretch]) -> None:
         """Make the graphs of new stretches, and of those with variables that only the new path reads."""
-        for stretch in reversed(list(self)):
-            given = tuple(dict.fromkeys(x for way in stretch.ways.values() for x in way.graph.inputs))
-            if stretch.graph.outputs and given == stretch.given:
+        for stretch in reversed(along):
+            given = [var for equation in stretch.equations for var in equation.results if var in self._read]
+            if stretch.graph.outputs and len(given) == len(stretch.given):
                 continue
             stretch.given = given
-            asked = () if stretch.guard is None else stretch.guard.operands
-            outputs = (*stretch.given, *asked) if stretch.guard is not None else stretch.outputs
+            outputs = stretch.outputs if stretch.guard is None else (*given, *stretch.guard.operands)
             stretch.graph = self.part(stretch.equations, outputs)
+            self._read.update(stretch.graph.inputs)
 
     def part(self, equations: Sequence[Equation], outputs: Sequence[Operand]) -> Graph:
         """Return some equations as a graph of what they read."""

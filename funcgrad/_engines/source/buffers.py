@@ -6,7 +6,9 @@ owns it (it allocated it, or the memory is donated) and if every variable in it 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import copy
+import sys
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from funcgrad._core.aval import Aval
@@ -14,6 +16,8 @@ from funcgrad._core.graph.ir import Graph, Literal, Operand, Var
 
 # Smaller memory is allocated faster than a free buffer is found: only larger allocations get new pages from the system.
 _SPARE_LIMIT_BYTES = 1 << 16
+# The number of an equation of a part that comes later.
+_LATER = sys.maxsize
 
 
 class Buffers:
@@ -25,7 +29,10 @@ class Buffers:
     """
 
     def __init__(self, graph: Graph, donated: Sequence[Var] = ()) -> None:
-        self.last = _last_reads(graph)
+        # The number of the last equation that reads each variable.
+        self.last: dict[Any, int] = {}
+        # The number of equations in all parts of the program until now.
+        self.end = 0
         self._graph = graph
         # Memory that was reserved for an output: the number of the equation that makes the output, and an input that
         # may use the same memory. And the memory that is reserved for each output.
@@ -41,8 +48,50 @@ class Buffers:
         self.views: set[Var] = set()
         # Variables that show each element of their root exactly once.
         self._whole: set[Var] = set()
-        for var in (*graph.inputs, *[var for var, _ in graph.constants]):
+        for var in graph.inputs:
             self.made(var, own=var in self._own)
+        self.goes_on(graph)
+
+    def goes_on(self, graph: Graph, is_read_later: Callable[[Operand], bool] | None = None) -> int:
+        """Go on with the next part of the program, and return the number of its first equation.
+
+        Args:
+            graph: the part. It reads what the parts before it made.
+            is_read_later: returns whether a part after this one reads a variable.
+        """
+        start = self.end
+        self.end += len(graph.equations)
+        for i, equation in enumerate(graph.equations, start):
+            self.last.update(dict.fromkeys(equation.operands, i))
+        self.last.update(dict.fromkeys(graph.outputs, self.end))
+        if is_read_later is not None:
+            self.keep([x for x in (*graph.inputs, *graph.outputs) if is_read_later(x)])
+        for var, _ in graph.constants:
+            if var not in self._roots:
+                self.made(var, own=False)
+        return start
+
+    def keep(self, variables: Iterable[Operand]) -> None:
+        """Register variables that a later part of the program reads."""
+        self.last.update(dict.fromkeys(variables, _LATER))
+
+    def dropped(self, variables: Iterable[Var]) -> None:
+        """Register variables that have no name any more, so that no later part of the program writes to them."""
+        for var in variables:
+            shown = self._shown[self._roots[var]]
+            shown[:] = [x for x in shown if x is not var]
+
+    def give(self, var: Var) -> None:
+        """Register that the program may write to the memory of an input from now on."""
+        self._own[var] = None
+
+    def forked(self) -> Buffers:
+        """Return the same state once more, for one of several ways on."""
+        other = copy.copy(self)
+        names = ("last", "used", "views", "_roots", "_own", "_whole")
+        vars(other).update({name: copy.copy(vars(self)[name]) for name in names})
+        vars(other)["_shown"] = {root: list(shown) for root, shown in self._shown.items()}
+        return other
 
     def made(self, var: Var, *, own: bool) -> None:
         """Register a variable in new memory; ``own`` if nobody outside the program sees that memory."""
@@ -152,10 +201,3 @@ class Buffers:
 def same_type(a: Aval, b: Aval) -> bool:
     """Return whether two avals have one shape and dtype; weak types are ignored."""
     return a.shape == b.shape and a.dtype == b.dtype
-
-
-def _last_reads(graph: Graph) -> dict[Any, int]:
-    """Return the number of the last equation that reads each variable; the number of equations for an output."""
-    last: dict[Any, int] = {x: i for i, equation in enumerate(graph.equations) for x in equation.operands}
-    last.update({x: len(graph.equations) for x in graph.outputs})
-    return last

@@ -79,9 +79,8 @@ def checked_donations(
         return []
     others = [k for k, var in enumerate(inputs) if k not in donated and var.aval.shape != ()]
     check = w.value("donated", Donated([signature.names[places[k]] for k in (*donated, *others)]), bare=True)
-    constants = [w.names[var] for var, _ in w.graph.constants]
     given, kept = ["".join([f"x{k}, " for k in numbers]) for numbers in (donated, others)]
-    return [f"{check}(({given}), ({kept}{''.join([f'{name}, ' for name in constants])}))"]
+    return [f"{check}(({given}), ({kept}{''.join([f'{name}, ' for name in w.constants.values()])}))"]
 
 
 class _ArgumentCheck:

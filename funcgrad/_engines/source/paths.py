@@ -13,6 +13,9 @@
 A function returns ``Unknown((True, 3))`` where no path gave these answers. The branch with the most guards goes on
 without indentation, so a chain of a thousand guards is not nested.
 
+One `Writer` writes all that follows one another; only where the program goes several ways is its state copied, once for
+each further way. It knows which later stretches read a variable (`_TreeWriter._reads`), and so when memory is free.
+
 A chain of stretches that do the same (`PathLoop`) is a loop. Rounds after which the program does the same share lines:
 
         for r0 in range(9):
@@ -26,8 +29,10 @@ A chain of stretches that do the same (`PathLoop`) is a loop. Rounds after which
 
 from __future__ import annotations
 
+import bisect
 import functools
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Collection, Hashable, Sequence
 from typing import Any, NamedTuple
 
 from funcgrad._core.graph.ir import Graph, Literal, Operand, Var
@@ -56,21 +61,21 @@ class _Way(NamedTuple):
     holds: str
     fails: str
     guards: int
-    enter: Callable[[], _Here]
+    enter: Callable[[Writer], _Here]
 
 
 class _Before(NamedTuple):
     """The program before a part of it.
 
     Args:
-        given: for each variable that the part may read, the operand of the program before it.
-        answers: the answers until there, as the text of a tuple's elements.
-        donated: the names of arguments whose memory may be written to.
+        answers: the answers until the end of the last loop, as the name of a variable (`_all_answers`).
+        guards: the number of guards until there.
+        donated: the numbers of arguments whose memory may be written to.
     """
 
-    given: Mapping[Any, Operand]
     answers: str
-    donated: Collection[str]
+    guards: int
+    donated: Collection[int]
 
 
 class _Here(NamedTuple):
@@ -79,7 +84,7 @@ class _Here(NamedTuple):
     Args:
         lines: its lines, up to the answer of its guard or to the end of the program.
         ways: the ways on.
-        answers: the answers until here, as the text of a tuple's elements.
+        answers: the answers until here, as the text of a tuple's elements (`_all_answers`).
     """
 
     lines: list[str]
@@ -95,8 +100,8 @@ class _Follow(NamedTuple):
         rounds: the rounds after which it follows.
         stretch: the program that follows.
         goes_on: whether it follows the last round, and not an answer that ends the loop.
-        reads: for each variable that it reads: the number of a result of the last round, a variable that the loop
-            carries or that is made before the loop, or a result's number and its round.
+        reads: for each variable of the loop that it reads: the number of a result of the last round, a variable that
+            the loop carries, or a result's number and its round.
     """
 
     answer: Hashable
@@ -109,14 +114,18 @@ class _Follow(NamedTuple):
 class _Follows:
     """The ways out of a loop.
 
+    Args:
+        rounds: the loop.
+        reads: returns whether a variable is read from a stretch on.
+
     Attributes:
         ways: what follows.
         read: the results of a round that are read after it, by their numbers.
         kept: the results of which the values of all rounds are read.
-        outside: the variables that are made before the loop and read after it.
     """
 
-    def __init__(self, rounds: PathLoop) -> None:
+    def __init__(self, rounds: PathLoop, reads: Callable[[Operand, Stretch], bool]) -> None:
+        self._is_read = reads
         exits = [(*each, False) for each in rounds.exits()]
         last = rounds.stretches[-1].ways.get(rounds.answer)
         exits += [] if last is None else [(rounds.answer, [len(rounds.stretches) - 1], last, True)]
@@ -124,19 +133,15 @@ class _Follows:
         sources = [source for way in self.ways for source in way.reads.values()]
         self.kept = sorted({source[0] for source in sources if isinstance(source, tuple)})
         self.read = sorted({*rounds.before, *self.kept, *[source for source in sources if type(source) is int]})
-        self.outside = list(dict.fromkeys([x for way in self.ways for x, source in way.reads.items() if x is source]))
 
     def _reads(
         self, rounds: PathLoop, stretch: Stretch, r: int, goes_on: bool
     ) -> dict[Var, int | Var | tuple[int, int]]:
         found: dict[Var, int | Var | tuple[int, int]] = {}
-        for x in stretch.graph.inputs:
-            q, k = rounds.places.get(x, (r, -1))
-            carries = () if goes_on else rounds.carries.get(k, ())
-            if q == r:
-                found[x] = x if k < 0 else k
-            else:
-                found[x] = carries[r - q - 1] if r - q <= len(carries) else (k, q)
+        for x, (q, k) in rounds.places.items():
+            if self._is_read(x, stretch):
+                carries = () if goes_on else rounds.carries.get(k, ())
+                found[x] = k if q == r else carries[r - q - 1] if r - q <= len(carries) else (k, q)
         return found
 
 
@@ -177,26 +182,49 @@ class _TreeWriter:
         self._prepared = prepared
         self._rolls_above = rolls_above
         self._loops = 0
+        # Stretches at which a loop of guards begins that is not written as one.
+        self._straight: set[Stretch] = set()
         self._places = [i for i, leaf in enumerate(signature.leaves) if is_plain(leaf)]
         numbers = [k for k, i in enumerate(self._places) if i in signature.donated]
-        self._donated = {f"x{k}": k for k in numbers if tree.inputs[k].aval.shape != ()}
-        # The number of guards below each stretch.
+        self._donated = [k for k in numbers if tree.inputs[k].aval.shape != ()]
+        # For each stretch: the number of guards below it, the number of guards before it, and a path that goes through
+        # it. In the order of the positions, what follows a stretch comes directly after it.
+        stretches = list(tree)
         self._guards: dict[Stretch, int] = {}
-        for stretch in reversed(list(tree)):
+        self._paths: dict[Stretch, int] = {}
+        for stretch in reversed(stretches):
             self._guards[stretch] = sum(1 + self._guards[way] for way in stretch.ways.values())
+            self._paths[stretch] = max([stretch.number, *[self._paths[way] for way in stretch.ways.values()]])
+        self._depths: dict[Stretch, int] = {stretches[0]: 0}
+        self._positions: dict[Stretch, int] = {stretches[0]: 0}
+        for stretch in stretches:
+            position = self._positions[stretch] + 1
+            for way in stretch.ways.values():
+                self._depths[way], self._positions[way] = self._depths[stretch] + 1, position
+                position += 1 + self._guards[way]
+        # The positions of the stretches that read a variable.
+        self._readers: dict[Operand, list[int]] = {}
+        for stretch in sorted(stretches, key=lambda stretch: self._positions[stretch]):
+            for x in stretch.graph.inputs:
+                self._readers.setdefault(x, []).append(self._positions[stretch])
+
+    def _reads(self, x: Operand, stretch: Stretch, *, after: bool = False) -> bool:
+        """Return whether a stretch or one that follows it reads a variable; ``after`` asks those that follow only."""
+        readers, position = self._readers.get(x, ()), self._positions[stretch]
+        k = bisect.bisect_left(readers, position + after)
+        return k < len(readers) and readers[k] <= position + self._guards[stretch]
 
     def written(self) -> tuple[Callable[[tuple, dict], Any], str]:
         root = self._tree.root
         assert root is not None
         # All arguments are inputs of the root, also those that nothing reads.
-        graph = Graph(self._tree.inputs, (), (), self._tree.inputs, root.graph.name)
-        self._arguments = arguments = Writer(graph, prepared=self._prepared)
-        lines = argument_check(arguments, self._signature)
-        given = dict(zip(graph.inputs, graph.inputs, strict=True))
-        lines += self._lines(self._entered(arguments, root, _Before(given, "", self._donated)))
-        return made(arguments, lines, graph.name)
+        graph = Graph(self._tree.inputs, (), (), (), root.graph.name)
+        self._arguments = writer = Writer(graph, prepared=self._prepared)
+        lines = argument_check(writer, self._signature)
+        lines += self._lines(writer, self._entered(_Before("()", 0, self._donated), root, writer))
+        return made(writer, lines, graph.name)
 
-    def _lines(self, here: _Here) -> list[str]:
+    def _lines(self, writer: Writer, here: _Here) -> list[str]:
         """Return a part and all that may follow it."""
         lines: list[str] = []
         while True:
@@ -204,48 +232,61 @@ class _TreeWriter:
             if not here.ways:
                 return lines
             for way in here.ways[:-1]:
-                lines += [f"if {way.holds}:", *_indented(self._lines(way.enter()))]
+                inside = writer.forked()
+                lines += [f"if {way.holds}:", *_indented(self._lines(inside, way.enter(inside)))]
             last = here.ways[-1]
             if last.fails:
-                unknown = self._value("Unknown", Unknown)
-                lines.append(f"if {last.fails}: return {unknown}(({here.answers},))")
-            here = last.enter()
+                unknown = f"{self._value('Unknown', Unknown)}({self._value('all_answers', _all_answers)}"
+                lines.append(f"if {last.fails}: return {unknown}(({here.answers})))")
+            here = last.enter(writer)
 
     def _value(self, name: str, value: Value) -> str:
         return self._arguments.value(name, value, bare=True)
 
-    def _entered(self, writer: Writer, stretch: Stretch, before: _Before) -> _Here:
+    def _entered(self, before: _Before, stretch: Stretch, writer: Writer) -> _Here:
         """Write a stretch, or the loop that begins with it; ``writer`` wrote the lines before."""
-        rounds = None if self._rolls_above is None or stretch.guard is None else rounds_from(stretch)
-        if rounds is not None and (loop := self._loop(writer, rounds, before)) is not None:
-            return loop
+        if self._rolls_above is not None and stretch.guard is not None and stretch not in self._straight:
+            rounds = rounds_from(stretch)
+            if rounds is not None and (loop := self._loop(writer, rounds, before)) is not None:
+                return loop
+            self._straight.update(() if rounds is None else rounds.stretches)
         graph = stretch.graph
         if self._rolls_above is not None and len(graph.equations) > self._rolls_above:
             graph = graph.made(Graph.roll)
         graph = graph.made(self._prepared)
-        # The memory of donated arguments may be written to where no guard follows.
-        donated = before.donated if stretch.guard is None else ()
-        inside, first = writer.continued(graph, [before.given[var] for var in graph.inputs], donated)
-        body = inside.body()
+        writer.goes_on(graph, functools.partial(self._reads, stretch=stretch, after=True))
         if stretch.guard is None:
-            return _Here([*first, *self._ended(inside, stretch, body)], [], "")
-        given = dict(zip(stretch.given, graph.outputs, strict=False))
+            # The memory of donated arguments may be written to where no guard follows.
+            for k in before.donated:
+                writer.buffers.give(self._tree.inputs[k])
+            return _Here(self._ended(writer, stretch, before.donated), [], "")
+        lines = writer.body()
+        for var, x in zip(stretch.given, graph.outputs, strict=False):
+            if var is not x:
+                lines += writer.takes(var, writer, x)
+                writer.buffers.shows(var, x, whole=True)
+            writer.buffers.keep([var])
         ways = []
         for answer, way in stretch.ways.items():
-            after = _Before(given, f"{before.answers}{answer!r}, ", before.donated)
-            enter = functools.partial(self._entered, inside, way, after)
             fails = "" if type(answer) is bool and len(stretch.ways) == 2 else _condition(answer, False)
+            enter = functools.partial(self._entered, before, way)
             ways.append(_Way(_condition(answer, True), fails, self._guards[way], enter))
-        lines = [*first, *body, self._question(inside, stretch, graph.outputs[-1])]
-        return _Here(lines, sorted(ways, key=_guards_of), f"{before.answers}asked")
+        lines.append(self._question(writer, stretch, graph.outputs[-1]))
+        return _Here(lines, sorted(ways, key=_guards_of), f"{self._answers(before, stretch)}asked")
+
+    def _answers(self, before: _Before, stretch: Stretch) -> str:
+        """Return the answers until a stretch, as the text of a tuple's elements (`_all_answers`)."""
+        path = self._tree.paths[self._paths[stretch]]
+        known = f"*{self._value('answers', path.answers)}[{before.guards}:{self._depths[stretch]}]"
+        return f"{before.answers}, {known}, "
 
     def _question(self, writer: Writer, stretch: Stretch, x: Operand) -> str:
         return f"asked = {self._value(stretch.asked, self._questions[stretch.asked])}({writer.name(x)})"
 
     def _loop(self, writer: Writer, rounds: PathLoop, before: _Before) -> _Here | None:
         """Write a chain of stretches as a loop; ``None`` if a value that it needs is not known before it."""
-        follows = _Follows(rounds)
-        outputs = [*[rounds.results[k] for k in follows.read], *follows.outside, rounds.asked]
+        follows, stretch = _Follows(rounds, self._reads), rounds.stretches[0]
+        outputs = [*[rounds.results[k] for k in follows.read], rounds.asked]
         graph = self._prepared(self._tree.part(rounds.equations, outputs))
         carried = [
             (var, x)
@@ -253,7 +294,7 @@ class _TreeWriter:
             for var, x in zip(variables, rounds.before[k], strict=True)
         ]
         needed = [*set(graph.inputs).difference([var for var, _ in carried]), *[x for _, x in carried]]
-        if not all(type(x) is Literal or x in before.given for x in needed):
+        if not all(type(x) is Literal or (x in writer.names and self._reads(x, stretch)) for x in needed):
             return None
         inside, r = writer.inside(graph), f"r{self._loops}"
         self._loops += 1
@@ -262,11 +303,11 @@ class _TreeWriter:
             # The memory of carried values is never written to: it may be an argument's.
             inside.buffers.made(var, own=False)
             inside.numbers.update(() if var.aval.shape else (var,))
-            first.append(f"{inside.new(var)} = {as_number(writer, before.given.get(x, x), var.aval.dtype)}")
+            first.append(f"{inside.new(var)} = {as_number(writer, x, var.aval.dtype)}")
         for var in graph.inputs:
-            first += [] if var in inside.names else inside.takes(var, writer, before.given[var])
-        body = [*inside.body(), self._question(inside, rounds.stretches[0], graph.outputs[-1])]
-        after = dict(zip([*follows.read, *follows.outside], graph.outputs, strict=False))
+            first += [] if var in inside.names else inside.takes(var, writer, var)
+        body = [*inside.body(), self._question(inside, stretch, graph.outputs[-1])]
+        after = dict(zip(follows.read, graph.outputs, strict=False))
         body += [f"{_kept(r, k)}.append({inside.name(after[k])})" for k in follows.kept]
         body.append(f"if {_condition(rounds.answer, False)}: break")
         targets = [inside.name(var) for variables in rounds.carries.values() for var in reversed(variables)]
@@ -276,10 +317,11 @@ class _TreeWriter:
             for x in (*reversed(variables[:-1]), after[k])
         ]
         body += [f"{', '.join(targets)} = {', '.join(values)}"] if targets else []
-        # The lines that follow are in no loop.
-        inside.depth -= 1
         lines = [*first, *writer.hoisted(), f"for {r} in range({len(rounds.stretches)}):", *_indented(body)]
-        going = f"{before.answers}*({rounds.answer!r},) * "
+        writer.passed(inside)
+        # The results may be views of what the rounds read.
+        writer.buffers.leaks((), needed)
+        going = f"{self._answers(before, stretch)}*({rounds.answer!r},) * "
         ways = []
         for follow in follows.ways:
             answers = f"{going}{len(rounds.stretches) if follow.goes_on else r}, "
@@ -292,33 +334,45 @@ class _TreeWriter:
             ways.append(_Way(holds, fails, self._guards[follow.stretch], enter))
         return _Here(lines, sorted(ways, key=_guards_of), f"{going}{r}, asked")
 
-    def _followed(self, inside: Writer, follow: _Follow, after: dict[Any, Operand], r: str, answers: str) -> _Here:
+    def _followed(
+        self, inside: Writer, follow: _Follow, after: dict[Any, Operand], r: str, answers: str, writer: Writer
+    ) -> _Here:
         """Write what follows a loop. Its values may lie in lists, so it does not write to donated memory."""
-        given: dict[Any, Operand] = {}
-        lines = []
+        known = f"before_{r}"
+        lines = [f"{known} = ({answers})"]
         for x, source in follow.reads.items():
             if isinstance(source, tuple):
                 k, q = source
-                var = given[x] = Var(x.aval)
-                inside.buffers.made(var, own=False)
-                lines.append(f"{inside.new(var)} = {_kept(r, k)}[{q}]")
-                for known in (inside.numbers, inside.packed):
-                    known.update((var,) if after[k] in known else ())
-            elif isinstance(source, int):
-                given[x] = after[source]
+                lines.append(f"{writer.new(x)} = {_kept(r, k)}[{q}]")
+                for held, found in ((inside.numbers, writer.numbers), (inside.packed, writer.packed)):
+                    found.update((x,) if after[k] in held else ())
             else:
-                given[x] = after[x] if source is x else source
-        here = self._entered(inside, follow.stretch, _Before(given, answers, ()))
+                lines += writer.takes(x, inside, after[source] if isinstance(source, int) else source)
+            writer.buffers.made(x, own=False)
+            writer.buffers.keep([x])
+        here = self._entered(_Before(known, self._depths[follow.stretch], ()), follow.stretch, writer)
         return here._replace(lines=[*lines, *here.lines])
 
-    def _ended(self, writer: Writer, stretch: Stretch, body: list[str]) -> list[str]:
+    def _ended(self, writer: Writer, stretch: Stretch, donated: Collection[int]) -> list[str]:
         """Return the lines of the last stretch: the check of donated memory, the operations, the result."""
+        body = writer.body()
         names, copies = results_of(writer)
-        used = {writer.inputs[x] for x in writer.graph.inputs if x in writer.inputs and x in writer.buffers.used}
-        donated = [k for name, k in self._donated.items() if name in used]
-        checked = checked_donations(writer, donated, self._tree.inputs, self._places, self._signature)
+        used = [k for k in donated if self._tree.inputs[k] in writer.buffers.used]
+        checked = checked_donations(writer, used, self._tree.inputs, self._places, self._signature)
         result = put_together(writer, self._tree.paths[stretch.number].tree, names)
         return [*checked, *body, *copies, f"return {result}"]
+
+
+def _all_answers(answers: tuple) -> tuple:
+    """Return all answers of guards in order, from a tuple of earlier answers and those after the last loop.
+
+    The first element is such a tuple itself, or ``()``. A loop makes one in the time of its own rounds.
+    """
+    parts = []
+    while answers:
+        parts.append(answers[1:])
+        answers = answers[0]
+    return tuple(itertools.chain.from_iterable(reversed(parts)))
 
 
 def _kept(r: str, k: int) -> str:

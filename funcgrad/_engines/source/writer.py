@@ -9,8 +9,9 @@ Each line says which of the user's lines it comes from. Large arrays are dropped
 
 from __future__ import annotations
 
+import copy
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,7 @@ class Writer:
     Args:
         graph: the program.
         donated: inputs whose memory may be written to.
-        before: the writer of the lines that this program continues (`continued`), or of the lines around it (`inside`).
+        before: the writer of the lines around these (`inside`).
         prepared: groups the operations of the body of a loop, as those of the graph were grouped.
     """
 
@@ -51,7 +52,7 @@ class Writer:
         self._outside: dict[Var, tuple[Writer, Operand]] = {}
         self.scope: dict[str, Any] = {} if before is None else before.scope
         self.names: dict[Any, str] = {}
-        # The number of the first name: the lines before use the others.
+        # The number of the first name: the lines around these use the others.
         self.first = 0 if before is None else before.first + len(before.names)
         self.buffers = Buffers(graph, donated)
         # Variables of shape () that hold NumPy numbers. For these, Python's operators give NumPy's results.
@@ -79,28 +80,28 @@ class Writer:
             self.names.update(self.inputs)
         # The names of all arguments of the function.
         self.arguments: list[str] = [*self.inputs.values()] if before is None else before.arguments
-        for var, value in graph.constants:
-            self.names[var] = self.value("k", value)
+        # The names of the program's constants, and the number of the first equation.
+        self.constants: dict[Var, str] = {}
+        self._start = 0
+        self._name_constants()
 
-    def continued(self, graph: Graph, inputs: Sequence[Operand], donated: Collection[str]) -> tuple[Writer, list[str]]:
-        """Return a writer of the lines that follow and end the function, and lines that prepare its inputs.
+    def _name_constants(self) -> None:
+        self.constants.update({var: self.value("k", value) for var, value in self.graph.constants})
+        self.names.update(self.constants)
 
-        Args:
-            graph: the program that follows.
-            inputs: the variables and literals of this program that are its inputs.
-            donated: the names of arguments whose memory the lines may write to.
-        """
-        roots = [self.buffers.root(x) for x in inputs if type(x) is Var]
-        free = [
-            var
-            for var, x in zip(graph.inputs, inputs, strict=True)
-            if type(x) is Var and (self.buffers.is_own(x) or self.inputs.get(x) in donated)
-            if self.buffers.is_whole(x) and roots.count(self.buffers.root(x)) == 1
-        ]
-        writer, lines = Writer(graph, free, self), []
-        for var, x in zip(graph.inputs, inputs, strict=True):
-            lines += writer.takes(var, self, x)
-        return writer, lines
+    def goes_on(self, graph: Graph, is_read_later: Callable[[Operand], bool]) -> None:
+        """Go on with the next part of the program (`Buffers.goes_on`). Its inputs have names."""
+        self.graph = graph
+        self._name_constants()
+        self._start = self.buffers.goes_on(graph, is_read_later)
+
+    def forked(self) -> Writer:
+        """Return a writer in the same state, for one of several ways on."""
+        other = copy.copy(self)
+        names = ("names", "inputs", "constants", "numbers", "packed", "reused", "_arrays", "_outside", "_before")
+        vars(other).update({name: copy.copy(vars(self)[name]) for name in names})
+        other.buffers = self.buffers.forked()
+        return other
 
     def inside(self, graph: Graph, donated: Sequence[Var] = ()) -> Writer:
         """Return a writer of the lines of a body: of a loop, or of a branch. The caller names its inputs."""
@@ -145,7 +146,7 @@ class Writer:
         lines = self._converted()
         drops = self._drops()
         dropped: dict[int, list[Var]] = {}
-        for i, equation in enumerate(self.graph.equations):
+        for i, equation in enumerate(self.graph.equations, self._start):
             written = self._equation(i, equation)
             made = [*self._before, *written]
             self._before.clear()
@@ -155,8 +156,9 @@ class Writer:
                 lines.append("")
         for at, variables in dropped.items():
             # Do not drop a variable whose memory another result uses now.
-            names = [self.names[var] for var in variables if var not in self.reused]
-            lines[at] = f"del {', '.join(names)}" if names else ""
+            ended = [var for var in variables if var not in self.reused]
+            lines[at] = f"del {', '.join([self.names[var] for var in ended])}" if ended else ""
+            self.buffers.dropped(ended)
         return [line for line in lines if line]
 
     def _converted(self) -> list[str]:
@@ -165,9 +167,10 @@ class Writer:
         lines = []
         for var in self.graph.inputs:
             if var.aval.weak and var.aval.dtype == np.float64 and var in read and var not in self.numbers:
-                name = self.names[var] = f"n{self.inputs[var][1:]}"
+                known = self.names[var]
+                name = self.names[var] = f"n{known.removeprefix('x')}"
                 self.numbers.add(var)
-                lines.append(f"{name} = {self.numpy(np.float64)}({self.inputs[var]})")
+                lines.append(f"{name} = {self.numpy(np.float64)}({known})")
         return lines
 
     def _equation(self, i: int, equation: Equation) -> list[str]:
@@ -195,10 +198,10 @@ class Writer:
         """Return, for each equation, the large variables that are not read after it."""
         held = {*self.graph.inputs, *[var for var, _ in self.graph.constants]}
         found: dict[int, list[Var]] = {}
-        for i, equation in enumerate(self.graph.equations):
+        for i, equation in enumerate(self.graph.equations, self._start):
             for var in equation.results:
                 last = self.buffers.last.get(var, i)
-                if var not in held and last < len(self.graph.equations) and var.aval.nbytes > _DROP_LIMIT_BYTES:
+                if var not in held and last < self.buffers.end and var.aval.nbytes > _DROP_LIMIT_BYTES:
                     found.setdefault(last, []).append(var)
         return found
 
@@ -282,7 +285,6 @@ def results_of(writer: Writer) -> tuple[list[str], list[str]]:
     An argument that is an output is returned as it is; any other memory that is visible elsewhere is copied.
     """
     graph, buffers = writer.graph, writer.buffers
-    constants = {var for var, _ in graph.constants}
     names: list[str] = []
     lines: list[str] = []
     unknown: list[str] = []
@@ -303,11 +305,11 @@ def results_of(writer: Writer) -> tuple[list[str], list[str]]:
             names.append(writer.names[x])
         else:
             names.append(name := f"y{k}")
-            known = x.aval.shape != () and (buffers.is_own(x) or x in constants)
+            known = x.aval.shape != () and (buffers.is_own(x) or x in writer.constants)
             lines.append(f"{name} = {writer.names[x]}{'.copy()' if known else ''}")
             unknown += [] if known else [name]
     if unknown:
-        held = [*writer.arguments, *[writer.names[var] for var in constants]]
+        held = [*writer.arguments, *writer.constants.values()]
         held = dict.fromkeys([*held, *[name for name in names if name not in unknown]])
         copy = writer.value("in_own_memory", in_own_memory, bare=True)
         given = f"({', '.join(unknown)},), ({''.join(f'{name}, ' for name in held)})"

@@ -77,7 +77,8 @@ class TypedPaths:
         most = 0 if engine.is_tracing() else _MOST_COMPILED
         # A stretch is built in 1 ms for NumPy, and in 0.2 s as a kernel of Numba's with the same numbers.
         compile_stretch = engine.compile if engine.tracing is not None else NUMPY.compile
-        here, answers = self.tree.root, ()
+        here = self.tree.root
+        answers: list[Hashable] = []
         found: dict[Any, Any] = dict(zip(self.tree.inputs, numbers, strict=True))
         while here is not None and here.guard is not None:
             graph = here.graph.made(_without_effects)
@@ -85,11 +86,11 @@ class TypedPaths:
             try:
                 values = run(*[found[var] for var in graph.inputs])
             except Exception:  # noqa: BLE001  (the function may catch it: the path of these numbers is another one)
-                return Unknown(answers)
+                return Unknown(tuple(answers))
             found.update(zip(here.given, values, strict=False))
-            answers = (*answers, answer_to(here.asked, values[-1]))
+            answers.append(answer_to(here.asked, values[-1]))
             here = here.ways.get(answers[-1])
-        return Unknown(answers) if here is None else here.number
+        return Unknown(tuple(answers)) if here is None else here.number
 
 
 def _is_lasting(path: Path) -> bool:

@@ -138,7 +138,7 @@ class XlaPaths(PathsFunction):
             raise OtherTypesError
         here = types.tree.root
         known: dict[Any, Any] = dict(zip(types.tree.inputs, bound.dynamic, strict=True))
-        answers: tuple[Hashable, ...] = ()
+        answers: list[Hashable] = []
         while here is not None:
             program = types.programs.get(here.graph)
             if program is None:
@@ -147,9 +147,9 @@ class XlaPaths(PathsFunction):
             if here.guard is None:
                 return unflatten(types.tree.paths[here.number].tree, values)
             known.update(zip(here.given, values, strict=False))
-            answers = (*answers, answer_to(here.asked, values[-1]))
+            answers.append(answer_to(here.asked, values[-1]))
             here = here.ways.get(answers[-1])
-        return Unknown(answers)
+        return Unknown(tuple(answers))
 
     def _stretch(self, graph: Graph) -> Jitted:
         def evaluate(*values: Any) -> list[Any]:
@@ -171,9 +171,8 @@ class XlaPaths(PathsFunction):
 def _answers(path: Path, asked: Iterable[Any]) -> tuple[Hashable, ...]:
     """Return the answers up to the first that is another than the path's."""
     guards = [equation for equation in path.graph.equations if is_guard(equation)]
-    answers: tuple[Hashable, ...] = ()
-    for guard, value in zip(guards, asked, strict=True):
-        if answers != path.answers[: len(answers)]:
-            break
-        answers = (*answers, answer_to(guard.params["asked"], value))
-    return answers
+    for k, (guard, value, known) in enumerate(zip(guards, asked, path.answers, strict=True)):
+        answer = answer_to(guard.params["asked"], value)
+        if answer != known:
+            return (*path.answers[:k], answer)
+    return path.answers

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
@@ -30,8 +31,9 @@ from funcgrad._engines.source.kernels.text import KernelWriter, Text
 
 # The same for rounds of loops that write to slices.
 _SLICED = 1 << 18
-# Calling a kernel costs more than running fewer operations than this directly.
-_WORTH = 3
+# The time that a call of a kernel with one result takes, and each further result of a number, in operations on numbers
+# (75 ns). An operation on a small array takes as long as some of these.
+_CALL, _RESULT, _ARRAY = 10, 5, 4
 # A program or a loop's body of at most this many operations is not cut. A kernel's build takes longer for each array
 # that it passes to the next kernel than for an operation. The equation of state, 939 operations, builds in 3.6 s and
 # not in 11.5 s.
@@ -60,19 +62,23 @@ def looped(graph: Graph, whole: Make, blocks: Make) -> Graph:
     most = _WHOLE if len(pending) <= _WHOLE else _MOST
     constants = [*graph.constants]
     forms = {equation: has_form(equation) for equation in pending}
+    small = {e for e in pending if forms[e] and all(x.aval.size <= SMALL for x in (*e.operands, *e.results))}
     while pending:
         first = pending[0]
         if first.primitive.forms.basic in LOOPS:
-            equations.append(_rounds(pending.pop(0), graph, pending, whole, constants))
+            equations.append(_rounds(pending.pop(0), graph, whole, constants))
             continue
+        group, others = _small(pending, small, most) if first in small else ([first], pending[1:])
         try:
-            found = _small(graph, pending, forms, most) or _large(graph, pending, forms, most)
+            found = _small_kernel(graph, group, others) or _large(graph, pending, forms, most)
         except _NoFormError as error:
             # The form alone cannot know the kernel's shapes. Leave the equation out and plan again.
             forms[error.args[0]] = False
+            small.discard(error.args[0])
             continue
         if found is None:
-            equations.append(pending.pop(0))
+            equations += group
+            pending = others
             continue
         plan, pending = found
         made = cast(Primitive, (whole if plan.length is None else blocks)(plan))
@@ -98,12 +104,12 @@ def _one_kernel(graph: Graph, takes: Callable[[Equation], bool], shapes: dict[An
     if not graph.equations or not all(has_form(each) and takes(each) for each in graph.equations):
         return None
     try:
-        return _planned(graph, graph.equations, [], shapes, length)
+        return _planned(graph, graph.equations, shapes, length)
     except _NoFormError:
         return None
 
 
-def _rounds(equation: Equation, graph: Graph, pending: list[Equation], whole: Make, constants: list[Any]) -> Equation:
+def _rounds(equation: Equation, graph: Graph, whole: Make, constants: list[Any]) -> Equation:
     """Return a loop or a branch as one kernel; the equation itself if an operation of its body has no form.
 
     The kernel reads the constants of bodies as constants of the program, which are added to ``constants``.
@@ -117,7 +123,7 @@ def _rounds(equation: Equation, graph: Graph, pending: list[Equation], whole: Ma
     if not small or not types or len(inside) > _WHOLE:
         return equation
     try:
-        plan = _planned(graph, [equation], pending, {}, None, constants=constants)
+        plan = _planned(graph, [equation], {}, None, constants=constants)
     except _NoFormError:
         return equation
     return Equation(cast(Primitive, whole(plan)), plan.operands, {}, plan.results, equation.source)
@@ -130,31 +136,63 @@ class _NoFormError(Exception):
 Found = tuple[KernelPlan, list[Equation]] | None
 
 
-def _small(graph: Graph, pending: list[Equation], forms: dict[Equation, bool], most: int) -> Found:
-    """Gather the small operations that need no result of the others."""
+def _small(pending: list[Equation], small: set[Equation], most: int) -> tuple[list[Equation], list[Equation]]:
+    """Gather the small operations that need no result of the others; return them, and the others."""
     members: list[Equation] = []
     others: list[Equation] = []
     late: set[Operand] = set()
-    for equation in pending:
-        avals = [x.aval for x in (*equation.operands, *equation.results)]
-        small = forms[equation] and max(aval.size for aval in avals) <= SMALL
-        if small and len(members) < most and late.isdisjoint(equation.operands):
+    for i, equation in enumerate(pending):
+        if len(members) == most:
+            others += pending[i:]
+            break
+        if equation in small and late.isdisjoint(equation.operands):
             members.append(equation)
-        elif not members:
-            return None
         else:
             others.append(equation)
             late.update(equation.results)
-    if len(members) > _JOINED:
-        members, others = _connected(members, pending)
-    members, others = _without_views(members, others)
-    if sum(equation.primitive.forms.basic not in VIEWS for equation in members) < _WORTH:
-        return None
-    return _planned(graph, members, others, {}, None), others
+    return _connected(members, pending) if len(members) > _JOINED else (members, others)
+
+
+def _small_kernel(graph: Graph, group: list[Equation], others: list[Equation]) -> Found:
+    """Return the kernel of small operations, if it saves time."""
+    members, others = _without_views(group, others)
+    return (_planned(graph, members, {}, None), others) if _saves_time(graph, members) else None
+
+
+def _saves_time(graph: Graph, members: Sequence[Equation]) -> bool:
+    """Return whether a call of a kernel takes less time than its operations, one by one."""
+    if len(members) > _JOINED and not any(map(_arrays, members)):
+        # The group is a part of a long program of numbers, and would be compiled for this part alone.
+        return False
+    computed = [e for e in members if e.primitive.forms.basic not in VIEWS]
+    saved = sum(_ARRAY if _arrays(e) else 1 for e in computed)
+    numbers = sum(not var.aval.shape for var in _results(graph, members))
+    return saved >= _CALL + _RESULT * max(numbers - 1, 0)
+
+
+def _results(graph: Graph, members: Sequence[Equation]) -> list[Var]:
+    """Return the results that other operations read, or that are outputs."""
+    uses = graph.made(_uses)
+    inside = Counter([x for equation in members for x in equation.operands])
+    return [var for equation in members for var in equation.results if uses[var] > inside[var]]
+
+
+def _uses(graph: Graph) -> Counter[Operand]:
+    return Counter([*graph.outputs, *[x for equation in graph.equations for x in equation.operands]])
 
 
 def _connected(members: list[Equation], pending: list[Equation]) -> tuple[list[Equation], list[Equation]]:
-    """Split off the operations connected with the first. Equal groups then share one text, which is compiled once."""
+    """Split off the operations connected with the first. Equal groups then share one text, which is compiled once.
+
+    If the first is an operation on numbers, split off all of these that need no array.
+    """
+    if not _arrays(members[0]):
+        late: set[Operand] = set()
+        for equation in members:
+            if _arrays(equation) or not late.isdisjoint(equation.operands):
+                late.update(equation.results)
+        numbers = {e for e in members if late.isdisjoint(e.results)}
+        return [e for e in members if e in numbers], [e for e in pending if e not in numbers]
     found = [members[0]]
     seen = _arrays(members[0])
     rest = members[1:]
@@ -220,24 +258,22 @@ def _large(graph: Graph, pending: list[Equation], forms: dict[Equation, bool], m
     flops = sum(equation.flops for equation in members) - sum(equation.flops for equation in products)
     if flops < 2 * result.size and len({matrix_of(equation) for equation in products}) == len(products):
         return None
-    return _planned(graph, members, others, rows.shapes, rows.length, rows.is_partial), others
+    return _planned(graph, members, rows.shapes, rows.length, rows.is_partial), others
 
 
-def _planned(  # noqa: PLR0917  (the last ones are given by some callers)
+def _planned(
     graph: Graph,
     members: Sequence[Equation],
-    others: Sequence[Equation],
     shapes: dict[Any, Shape],
     length: tuple[int, int] | None,
     is_partial: Callable[[Equation], bool] = lambda equation: False,
     constants: list[Any] | None = None,
 ) -> KernelPlan:
-    """Return the kernel for the members; ``others`` read some of its results.
+    """Return the kernel for the members.
 
     With ``constants`` the kernel is a loop; the constants of its body are operands, and are added to the list.
     """
     made = {var for equation in members for var in equation.results}
-    read = {x for equation in others for x in equation.operands} | set(graph.outputs)
     indexed = any(equation.primitive.forms.basic in _INDEXED for equation in members)
     operands = tuple(
         dict.fromkeys(
@@ -263,7 +299,7 @@ def _planned(  # noqa: PLR0917  (the last ones are given by some callers)
                 lowering.known.setdefault(x, Scalar("0", x.aval.dtype))
         if not lowered(lowering, equation):
             raise _NoFormError(equation)
-    results = [var for equation in members for var in equation.results if var in read]
+    results = _results(graph, members)
     targets = outputs_of(lowering, results, shapes)
     steps = lowering.steps if constants is None else without_copies(needed(lowering.steps, targets), set(targets))
     partial = {var: _joined(each) for each in members if is_partial(each) for var in each.results}
