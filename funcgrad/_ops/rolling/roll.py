@@ -37,6 +37,7 @@ from funcgrad._ops.rolling.labels import labelled, unlabelled
 from funcgrad._ops.rolling.patterns import Key
 from funcgrad._ops.rolling.reads import Reads, RowReads
 from funcgrad._ops.rolling.rounds import (
+    LEAST_WITH_COPIES,
     AlikeRounds,
     Here,
     RoundBody,
@@ -84,7 +85,9 @@ class _Roller(Gatherer):
     def run(self) -> Graph:
         """Return the program with loops; the given one if nothing repeats."""
         graph = self._graph
-        rounds = RoundReads(self._rest, self._rows, self._reads)
+        # The derivative of a program, with an optimizer's step, has about twice its equations more.
+        is_short = len(graph.equations) * (1 if self._simplifies else 3) < LEAST_WITH_COPIES
+        rounds = RoundReads(self._rest, self._rows, self._reads, graph.inputs if is_short else ())
         found = [stretch for repeat in repeats(self._kinds) for stretch in self._stretches(rounds, repeat)]
         i = 0
         for stretch in found:
