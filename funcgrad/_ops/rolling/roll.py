@@ -60,9 +60,10 @@ _MANY = 3
 class _Roller(Gatherer):
     """Rolls one program."""
 
-    def __init__(self, graph: Graph, simplifies: bool, table: Table) -> None:
+    def __init__(self, graph: Graph, simplifies: bool, table: Table, copies: bool = True) -> None:
         super().__init__()
         self._simplifies = simplifies
+        self._copies = copies
         # The derivative of an index array would add the shares of rows in another order.
         self.gathers_rows = simplifies
         if not simplifies:
@@ -85,9 +86,7 @@ class _Roller(Gatherer):
     def run(self) -> Graph:
         """Return the program with loops; the given one if nothing repeats."""
         graph = self._graph
-        # The derivative of a program, with an optimizer's step, has about twice its equations more.
-        is_short = len(graph.equations) * (1 if self._simplifies else 3) < LEAST_WITH_COPIES
-        rounds = RoundReads(self._rest, self._rows, self._reads, graph.inputs if is_short else ())
+        rounds = RoundReads(self._rest, self._rows, self._reads, () if self._copies else graph.inputs)
         found = [stretch for repeat in repeats(self._kinds) for stretch in self._stretches(rounds, repeat)]
         i = 0
         for stretch in found:
@@ -277,7 +276,7 @@ class _Roller(Gatherer):
         body = RoundBody(stretch, self._rest[repeat.start : repeat.start + repeat.period])
         last, stacks = self._results(body, repeat)
         graph = body.graph([here for here, *_ in stacks.values()], self._graph.name)
-        graph = rolled(graph, simplifies=self._simplifies)
+        graph = rolled(graph, simplifies=self._simplifies, copies=True)
         parts = JoinedLoop(graph, body, [*stacks], self._rows, self._firsts)
         if self._simplifies:
             joined = parts.joined()
@@ -358,7 +357,7 @@ def _stays(table: Table) -> np.ndarray:
     return found
 
 
-def rolled(graph: Graph, *, simplifies: bool = True, table: Table | None = None) -> Graph:
+def rolled(graph: Graph, *, simplifies: bool = True, table: Table | None = None, copies: bool | None = None) -> Graph:
     """Return the same program with loops for stretches that repeat; the given graph if there is none.
 
     Args:
@@ -366,14 +365,18 @@ def rolled(graph: Graph, *, simplifies: bool = True, table: Table | None = None)
         simplifies: whether the bodies of loops are simplified. This merges equal equations. If the program is
             differentiated later, their cotangents would be added in another order.
         table: the program's table, if there is one.
+        copies: whether loops may copy inputs; ``None`` if the length of the program decides it.
     """
     if len(graph.equations) < LEAST_EQUATIONS:
         return graph
+    if copies is None:
+        # A derivative and an optimizer's step have about twice the equations of the program.
+        copies = len(graph.equations) * (1 if simplifies else 3) >= LEAST_WITH_COPIES
     with rare_collection():
         table = table or Table(graph.equations, graph.outputs)
         found = grown(graph) if simplifies and len(table.of(concatenate_p)) else graph
         if found is not graph:
-            short = rolled(found)
+            short = rolled(found, copies=copies)
             return graph if short is found else short
         if len(table.of(scatter_set_p, scatter_p)):
             known = filled(graph, table)
@@ -384,15 +387,17 @@ def rolled(graph: Graph, *, simplifies: bool = True, table: Table | None = None)
             else:
                 found = forwarded(graph, by_rows=simplifies)
                 table = table if found is graph else Table(found.equations, found.outputs)
-        found = _Roller(found, simplifies, table).run()
+        found = _Roller(found, simplifies, table, copies).run()
     # Forwarding windows adds equations. If their rounds are not rolled, the given program is shorter.
     is_shorter = len(found.equations) < len(graph.equations)
     short = found if is_shorter and any(equation.primitive is scan_p for equation in found.equations) else graph
-    return _with_labels(graph, short) if simplifies and 2 * len(short.equations) > len(graph.equations) else short
+    return (
+        _with_labels(graph, short, copies) if simplifies and 2 * len(short.equations) > len(graph.equations) else short
+    )
 
 
-def _with_labels(graph: Graph, short: Graph) -> Graph:
+def _with_labels(graph: Graph, short: Graph, copies: bool) -> Graph:
     """Return a program that did not roll with places that differ by round as operands, if this is much shorter."""
     labels = labelled(graph)
-    found = short if labels is None else rolled(labels)
+    found = short if labels is None else rolled(labels, copies=copies)
     return unlabelled(found) if found is not labels and 2 * len(found.equations) < len(short.equations) else short

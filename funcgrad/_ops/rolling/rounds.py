@@ -138,7 +138,7 @@ class RoundReads:
             for source in sources
             if isinstance(source, PerRound) and not self._is_even(source)
         }
-        if any(x in self._arguments for parts in copied for x in parts):
+        if any(self._arguments.issuperset(parts) for parts in copied):
             return False
         avals = [x.aval for parts in copied for x in parts]
         size = sum(aval.size for aval in avals)
