@@ -39,18 +39,20 @@ def small_mlp() -> Model:
     return Model("MLP", _models_numpy.mlp, _models_jax.mlp, params, _normal(rng, 128, 784), _labels(rng, 128))
 
 
-def deep_residual_net() -> Model:
+def deep_residual_net(layers: int = 60, width: int = 64) -> Model:
     rng = np.random.default_rng(1)
-    params = {"layers": [_dense(rng, 64, 64) for _ in range(60)], "head": _dense(rng, 64, 10)}
+    params = {"layers": [_dense(rng, width, width) for _ in range(layers)], "head": _dense(rng, width, 10)}
     losses = _models_numpy.residual_net, _models_jax.residual_net
-    return Model("residual net, 60 layers", *losses, params, _normal(rng, 32, 64), _labels(rng, 32))
+    name = f"residual net, {layers} layers" + ("" if width == 64 else f" of {width}")
+    return Model(name, *losses, params, _normal(rng, 32, width), _labels(rng, 32))
 
 
-def small_transformer() -> Model:
+def small_transformer(blocks: int = 4, width: int = 64) -> Model:
     rng = np.random.default_rng(2)
-    params = {"blocks": [_block(rng, 64) for _ in range(4)], "head": _dense(rng, 64, 10)}
+    params = {"blocks": [_block(rng, width) for _ in range(blocks)], "head": _dense(rng, width, 10)}
     losses = _models_numpy.transformer, _models_jax.transformer
-    return Model("attention, 4 blocks", *losses, params, _normal(rng, 8, 32, 64), _labels(rng, 8, 32))
+    name = f"attention, {blocks} blocks" + ("" if width == 64 else f" of {width}")
+    return Model(name, *losses, params, _normal(rng, 8, 32, width), _labels(rng, 8, 32))
 
 
 def _block(rng: np.random.Generator, width: int) -> dict[str, Any]:

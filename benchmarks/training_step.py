@@ -20,6 +20,8 @@ from benchmarks._timing import Breakdown, Case, Effort, Samples, Suite, interlea
 LEARNING_RATE, MOMENTUM = 0.02, 0.9
 CHECKED_STEPS = 5
 BUILDS = 4
+# First calls of a deep network, which take up to a minute each.
+DEEP = 2
 OURS, PEER = "funcgrad", "JAX + optax"
 
 
@@ -47,17 +49,28 @@ class Trainer:
         return loss
 
 
-def measure(model: Model, suite: Suite, effort: Effort) -> None:
+def measure(model: Model, suite: Suite, effort: Effort, builds: int = BUILDS, first_calls: int = 9) -> None:
     """See that both sides train alike, then time their steps, then their first calls."""
     sides = {OURS: _ours(model), PEER: _peer(model)}
     _check_losses(model, sides)
-    suite.cases.append(Case(f"{model.name}: step", _time_steps(model, sides, effort), limits={PEER: 1.05}))
+    suite.cases.append(Case(f"{model.name}: step", _time_steps(model, sides, effort, builds), limits={PEER: 1.05}))
     logs = {name: CompileLog() for name in sides}
     calls = {name: functools.partial(_first_call, side, model, logs[name]) for name, side in sides.items()}
-    samples = interleave_once(calls, effort.at_most(9).rounds)
+    samples = interleave_once(calls, effort.at_most(first_calls).rounds)
     suite.cases.append(Case(f"{model.name}: trace + compile", samples, limits={PEER: 1.0}))
     phases = {name: log.medians() for name, log in logs.items()}
     suite.breakdowns.append(Breakdown(f"{model.name}: first call", phases))
+
+
+def deep(suite: Suite, effort: Effort) -> None:
+    """Time networks of equal layers: few and many, narrow and wide."""
+    small = _models.deep_residual_net(12, 32), _models.deep_residual_net(12, 256), _models.small_transformer(12)
+    large = (
+        *[_models.deep_residual_net(layers, width) for layers in (60, 100) for width in (32, 256)],
+        *[_models.small_transformer(*size) for size in ((24, 64), (48, 64), (12, 256))],
+    )
+    for model in small if effort.quick else (*small, *large):
+        measure(model, suite, effort, builds=1, first_calls=DEEP)
 
 
 CASES: dict[str, Callable[[Suite, Effort], None]] = {
@@ -65,6 +78,7 @@ CASES: dict[str, Callable[[Suite, Effort], None]] = {
     "mlp": lambda suite, effort: measure(_models.small_mlp(), suite, effort),
     "residual net": lambda suite, effort: measure(_models.deep_residual_net(), suite, effort),
     "attention": lambda suite, effort: measure(_models.small_transformer(), suite, effort),
+    "deep": deep,
 }
 
 
@@ -94,10 +108,10 @@ def _peer(model: Model) -> Side:
     return Side(build, optimizer.init)
 
 
-def _time_steps(model: Model, sides: Mapping[str, Side], effort: Effort) -> dict[str, Samples]:
+def _time_steps(model: Model, sides: Mapping[str, Side], effort: Effort, builds: int) -> dict[str, Samples]:
     """Time the steps of several pairs of fresh builds: builds of one program can differ by where their buffers lie."""
     batches: list[dict[str, Samples]] = []
-    for _ in range(BUILDS):
+    for _ in range(builds):
         trainers = {name: Trainer(side, model) for name, side in sides.items()}
         steps = {name: trainer.step for name, trainer in trainers.items()}
         batches.append(interleave(steps, effort.at_most(effort.rounds // BUILDS)))

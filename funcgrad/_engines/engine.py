@@ -28,8 +28,9 @@ class Tracing(Protocol):
 
     ``flatten`` flattens arguments as the compiler does. ``compile_function`` takes the compiler's options.
     ``PackedResults`` is a pytree that the compiler accepts: values, and the plan to rebuild the result from them.
-    ``is_wide`` returns whether JAX would cut values of a dtype to 32 bits outside ``scope``. ``enter`` enters that
-    scope; it returns ``WIDE_LAST`` where 64-bit values keep their bits anyway. ``leave`` takes what ``enter`` returned.
+    ``is_long`` returns whether `Engine.compile` compiles a graph instead. ``is_wide`` returns whether JAX would cut
+    values of a dtype to 32 bits outside ``scope``. ``enter`` enters that scope; it returns ``WIDE_LAST`` where 64-bit
+    values keep their bits anyway. ``leave`` takes what ``enter`` returned.
     ``spread_over`` returns a sharding for each leaf of a tree, from a prefix of the tree. ``laid_out`` shards traced
     values so. ``jaxs_tree`` returns the compiler's treedef for a result, or ``None`` if its dicts would get another
     order. ``put`` moves an argument to its sharding before the call, and ``typed_at`` is the type of that argument.
@@ -40,6 +41,7 @@ class Tracing(Protocol):
     scope: Callable[[], AbstractContextManager[Any]]
     enter: Callable[[], Any]
     leave: Callable[[Any], None]
+    is_long: Callable[[Graph], bool]
     is_wide: Callable[[np.dtype], bool]
     as_arrays: Callable[[Sequence[Any]], list[Any]]
     as_result: Callable[[Any], Any]

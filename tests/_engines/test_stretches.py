@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import funcgrad as fg
-from funcgrad._engines.xla import programs, stretches
+from funcgrad._engines.xla import stretches
 from funcgrad._engines.xla.stretches import cut
 
 RATES = np.random.default_rng(0).uniform(0.1, 0.9, 60).tolist()
@@ -18,7 +18,7 @@ X = np.linspace(0.1, 1.0, 5)
 @pytest.fixture(autouse=True)
 def _short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Cut programs of more than 50 equations into stretches of 16."""
-    monkeypatch.setattr(programs, "MOST_EQUATIONS", 50)
+    monkeypatch.setattr(stretches, "MOST_EQUATIONS", 50)
     monkeypatch.setattr(stretches, "_LENGTH", 16)
 
 
@@ -151,19 +151,51 @@ def test_the_log_says_once_how_long_the_build_took(caplog: pytest.LogCaptureFixt
     ]
 
 
-@pytest.mark.parametrize(("mixed", "long"), [(False, False), (True, True)])
-def test_small_arrays_with_reductions_in_between_are_cut_earlier(
-    mixed: bool, long: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(programs, "MOST_EQUATIONS", 400)
-    monkeypatch.setattr(programs, "_MOST_MIXED", 50)
-
+def _graph(step: Any, rounds: int, x: np.ndarray = X) -> Any:
     def f(x: Any) -> Any:
-        for rate in RATES:
-            x = np.sin(x) * rate + (np.sum(x) if mixed else x)
+        for rate in (RATES * 4)[:rounds]:
+            x = step(x, rate)
         return x
 
-    assert programs.is_long(fg.jit(f, roll=False).graph(X)) is long
+    return fg.jit(f, roll=False).graph(x)
+
+
+STEPS = {
+    "elementwise": lambda x, rate: np.sin(x) * rate + x,
+    "sums": lambda x, rate: np.sin(x) * rate + np.sum(x),
+    "products": lambda x, rate: np.sin(x @ x) * rate + np.sum(x),
+}
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_only_small_arrays_with_sums_and_without_products_are_not_fused(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stretches, "MOST_EQUATIONS", 400)
+    monkeypatch.setattr(stretches, "_MOST_FUSED", 50)
+    assert stretches.is_long(_graph(STEPS[name], 60, np.eye(4))) is (name == "sums")
+    assert stretches.is_long(_graph(STEPS[name], 5, np.eye(4))) is False
+    assert stretches.is_long(_graph(STEPS[name], 150, np.eye(4))) is True
+    large = np.ones((400, 400))
+    assert stretches.is_long(_graph(STEPS[name], 60, large)) is False
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    assert stretches.is_long(_graph(STEPS[name], 150, np.eye(4))) is False
+
+
+def test_a_program_that_is_not_fused_is_one_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stretches, "_MOST_FUSED", 50)
+    monkeypatch.setattr(stretches, "MOST_EQUATIONS", 5000)
+    monkeypatch.setattr(stretches, "_LENGTH", 2000)
+
+    def mixed(x: Any) -> Any:
+        for rate in RATES:
+            x = STEPS["sums"](x, rate) * 0.1
+        return np.sum(x)
+
+    gradient = fg.jit(fg.grad(mixed), roll=False)
+    assert stretches.is_long(gradient.graph(X))
+    np.testing.assert_allclose(gradient(X), fg.grad(mixed)(X), rtol=1e-12)
+    assert len(stretches.cut(gradient.graph(X), 2000)) == 1
 
 
 @pytest.mark.parametrize("reverse", [False, True])

@@ -225,12 +225,14 @@ class StagingTrace(Trace):
             found = self._constants[id(x)] = Var(Aval(x.shape, x.dtype)), value, x
         return found[0]
 
-    def with_equations_of(self, outer: StagingTrace, start: int) -> list[Equation]:
-        """Return the equations, and those that a trace around recorded from ``start`` on, in the order of the program.
+    def with_equations_around(self, start: int) -> list[Equation]:
+        """Return the equations, and those of the trace around from ``start`` on, in the order of the program.
 
         Equations with effects stay where they are.
         """
-        others = zip(outer._serials[start:], outer.equations[start:], strict=True)
+        if self.around is None:
+            return self.equations
+        others = zip(self.around._serials[start:], self.around.equations[start:], strict=True)
         theirs = [(serial, equation) for serial, equation in others if not equation.has_effect]
         pairs = zip(self._serials, self.equations, strict=True)
         return [equation for _, equation in heapq.merge(pairs, theirs, key=operator.itemgetter(0))]

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad._core.bind import is_engine_value
-from funcgrad._core.forms import Basic
-from funcgrad._core.graph.ir import Equation, Graph, Var
+from funcgrad._core.graph.ir import Graph, Var
 from funcgrad._engines.engine import Tracing
 from funcgrad._engines.xla.checks import checked, with_checks
 from funcgrad._engines.xla.in_place import with_writes_in_place
@@ -27,43 +26,8 @@ from funcgrad.tree import TreeDef, unflatten
 Stage = Callable[[Sequence[Any]], tuple[Graph, Sequence[Any], TreeDef]]
 
 
-# Longer programs are compiled in stretches (``stretches.py``). The training step of a ResNet-50 is shorter.
-MOST_EQUATIONS = 4000
-# The same limit for programs of small arrays with reductions and the like in between. XLA took 10.7 s for 1,000 of them
-# as a whole, and 1.6 s for 2,000 elementwise operations.
-_MOST_MIXED = 1000
-# Bytes that an equation makes. A read of one row counts as a row, whatever the array.
-_SMALL = 1 << 17
-
-
-def is_long(graph: Graph) -> bool:
-    """Return whether a program is compiled in stretches."""
-    count = len(graph.equations)
-    if any(map(has_long_rounds, graph.equations)):
-        return True
-    if count <= min(MOST_EQUATIONS, _MOST_MIXED):
-        return False
-    others = sum(not equation.primitive.elementwise for equation in graph.equations)
-    return count > MOST_EQUATIONS or (100 * others > count and is_small(graph))
-
-
-def has_long_rounds(equation: Equation) -> bool:
-    """Return whether an equation is a loop over rows whose body is compiled in stretches."""
-    if equation.primitive.forms.basic is not Basic.SCAN:
-        return False
-    loop = equation.params["loop"]
-    body = loop.body
-    return loop.length > 0 and (len(body.equations) > MOST_EQUATIONS or any(map(has_long_rounds, body.equations)))
-
-
-def is_small(graph: Graph) -> bool:
-    """Return whether the results of the equations have few bytes on average, so that fusing them saves little time."""
-    made = sum(y.aval.nbytes for equation in graph.equations for y in equation.results)
-    return made < _SMALL * len(graph.equations)
-
-
 class LongProgramError(Exception):
-    """A program is so long that it is compiled in stretches, and not by one ``jax.jit``."""
+    """A program is compiled in stretches, or without fusion, and not by ``jax.jit`` of the function."""
 
 
 def _refuse(*leaves: Any) -> Any:
@@ -230,7 +194,7 @@ class XlaProgram:
         them.
         """
         graph, operands, out_tree = self._stage(leaves)
-        if is_long(graph) and not self._put and self._out_shardings is None:
+        if self._xla.is_long(graph) and not self._put and self._out_shardings is None:
             # Later calls refuse at once, before JAX traces.
             self._whole, self._numbers = (_refuse, None), None
             raise LongProgramError

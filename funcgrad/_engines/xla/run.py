@@ -24,10 +24,9 @@ from funcgrad._engines.xla.devices import alike, array_like, as_arrays, beside, 
 from funcgrad._engines.xla.host import WIDE, debug_callback, elementwise_callback, pure_callback
 from funcgrad._engines.xla.in_place import with_writes_in_place
 from funcgrad._engines.xla.modes import WIDE_LAST, enter, inside_jax_trace, leave, scope
-from funcgrad._engines.xla.programs import is_long
 from funcgrad._engines.xla.separate import separate_p, stored_p
 from funcgrad._engines.xla.shardings import laid_out, meshes, put, spread_over, typed_at
-from funcgrad._engines.xla.stretches import compile_in_stretches
+from funcgrad._engines.xla.stretches import compile_in_stretches, is_long
 from funcgrad._types import DTypeLike, Value
 from funcgrad.tree import TreeDef, unflatten
 from funcgrad.tree.extend import static_test

@@ -37,6 +37,7 @@ from funcgrad._ops.rolling.labels import labelled, unlabelled
 from funcgrad._ops.rolling.patterns import Key
 from funcgrad._ops.rolling.reads import Reads, RowReads
 from funcgrad._ops.rolling.rounds import (
+    LEAST_WITH_COPIES,
     AlikeRounds,
     Here,
     RoundBody,
@@ -61,8 +62,9 @@ _MANY = 3
 class _Roller(Gatherer):
     """Rolls one program."""
 
-    def __init__(self, graph: Graph, table: Table) -> None:
+    def __init__(self, graph: Graph, table: Table, copies: bool = True) -> None:
         super().__init__()
+        self._copies = copies
         self._graph = graph
         self._table = table
         # Row reads are not equations here: an operand may be a row of an array.
@@ -78,7 +80,7 @@ class _Roller(Gatherer):
 
     def run(self) -> Graph | None:
         """Return the program with loops, and with reads and writes of many rows at once; ``None`` if it has none."""
-        rounds = RoundReads(self._rest, self._rows, self._reads)
+        rounds = RoundReads(self._rest, self._rows, self._reads, () if self._copies else self._graph.inputs)
         found = [stretch for repeat in repeats(self._kinds) for stretch in self._stretches(rounds, repeat)]
         i = 0
         for stretch in found:
@@ -269,7 +271,7 @@ class _Roller(Gatherer):
         body = RoundBody(stretch, self._rest[repeat.start : repeat.start + repeat.period])
         last, stacks = self._results(body, repeat)
         graph = body.graph([here for here, *_ in stacks.values()], self._graph.name)
-        graph = rolled(graph)
+        graph = rolled(graph, copies=True)
         parts = JoinedLoop(graph, body, [*stacks], self._rows, self._firsts)
         joined = parts.joined()
         graph = simplify(
@@ -355,22 +357,25 @@ def _stays(table: Table) -> np.ndarray:
     return found
 
 
-def rolled(graph: Graph, *, table: Table | None = None) -> Graph:
+def rolled(graph: Graph, *, table: Table | None = None, copies: bool | None = None) -> Graph:
     """Return the same program with loops for stretches that repeat; the given graph if there is none.
 
     Args:
         graph: the program.
         table: the program's table, if there is one.
+        copies: whether loops may copy inputs; ``None`` if the length of the program decides it.
     """
     if len(graph.equations) < LEAST_EQUATIONS:
         return graph
+    if copies is None:
+        copies = len(graph.equations) >= LEAST_WITH_COPIES
     with rare_collection():
         table = table or Table(graph.equations, graph.outputs)
         found = grown(graph) if len(table.of(concatenate_p)) else graph
         if found is graph and len(table.of(scatter_set_p, scatter_add_p)):
             found = summed(graph, table)
         if found is not graph:
-            short = rolled(found)
+            short = rolled(found, copies=copies)
             return graph if short is found else short
         if len(table.of(scatter_set_p, scatter_p)):
             known = filled(graph, table)
@@ -386,14 +391,14 @@ def rolled(graph: Graph, *, table: Table | None = None) -> Graph:
             else:
                 found = forwarded(graph)
                 table = table if found is graph else Table(found.equations, found.outputs)
-        short = _Roller(found, table).run()
+        short = _Roller(found, table, copies).run()
     # Forwarding windows adds equations. If their rounds are not rolled, the given program is shorter.
     short = graph if short is None or len(short.equations) >= len(graph.equations) else short
-    return _with_labels(graph, short) if 2 * len(short.equations) > len(graph.equations) else short
+    return _with_labels(graph, short, copies) if 2 * len(short.equations) > len(graph.equations) else short
 
 
-def _with_labels(graph: Graph, short: Graph) -> Graph:
+def _with_labels(graph: Graph, short: Graph, copies: bool) -> Graph:
     """Return a program that did not roll with places that differ by round as operands, if this is much shorter."""
     labels = labelled(graph)
-    found = short if labels is None else rolled(labels)
+    found = short if labels is None else rolled(labels, copies=copies)
     return unlabelled(found) if found is not labels and 2 * len(found.equations) < len(short.equations) else short

@@ -19,6 +19,7 @@ from funcgrad._core.graph.simplify import lift_tracers
 from funcgrad._core.trace.place import had_writes, settled
 from funcgrad._core.trace.staging import StagedTracer, StagingTrace
 from funcgrad._ops.rolling.roll import rolled
+from funcgrad._ops.rolling.rounds import LEAST_WITH_COPIES
 from funcgrad._ops.rolling.table import Table
 from funcgrad._transforms.base.shape_dtype import is_array_argument
 from funcgrad.numpy.extend import innermost
@@ -73,12 +74,11 @@ def run_staged(outer: StagingTrace, f: Callable[[list[Any]], Any], args: Sequenc
         leaves, treedef = flatten(tree_map(settled, out) if had_writes(own) else out)
     places = [k for k, x in enumerate(leaves) if type(x) is StagedTracer and x._owner is own]
     graph, captured = lift_tracers(own.graph([leaves[k] for k in places], "differentiated"))
-    if _EQUATIONS_OF_GRADIENT * len(graph.equations) > own.rolls_above:
-        graph = _shortened(graph, own.equations if own.around is None else own.with_equations_of(outer, start))
+    length = _EQUATIONS_OF_GRADIENT * len(graph.equations)
+    short = _shortened(graph, own.with_equations_around(start), length) if length > outer.rolls_above else None
+    graph, free = short or _closed(graph, graph.equations)
     # Messages of values that the function keeps name the derivative, which has ended.
     own.transform = trace.transform
-    free = _free(graph)
-    graph = trusted_graph([*graph.inputs, *free], graph.constants, graph.equations, graph.outputs, graph.name)
     with trace:
         found = graph.evaluate(*tracers, *captured, *[StagedTracer(outer, var) for var in free])
     for k, y in zip(places, found, strict=True):
@@ -86,20 +86,20 @@ def run_staged(outer: StagingTrace, f: Callable[[list[Any]], Any], args: Sequenc
     return unflatten(treedef, leaves)
 
 
-def _shortened(graph: Graph, equations: Sequence[Equation]) -> Graph:
-    """Return a rolled program of these equations, if it is much shorter than the given one."""
+def _shortened(graph: Graph, equations: Sequence[Equation], length: int) -> tuple[Graph, list[Var]] | None:
+    """Return the rolled program of equations, as `_closed`, if it is much shorter than the given one; else ``None``."""
     table = Table(equations, graph.outputs)
     live = table.live()
-    if not live.all():
-        table = table.kept(live)
-    long = trusted_graph(graph.inputs, graph.constants, table.equations, graph.outputs, graph.name)
-    short = rolled(long, table=table)
-    return short if len(short.equations) <= _SHARE * len(graph.equations) else graph
+    table = table if live.all() else table.kept(live)
+    long, free = _closed(graph, table.equations)
+    short = rolled(long, table=table, copies=length >= LEAST_WITH_COPIES)
+    return (short, free) if len(short.equations) <= _SHARE * len(graph.equations) else None
 
 
-def _free(graph: Graph) -> list[Var]:
-    """Return the variables of the program around that a program reads."""
+def _closed(graph: Graph, equations: Sequence[Equation]) -> tuple[Graph, list[Var]]:
+    """Return the program of these equations, with the variables that it reads from around as its last inputs."""
     made = {*graph.inputs, *[var for var, _ in graph.constants]}
-    made.update(var for equation in graph.equations for var in equation.results)
-    read = chain(graph.outputs, *[equation.operands for equation in graph.equations])
-    return [x for x in dict.fromkeys(read) if type(x) is Var and x not in made]
+    made.update(var for equation in equations for var in equation.results)
+    read = chain(graph.outputs, *[equation.operands for equation in equations])
+    free = [x for x in dict.fromkeys(read) if type(x) is Var and x not in made]
+    return trusted_graph([*graph.inputs, *free], graph.constants, equations, graph.outputs, graph.name), free

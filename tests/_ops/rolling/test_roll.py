@@ -13,6 +13,7 @@ import pytest
 import funcgrad as fg
 from benchmarks._loops import PROGRAMS
 from funcgrad._engines import ENGINES
+from funcgrad._ops.rolling import roll
 from tests._ops.rolling._rolled import assert_rolls, loops_of
 from tests.laws.fuzz.check import Report
 from tests.laws.fuzz.loops import findings, looping_of
@@ -24,6 +25,13 @@ X = np.linspace(0.5, 1.5, 40)
 WITH_PRODUCTS = {"kalman", "descent"}
 
 
+@pytest.fixture
+def _copies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let short programs copy their arguments."""
+    monkeypatch.setattr(roll, "LEAST_WITH_COPIES", 0)
+
+
+@pytest.mark.usefixtures("_copies")
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_programs_and_their_gradients(name: str) -> None:
     program = PROGRAMS[name]
@@ -41,6 +49,7 @@ def test_the_programs_and_their_gradients(name: str) -> None:
                 np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.usefixtures("_copies")
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_programs_do_not_grow_with_their_rounds(name: str) -> None:
     program = PROGRAMS[name]
@@ -143,23 +152,53 @@ def test_rounds_of_other_shapes_stay_as_they_are() -> None:
     assert graph.roll() is graph
 
 
+@pytest.mark.usefixtures("_copies")
 def test_a_loop_does_not_copy_large_arrays_for_a_few_operations() -> None:
     """The step of an optimizer would copy each parameter twice to read and to return it."""
 
     def step(params: list[Any], grads: list[Any]) -> list[Any]:
         return [p - 0.1 * (g + 0.01 * p + 0.001 * p * p) for p, g in zip(params, grads, strict=True)]
 
-    def layers(x: Any, weights: list[Any]) -> Any:
-        for w in weights:
-            x = np.tanh(x @ w) + x
-        return x
-
     small, large = np.ones((10, 4)), np.ones((200, 300), np.float32)
     assert loops_of(fg.make_graph(step)([small] * 8, [small] * 8).roll()) == [8]
     graph = fg.make_graph(step)([large] * 8, [large] * 8)
     assert graph.roll() is graph
-    square = large[:, :200].repeat(1, 0)
-    assert loops_of(fg.make_graph(layers)(square[:16], [square] * 8).roll()) == [8]
+    square = np.ones((200, 200), np.float32)
+    batches = {batch: fg.make_graph(_layers)(np.ones((batch, 200), np.float32), [square] * 8) for batch in (16, 600)}
+    assert batches[16].roll() is batches[16]
+    assert loops_of(batches[600].roll()) == [8]
+
+
+def _layers(x: Any, weights: list[Any]) -> Any:
+    for w in weights:
+        x = np.tanh(x @ w) + x
+    return x
+
+
+def test_only_long_programs_copy_their_arguments() -> None:
+    """Layers compile and run faster one after another than as a loop that reads copies of their weights."""
+
+    def loss(weights: list[Any], x: Any) -> Any:
+        return np.sum(_layers(x, weights) ** 2)
+
+    def step(weights: list[Any], state: Any, x: Any) -> Any:
+        return fg.sgd_update(fg.grad(loss)(weights, x), state, weights)
+
+    weights, x = [0.1 * np.eye(3) for _ in range(60)], np.ones((2, 3))
+    for engine in ENGINES:
+        compiled = fg.jit(step, engine=engine)
+        assert not loops_of(compiled.graph(weights, fg.sgd_init(weights, lr=0.1, momentum=0.9), x)), engine
+    many = weights * 10
+    assert len(loops_of(fg.make_graph(fg.grad(loss))(many, x).roll())) == 2
+    # The rows of one array, and numbers, cost no copies of arrays.
+    assert loops_of(fg.make_graph(fg.grad(loss))(np.stack(weights), x).roll())
+    assert loops_of(fg.make_graph(lambda numbers: np.sum(np.cumsum(_scaled(x, numbers))))([1.0] * 30).roll())
+
+
+def _scaled(x: Any, numbers: list[Any]) -> Any:
+    for number in numbers:
+        x = np.sin(x * number) + 1.0
+    return x
 
 
 def test_reads_forward_backward_and_by_steps() -> None:
