@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import operator
 from bisect import bisect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -232,10 +232,12 @@ class StagingTrace(Trace):
         """
         if self.around is None:
             return self.equations
-        others = zip(self.around._serials[start:], self.around.equations[start:], strict=True)
-        theirs = [(serial, equation) for serial, equation in others if not equation.has_effect]
-        pairs = zip(self._serials, self.equations, strict=True)
-        return [equation for _, equation in heapq.merge(pairs, theirs, key=operator.itemgetter(0))]
+        theirs = [(serial, equation) for serial, equation in self.around.recorded(start) if not equation.has_effect]
+        return [equation for _, equation in heapq.merge(self.recorded(), theirs, key=operator.itemgetter(0))]
+
+    def recorded(self, start: int = 0) -> Iterator[tuple[int, Equation]]:
+        """Return the equations from ``start`` on, each with its serial number."""
+        return zip(self._serials[start:], self.equations[start:], strict=True)
 
     def graph(self, outputs: Sequence[Any], name: str) -> Graph:
         """Return the recorded program, with the given values as outputs."""
