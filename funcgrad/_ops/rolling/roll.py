@@ -371,7 +371,7 @@ def rolled(graph: Graph, *, simplifies: bool = True, table: Table | None = None,
         return graph
     if copies is None:
         # A derivative and an optimizer's step have about twice the equations of the program.
-        copies = len(graph.equations) * (1 if simplifies else 3) >= LEAST_WITH_COPIES
+        copies = _unrolled_length(graph) * (1 if simplifies else 3) >= LEAST_WITH_COPIES
     with rare_collection():
         table = table or Table(graph.equations, graph.outputs)
         found = grown(graph) if simplifies and len(table.of(concatenate_p)) else graph
@@ -394,6 +394,12 @@ def rolled(graph: Graph, *, simplifies: bool = True, table: Table | None = None,
     return (
         _with_labels(graph, short, copies) if simplifies and 2 * len(short.equations) > len(graph.equations) else short
     )
+
+
+def _unrolled_length(graph: Graph) -> int:
+    """Return the number of equations, where each round of a loop counts."""
+    loops = [equation.params["loop"] for equation in graph.equations if equation.primitive is scan_p]
+    return len(graph.equations) + sum(loop.length * len(loop.body.equations) for loop in loops)
 
 
 def _with_labels(graph: Graph, short: Graph, copies: bool) -> Graph:
