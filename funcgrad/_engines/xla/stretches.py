@@ -61,7 +61,7 @@ def loses_by_fusing(graph: Graph) -> bool:
     count = len(graph.equations)
     mixed = [equation for equation in graph.equations if not equation.primitive.elementwise]
     made = sum(y.aval.nbytes for equation in graph.equations for y in equation.results)
-    return made < _SMALL * count and 100 * len(mixed) > count and 2 * sum(map(_of_products, mixed)) < graph.flops
+    return made < _SMALL * count and 100 * len(mixed) > count and 10 * sum(map(_of_products, mixed)) < graph.flops
 
 
 def _of_products(equation: Equation) -> int:
