@@ -67,6 +67,12 @@ def _recurrence(x: Any) -> Any:
     return total
 
 
+def _mixed(x: Any) -> Any:
+    for i in range(60):
+        x = np.sin(x) * (0.5 + 0.001 * i * i) + 0.1 * np.sum(x * x[::-1])
+    return np.sum(x)
+
+
 def _heat(u: Any) -> Any:
     for _ in range(40):
         u = u + 0.1 * (np.roll(u, 1) + np.roll(u, -1) - 2 * u)
@@ -137,7 +143,9 @@ ROWS: dict[str, Row] = {
     "xla: step, 4 layers of 16": lambda: _step("xla", 4, 16),
     "xla: step, 60 layers of 32": lambda: _step("xla", 60, 32),
     "xla: step, 12 layers of 256": lambda: _step("xla", 12, 256),
+    "xla: step, 60 layers of 256": lambda: _step("xla", 60, 256),
     "xla: attention, 4 layers": _attention_step,
+    "xla: 60 rounds with sums, not rolled": lambda: _compiled(_mixed, "xla", 5, roll=False),
     "numpy: step, 4 layers of 16": lambda: _step("numpy", 4, 16),
     "numba: step, 4 layers of 16": lambda: _step("numba", 4, 16),
     "xla: recurrence of 1,000 rounds": lambda: _compiled(_recurrence, "xla", 1000),

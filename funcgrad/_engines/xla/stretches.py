@@ -61,11 +61,15 @@ def loses_by_fusing(graph: Graph) -> bool:
     count = len(graph.equations)
     mixed = [equation for equation in graph.equations if not equation.primitive.elementwise]
     made = sum(y.aval.nbytes for equation in graph.equations for y in equation.results)
-    return made < _SMALL * count and 100 * len(mixed) > count and 25 * sum(map(_is_product, mixed)) < count
+    return made < _SMALL * count and 100 * len(mixed) > count and 10 * sum(map(_of_products, mixed)) < graph.flops
 
 
-def _is_product(equation: Equation) -> bool:
-    return equation.flops > sum(x.aval.size for x in equation.operands)
+def _of_products(equation: Equation) -> int:
+    """Return the operations of the products of matrices that an equation does, or the rounds of its loop."""
+    if equation.primitive.forms.basic is Basic.SCAN:
+        loop = equation.params["loop"]
+        return loop.length * sum(map(_of_products, loop.body.equations))
+    return equation.flops if equation.flops > sum(x.aval.size for x in equation.operands) else 0
 
 
 class XlaStretch(NamedTuple):

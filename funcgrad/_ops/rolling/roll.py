@@ -357,18 +357,19 @@ def _stays(table: Table) -> np.ndarray:
     return found
 
 
-def rolled(graph: Graph, *, table: Table | None = None, copies: bool | None = None) -> Graph:
+def rolled(graph: Graph, *, table: Table | None = None, copies: bool | None = None, growth: int = 1) -> Graph:
     """Return the same program with loops for stretches that repeat; the given graph if there is none.
 
     Args:
         graph: the program.
         table: the program's table, if there is one.
         copies: whether loops may copy inputs; ``None`` if the length of the program decides it.
+        growth: how many times as long the program will be when it is differentiated.
     """
     if len(graph.equations) < LEAST_EQUATIONS:
         return graph
     if copies is None:
-        copies = len(graph.equations) >= LEAST_WITH_COPIES
+        copies = growth * _unrolled_length(graph) >= LEAST_WITH_COPIES
     with rare_collection():
         table = table or Table(graph.equations, graph.outputs)
         found = grown(graph) if len(table.of(concatenate_p)) else graph
@@ -395,6 +396,12 @@ def rolled(graph: Graph, *, table: Table | None = None, copies: bool | None = No
     # Forwarding windows adds equations. If their rounds are not rolled, the given program is shorter.
     short = graph if short is None or len(short.equations) >= len(graph.equations) else short
     return _with_labels(graph, short, copies) if 2 * len(short.equations) > len(graph.equations) else short
+
+
+def _unrolled_length(graph: Graph) -> int:
+    """Return the number of equations, where each round of a loop counts."""
+    loops = [equation.params["loop"] for equation in graph.equations if equation.primitive is scan_p]
+    return len(graph.equations) + sum(loop.length * len(loop.body.equations) for loop in loops)
 
 
 def _with_labels(graph: Graph, short: Graph, copies: bool) -> Graph:

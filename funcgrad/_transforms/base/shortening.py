@@ -19,7 +19,6 @@ from funcgrad._core.graph.simplify import lift_tracers
 from funcgrad._core.trace.place import had_writes, settled
 from funcgrad._core.trace.staging import StagedTracer, StagingTrace
 from funcgrad._ops.rolling.roll import rolled
-from funcgrad._ops.rolling.rounds import LEAST_WITH_COPIES
 from funcgrad._ops.rolling.table import Table
 from funcgrad._transforms.base.shape_dtype import is_array_argument
 from funcgrad.numpy.extend import innermost
@@ -74,8 +73,8 @@ def run_staged(outer: StagingTrace, f: Callable[[list[Any]], Any], args: Sequenc
         leaves, treedef = flatten(tree_map(settled, out) if had_writes(own) else out)
     places = [k for k, x in enumerate(leaves) if type(x) is StagedTracer and x._owner is own]
     graph, captured = lift_tracers(own.graph([leaves[k] for k in places], "differentiated"))
-    length = _EQUATIONS_OF_GRADIENT * len(graph.equations)
-    short = _shortened(graph, own.with_equations_around(start), length) if length > outer.rolls_above else None
+    is_long = _EQUATIONS_OF_GRADIENT * len(graph.equations) > outer.rolls_above
+    short = _shortened(graph, own.with_equations_around(start)) if is_long else None
     graph, free = short or _closed(graph, graph.equations)
     # Messages of values that the function keeps name the derivative, which has ended.
     own.transform = trace.transform
@@ -86,13 +85,13 @@ def run_staged(outer: StagingTrace, f: Callable[[list[Any]], Any], args: Sequenc
     return unflatten(treedef, leaves)
 
 
-def _shortened(graph: Graph, equations: Sequence[Equation], length: int) -> tuple[Graph, list[Var]] | None:
+def _shortened(graph: Graph, equations: Sequence[Equation]) -> tuple[Graph, list[Var]] | None:
     """Return the rolled program of equations, as `_closed`, if it is much shorter than the given one; else ``None``."""
     table = Table(equations, graph.outputs)
     live = table.live()
     table = table if live.all() else table.kept(live)
     long, free = _closed(graph, table.equations)
-    short = rolled(long, table=table, copies=length >= LEAST_WITH_COPIES)
+    short = rolled(long, table=table, growth=_EQUATIONS_OF_GRADIENT)
     return (short, free) if len(short.equations) <= _SHARE * len(graph.equations) else None
 
 

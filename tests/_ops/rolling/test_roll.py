@@ -169,7 +169,7 @@ def test_a_loop_does_not_copy_large_arrays_for_a_few_operations() -> None:
     assert loops_of(batches[600].roll()) == [8]
 
 
-def _layers(x: Any, weights: list[Any]) -> Any:
+def _layers(x: Any, weights: Any) -> Any:
     for w in weights:
         x = np.tanh(x @ w) + x
     return x
@@ -178,7 +178,7 @@ def _layers(x: Any, weights: list[Any]) -> Any:
 def test_only_long_programs_copy_their_arguments() -> None:
     """Layers compile and run faster one after another than as a loop that reads copies of their weights."""
 
-    def loss(weights: list[Any], x: Any) -> Any:
+    def loss(weights: Any, x: Any) -> Any:
         return np.sum(_layers(x, weights) ** 2)
 
     def step(weights: list[Any], state: Any, x: Any) -> Any:
