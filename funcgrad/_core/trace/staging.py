@@ -72,8 +72,8 @@ class StagingTrace(Trace):
         self.around: StagingTrace | None = None
         # The values that the inputs stand for, of the traces around.
         self.outside: Sequence[Value] = ()
-        # Whether a derivative is taken of the program after it was recorded.
-        self.is_differentiated = False
+        # Whether a derivative is taken of the program after it was recorded; ``None`` if the trace around knows it.
+        self.is_differentiated: bool | None = None
         # ``names(i)`` describes input ``i`` for messages.
         self.names: Callable[[int], str] | None = None
         self.effects = effects

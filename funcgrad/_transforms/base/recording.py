@@ -143,7 +143,7 @@ def record(transform: str, f: Callable[..., Any], args: tuple, kwargs: dict, num
 
 def _result(f: Callable[..., Any], args: Sequence[Any], kwargs: dict) -> Any:
     out = f(*args, **kwargs)
-    return out if type(out) is ReverseTracer else _without_object_arrays(out)
+    return out if type(out) is ReverseTracer else without_object_arrays(out)
 
 
 def _trace_argument(
@@ -171,7 +171,7 @@ def _trace_argument(
     return [trace.input(copied(x) if type(x) is _NDARRAY else x) for x in leaves], treedef
 
 
-def _without_object_arrays(tree: PyTree) -> Any:
+def without_object_arrays(tree: PyTree) -> Any:
     """Stack object arrays of tracers in a pytree into traced arrays, while their trace is running.
 
     Object arrays of numbers become arrays of numbers. Other objects may be auxiliary data, and stay.

@@ -130,6 +130,8 @@ def _own(fitted: Any, y: Value) -> Array:
 def staged(f: Callable[[list], list], xs: Sequence[Any], name: str) -> Graph:
     """Return the graph of a function of a flat list, for values like these."""
     trace = body_trace(name, xs)
+    # A rule may call its own function, whose rule is not staged once more.
+    trace.is_differentiated = False
     inputs: list[Any] = [trace.input(aval_of(x), array_test(x)) for x in xs]
     with trace:
         return simplify(trace.graph(f(inputs), name))

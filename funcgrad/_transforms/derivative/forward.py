@@ -33,6 +33,7 @@ from funcgrad._transforms.base.arguments import (
     taken,
     tangent_like,
 )
+from funcgrad._transforms.base.recording import without_object_arrays
 from funcgrad._transforms.debug import evaluated
 from funcgrad._transforms.derivative.reverse import split_aux
 from funcgrad._types import Array, PyTree, Value
@@ -107,7 +108,11 @@ def jvp(
             given += pair
         args.append(unflatten(treedef, values))
     outer = None if active_trace() is None else _shortening.stages_first(trace, args)
-    staged = None if outer is None else _shortening.run_staged(outer, lambda args: f(*args), args, trace)
+    staged = (
+        None
+        if outer is None
+        else _shortening.run_staged(outer, lambda args: without_object_arrays(f(*args)), args, trace)
+    )
     with trace:
         out = f(*args) if outer is None else staged
         out, aux = split_aux("jvp", f, out) if has_aux else (out, None)
