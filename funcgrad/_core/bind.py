@@ -139,6 +139,8 @@ class Trace:
     makes_places = True
     # For messages: the reason why numbers cannot be read, and the function that the transform runs.
     unknown = "only its shape and dtype are known"
+    # Whether a derivative is taken of the program after it was recorded; ``None`` if the trace around knows it.
+    is_differentiated: bool | None = None
     function: Callable[..., Any] | None = None
     # A note for NumPy's errors that leave the user's function, and a part of the message that identifies these errors.
     note: tuple[str, str] | None = None

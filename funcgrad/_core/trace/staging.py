@@ -72,8 +72,6 @@ class StagingTrace(Trace):
         self.around: StagingTrace | None = None
         # The values that the inputs stand for, of the traces around.
         self.outside: Sequence[Value] = ()
-        # Whether a derivative is taken of the program after it was recorded; ``None`` if the trace around knows it.
-        self.is_differentiated: bool | None = None
         # ``names(i)`` describes input ``i`` for messages.
         self.names: Callable[[int], str] | None = None
         self.effects = effects
@@ -127,7 +125,7 @@ class StagingTrace(Trace):
         if not self.is_differentiated:
             return [self.argument(i) for i in places]
         bare = [bare_value(self.outside[i]) for i in places]
-        found = [x._owner.comes_from(x) for x in bare if type(x) is StagedTracer]
+        found = [x._owner.comes_from(x) for x in bare if isinstance(x._owner, StagingTrace)]
         return [*chain.from_iterable(found), *([] if self.around is None else self.around.sources(needed))]
 
     def is_array(self, x: Value) -> bool:

@@ -37,14 +37,15 @@ def stages_first(trace: Trace, args: Sequence[Any]) -> StagingTrace | None:
     ``None`` if there is none, or if a number among the arguments is known, for which the function may ask.
     """
     outer = active_trace()
-    while outer is not None and getattr(outer, "rolls_above", None) is None:
-        if isinstance(outer, StagingTrace) and type(outer) is not StagingTrace:
-            return None
+    while outer is not None:
+        if isinstance(outer, StagingTrace):
+            if type(outer) is not StagingTrace:
+                return None
+            if outer.rolls_above is not None:
+                values = [x._value for x in flatten(args)[0] if isinstance(x, Tracer) and x._owner is trace]
+                return outer if all(isinstance(innermost(x), Tracer) for x in values) else None
         outer = outer.outer
-    if outer is None:
-        return None
-    values = [x._value for x in flatten(args)[0] if isinstance(x, Tracer) and x._owner is trace]
-    return outer if all(isinstance(innermost(x), Tracer) for x in values) else None
+    return None
 
 
 def run_staged(outer: StagingTrace, f: Callable[[list[Any]], Any], args: Sequence[Any], trace: Trace) -> Any:
@@ -73,7 +74,7 @@ def run_staged(outer: StagingTrace, f: Callable[[list[Any]], Any], args: Sequenc
         leaves, treedef = flatten(tree_map(settled, out) if had_writes(own) else out)
     places = [k for k, x in enumerate(leaves) if type(x) is StagedTracer and x._owner is own]
     graph, captured = lift_tracers(own.graph([leaves[k] for k in places], "differentiated"))
-    is_long = _EQUATIONS_OF_GRADIENT * len(graph.equations) > outer.rolls_above
+    is_long = _EQUATIONS_OF_GRADIENT * len(graph.equations) > (outer.rolls_above or 0)
     short = _shortened(graph, own.with_equations_around(start)) if is_long else None
     graph, free = short or _closed(graph, graph.equations)
     # Messages of values that the function keeps name the derivative, which has ended.

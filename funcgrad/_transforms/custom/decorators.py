@@ -45,9 +45,9 @@ def called(call: CustomCall, bind: functools.partial[list[Any]]) -> Any:
 def _is_differentiated_later() -> bool:
     """Return whether a derivative is taken of the program that is staged. What the rule reads may change until then."""
     trace = active_trace()
-    while trace is not None and getattr(trace, "is_differentiated", None) is None:
+    while trace is not None and trace.is_differentiated is None:
         trace = trace.outer
-    return trace is not None and trace.is_differentiated
+    return trace is not None and trace.is_differentiated is True
 
 
 class _Custom(Generic[P, R]):
