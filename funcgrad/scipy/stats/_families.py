@@ -88,10 +88,12 @@ class Continuous(Distribution):
             return _checked(y, factor)
         *_, loc, scale = self._parameters(method, args, kwargs)
         # Points relative to the end, in the units of ``x``. An end at 0 does not move with the scale.
-        moved = [0.0 if type(end) is float and end == 0 else end if scale is None else end * scale for end in (a, b)]
+        # An infinite end is not reached, and infinity times the scale would have the derivative NaN.
+        ends = [end if type(end) is float and end == 0 else _finite(end) for end in (a, b)]
+        moved = [end if scale is None or (type(end) is float and end == 0) else end * scale for end in ends]
         apart = number(x) if loc is None else number(x) - loc
         apart = _from_ends(apart, (first, last), moved)
-        distance = _from_ends(z, (first, last), [a, b])
+        distance = _from_ends(z, (first, last), ends)
         density = self._needed("pdf")(select(first | last, z, within(a, b)), *shapes)
         return _checked(y + _behind_end(method, (first, last), distance, apart, density), factor)
 
