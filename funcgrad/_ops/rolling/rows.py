@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import product
 from typing import Any, NamedTuple, Protocol
 
@@ -232,8 +232,9 @@ class Gatherer(Emitter):
         self.gathers += 1
         if is_window(first):
             return self._windows(base, pattern, keys)
-        if set(pattern) == {HOLE} and (cuts := grid_of(keys)) is not None:
-            # The rows of a grid are a part of the array.
+        axes, cuts = _grid_of(keys.T.tolist(), len(keys))
+        if set(pattern) == {HOLE} and cuts is not None and (keys == np.array([*product(*axes)])).all():
+            # The rows of a grid, in its order, are a part of the array.
             is_whole = [*cuts] == [slice(0, n) for n in base.aval.shape[: len(key)]]
             grid = base if is_whole else self.part(base, pattern, cuts)
             return self.reshaped(grid, (len(keys), *base.aval.shape[len(key) :]))
@@ -296,14 +297,12 @@ class Gatherer(Emitter):
         Each key occurs once here, so their order does not matter.
         """
         # The places along each axis.
-        axes = [sorted(set(column)) for column in zip(*keys, strict=True)]
-        cuts = [each for each in map(even_slice, axes) if each is not None]
-        is_grid = len(cuts) == len(axes) and math.prod(map(len, axes)) == len(keys)
-        if None in pattern or len(keys) < (2 if is_grid else _MANY):
+        axes, cuts = _grid_of(zip(*keys, strict=True), len(keys))
+        if None in pattern or len(keys) < (_MANY if cuts is None else 2):
             for key, value in zip(keys, values, strict=True):
                 y = self.emit(scatter_set_p, y, value, index=Index(entries_of(pattern, key)))
             return y
-        if not is_grid:
+        if cuts is None:
             together = self.emit(stack_p, *values, axis=0)
             axis = axis_of_arrays(pattern)
             if axis:
@@ -321,16 +320,14 @@ class Gatherer(Emitter):
         order = _order_of(pattern, together.aval.ndim)
         if order != (*range(len(order)),):
             together = self.emit(transpose_p, together, permutation=order)
-        return self.emit(scatter_set_p, y, together, index=Index(entries_of(pattern, tuple(cuts))))
+        return self.emit(scatter_set_p, y, together, index=Index(entries_of(pattern, cuts)))
 
 
-def grid_of(keys: np.ndarray) -> tuple[slice, ...] | None:
-    """Return the slices of which keys are all places, in their order; ``None`` if they are no such grid."""
-    axes = [sorted({*column}) for column in keys.T.tolist()]
-    cuts = [each for each in map(even_slice, axes) if each is not None]
-    if len(cuts) < len(axes) or math.prod(map(len, axes)) != len(keys):
-        return None
-    return tuple(cuts) if (keys == np.array([*product(*axes)])).all() else None
+def _grid_of(columns: Iterable[Iterable[int]], count: int) -> tuple[list[list[int]], tuple[slice, ...] | None]:
+    """Return the places of keys along each axis, and the slices that give a grid, if the keys are one."""
+    axes = [sorted({*column}) for column in columns]
+    cuts = tuple([each for each in map(even_slice, axes) if each is not None])
+    return axes, cuts if len(cuts) == len(axes) and math.prod(map(len, axes)) == count else None
 
 
 def _order_of(pattern: Pattern, ndim: int) -> tuple[int, ...]:
