@@ -25,7 +25,7 @@ COUNTS = {
     "schedules": 200,
     "writes": 80,
     "branches": 200,
-    "loops": 150,
+    "loops": 400,
     "windows": 80,
     "slices": 60,
     "states": 60,
